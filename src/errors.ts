@@ -1,0 +1,107 @@
+// The one error class. It owns the list of codes; callers match on `code`, never on text.
+
+/** Every code, with what it means. Additive only: other programs match on these. */
+export const ERROR_CODES = {
+  BAD_INPUT: 'a value given to us breaks the rules of its format',
+  BAD_NAME: 'an id cannot safely become a file name',
+  UNSAFE_PATH: 'a path leads, or could lead, outside the directory it belongs to',
+  NOT_FOUND: 'the thing asked for does not exist',
+  EXISTS: 'the thing to be created already exists',
+  CLOSED: 'the writer was closed or finished before this call',
+  NOT_WRITABLE: 'the file or directory may not be written to',
+  NOT_READABLE: 'the file or directory may not be read',
+  NOT_A_FILE: 'something other than a regular file stands at the path',
+  GONE: 'the file or its directory was deleted while in use',
+  REPLACED: 'another file stands where the one in use was',
+  DISK_FULL: 'no space or quota is left',
+  TOO_LARGE: 'a limit on size was passed',
+  IO: 'the operating system reported an input or output error',
+  FLUSH_FAILED: 'the kernel could not flush to the disk; what it held may be lost',
+  INTERLEAVED: 'another program wrote into the middle of a record',
+  LOCK_BUSY: 'another process kept the lock for longer than we wait',
+  LOCK_UNAVAILABLE: 'kernel file locks cannot be used here',
+  CORRUPT: 'stored bytes are not what they should be',
+  BAD_CONFIG: 'a setting has an impossible value',
+  USAGE: 'the command line was not understood',
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+export interface ErrorDetails {
+  /** The path, id, line or option the error is about. */
+  where?: string
+  /** What the reader can do about it. */
+  hint?: string
+  cause?: unknown
+}
+
+/** An error that says what failed (message), which kind it is (code), where, why (cause) and what to try (hint). */
+export class RecollectError extends Error {
+  override readonly name = 'RecollectError'
+  readonly code: ErrorCode
+  readonly where: string | undefined
+  readonly hint: string | undefined
+
+  constructor(code: ErrorCode, what: string, details: ErrorDetails = {}) {
+    super(what, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.where = details.where
+    this.hint = details.hint
+  }
+
+  /** The shape `--json` and the record pipe print. */
+  toJSON(): { code: ErrorCode; message: string; where?: string; hint?: string; cause?: string } {
+    const out: ReturnType<RecollectError['toJSON']> = { code: this.code, message: this.message }
+    if (this.where !== undefined) out.where = this.where
+    if (this.hint !== undefined) out.hint = this.hint
+    if (this.cause !== undefined) out.cause = describeCause(this.cause)
+    return out
+  }
+}
+
+function describeCause(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+const BY_ERRNO: Record<string, [ErrorCode, string]> = {
+  ENOSPC: ['DISK_FULL', 'free some space, then try again'],
+  EDQUOT: ['DISK_FULL', 'raise the quota or free some space, then try again'],
+  EFBIG: ['TOO_LARGE', 'raise the file size limit (ulimit -f) or start a new session'],
+  EACCES: ['NOT_WRITABLE', 'check owner and permissions'],
+  EPERM: ['NOT_WRITABLE', 'check owner, permissions and file attributes (lsattr)'],
+  EROFS: ['NOT_WRITABLE', 'the file system is mounted read-only: remount it or choose another directory'],
+  ENOENT: ['GONE', 'the directory was removed: restore it, or append again to start anew'],
+  ESTALE: ['GONE', 'the network file system lost the file: mount it again'],
+  ENOTDIR: ['UNSAFE_PATH', 'a file stands where a directory should be'],
+  EISDIR: ['NOT_A_FILE', 'a directory stands where the file should be'],
+  ENXIO: ['NOT_A_FILE', 'a pipe, socket or device stands where the file should be'],
+  ELOOP: ['UNSAFE_PATH', 'symbolic links are not followed here: use a real file'],
+  ENAMETOOLONG: ['BAD_NAME', 'use a shorter id'],
+  EMFILE: ['IO', 'too many open files: raise ulimit -n or close some'],
+  ENFILE: ['IO', 'the system has too many open files'],
+  EIO: ['IO', 'the disk or file system failed: check the system log before writing on'],
+}
+
+/** The errno of a system error, or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** Turns what the operating system threw into a RecollectError; one of ours passes through unchanged. */
+export function fromSystem(
+  error: unknown,
+  what: string,
+  where: string,
+  use: 'read' | 'write' = 'write',
+): RecollectError {
+  if (error instanceof RecollectError) return error
+  const errno = errnoOf(error)
+  const known = errno === undefined ? undefined : BY_ERRNO[errno]
+  let code: ErrorCode = known?.[0] ?? 'IO'
+  if (use === 'read' && code === 'NOT_WRITABLE') code = 'NOT_READABLE'
+  if (use === 'read' && errno === 'ENOENT') code = 'NOT_FOUND'
+  const details: ErrorDetails = { where, cause: error }
+  if (known) details.hint = use === 'read' && errno === 'ENOENT' ? 'check the path' : known[1]
+  return new RecollectError(code, `${what}${errno ? ` (${errno})` : ''}`, details)
+}

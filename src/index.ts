@@ -1,0 +1,2 @@
+// The public API of the package root.
+export * from './record/index.ts'

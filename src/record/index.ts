@@ -1,0 +1,6 @@
+// The write side, for agents that record themselves. Loads node:*, zod and, at the first append, the lock addon.
+export { ERROR_CODES, type ErrorCode, RecollectError } from '../errors.ts'
+export type { Appended, Flush } from '../files/append.ts'
+export type { GapReason, JsonlGap } from '../files/jsonl.ts'
+export type { ReadOptions } from './read.ts'
+export { TranscriptEntry, TranscriptWriter, type TranscriptWriterOptions, TurnRole } from './turns.ts'

