@@ -1,0 +1,168 @@
+// The contract between one agent's files and the rest of the system. An adapter turns bytes of a source into items;
+// it decides nothing about storage. Everything it yields is raw: secrets are removed, and texts shortened, behind it.
+import type { EdgeKind, EventKind, Role } from '../model.ts'
+
+/** A file an adapter claims. Other files whose change matters (sidecars) are companions. */
+export interface Source {
+  flavor: string
+  /** The file that is read; its identity and the cursor belong to it. */
+  path: string
+  companions?: string[]
+}
+
+/** Where reading stopped. Opaque to everybody but the adapter; must survive JSON. Keep `state` small. */
+export interface Position {
+  /** Bytes of the source (as stored on disk, except for compressed files) fully turned into items. */
+  offset: number
+  state: unknown
+}
+
+/** One native block becomes one event. */
+export interface EventItem {
+  type: 'event'
+  /** Native id of the session the event belongs to. */
+  session: string
+  /** Identifies the event within the session, the same on every read: never an offset if the format has something better. */
+  key: string
+  /** Key of the parent in the native DAG; null for a root; undefined where the format has no links (then: the event before it in the same source). */
+  parentKey?: string | null
+  /** Epoch milliseconds; null where the record has no time of its own. */
+  ts: number | null
+  kind: EventKind
+  role: Role
+  /** The tool's native name, on calls and on results. */
+  tool?: string
+  /** Joins a call with its result. */
+  callId?: string
+  /** What a person reads in a list. Any length: it is redacted, put on one line and cut later. */
+  summary: string
+  /** What a search should find; the same string object as in `payload` where possible. Leave out for noise. */
+  text?: string
+  /** The full native body: every field of the record that says something, without per-copy fields (session id, uuid links, cwd …), so that a copy in a fork has equal bytes. */
+  payload: unknown
+  isSidechain?: boolean
+  /** Sub-agent that acted, for sidechains inside a session. */
+  agent?: string
+  model?: string
+  /** Result facts, where the format has them. */
+  exitCode?: number
+  durationMs?: number
+  /** Files a call reads or changes, for `--touched`. */
+  files?: string[]
+  /** Id that stays equal when a fork copies the event (if not the key itself). */
+  originKey?: string
+  /** True when the format itself marks the event as copied from another session. */
+  inherited?: boolean
+}
+
+/** Tokens of one model response (or of one prompt where the agent tells no more), in disjoint counters. */
+export interface UsageItem {
+  type: 'usage'
+  session: string
+  /** The provider's response id, or the finest id there is; equal in every copy. */
+  id: string
+  ts: number | null
+  model: string | null
+  /** Without cache reads and writes. */
+  input: number
+  cacheRead: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  /** Including reasoning. */
+  output: number
+  reasoning: number
+  /** `turn` where one record covers several responses. */
+  scope: 'response' | 'turn'
+  isSidechain?: boolean
+  /** True when these tokens are already contained in another session's records: kept, never summed. */
+  nested?: boolean
+  /** Cost the agent itself reported, in millionths of a US cent (1e-8 USD): an integer. */
+  reportedCost?: number
+}
+
+/** What is known of the session as a whole. Later items win field by field; undefined says nothing. */
+export interface SessionItem {
+  type: 'session'
+  session: string
+  cwd?: string
+  gitBranch?: string
+  /** Remote address of the repository, where the agent wrote it down. */
+  gitRemote?: string
+  model?: string
+  title?: string
+  /** A title given by a person beats one made up by a model, whatever their order. */
+  titleByPerson?: boolean
+  agentVersion?: string
+  startedAt?: number
+  /** `subagent` sessions are left out of plain lists. */
+  relation?: 'main' | 'subagent' | 'fork'
+}
+
+export interface EdgeItem {
+  type: 'edge'
+  kind: EdgeKind
+  /** Native ids; `parent` null for births without one. */
+  session: string
+  parent: string | null
+  at: number | null
+  /** Call id or event key in the parent that shows it. */
+  evidence?: string
+}
+
+/** Events that the conversation later took back (rewind, rollback, retraction). They are kept, and marked. */
+export interface SupersedeItem {
+  type: 'supersede'
+  session: string
+  /** Exactly these… */
+  keys?: string[]
+  /** …or all events of this source from this key (inclusive) to here. */
+  sinceKey?: string
+  reason: string
+}
+
+/** Bytes that could not be understood. */
+export interface GapItem {
+  type: 'gap'
+  reason: string
+  detail: string
+  offset: number
+  length: number
+  /** The bytes may still become a record (an unfinished last line): the position stays before them. */
+  pending?: boolean
+}
+
+/** A record type nobody has described: kept as a lifecycle event and counted by name. */
+export interface UnknownItem {
+  type: 'unknown'
+  name: string
+}
+
+/** Everything before this is complete: the engine may commit here and resume from here. Yield often (each line, or each few). */
+export interface PositionItem {
+  type: 'position'
+  position: Position
+}
+
+export type Item =
+  | EventItem
+  | UsageItem
+  | SessionItem
+  | EdgeItem
+  | SupersedeItem
+  | GapItem
+  | UnknownItem
+  | PositionItem
+
+export type Environment = Record<string, string | undefined>
+
+export interface Adapter {
+  readonly flavor: string
+  /** Raised when the same bytes give other items: sources of this flavor are then read again. */
+  readonly version: number
+  /** Directories to look in, whether or not they exist. */
+  roots(env: Environment): string[]
+  /** The source a file is (or belongs to), or null. Looks at the path, never opens credential files. */
+  claim(path: string): Source | null
+  /** Items from a position on (null: the beginning) to the present end. Reading in any number of steps yields the same items as reading at once. */
+  read(source: Source, from: Position | null): Iterable<Item>
+}

@@ -1,0 +1,87 @@
+// Tool calls waiting for their result, and the kinds derived from them: retry > test_run > edit > tool_call.
+// The book is plain JSON, because it lives in the cursor between two sweeps.
+import { createHash } from 'node:crypto'
+import type { EventKind } from '../model.ts'
+
+export interface CallBook {
+  /** [call id, tool, signature, time of the call], oldest first. A list, not an object: ids are foreign text. */
+  open: [string, string, string, number | null][]
+  /** Signatures of the latest calls that failed. */
+  failed: string[]
+}
+
+export const newCallBook = (): CallBook => ({ open: [], failed: [] })
+
+const MAX_OPEN = 256
+const MAX_FAILED = 32
+
+export interface Call {
+  id: string
+  tool: string
+  input: unknown
+  ts: number | null
+  /** True when the tool changes files. */
+  edits?: boolean
+  /** The command line, when the tool runs one. */
+  command?: string | undefined
+}
+
+/** Notes a call and returns its most specific kind. */
+export function openCall(book: CallBook, call: Call): EventKind {
+  const signature = signatureOf(call.tool, call.input)
+  book.open.push([call.id, call.tool, signature, call.ts])
+  // Calls whose result never came (a kill, an interrupt) must not grow the cursor for ever.
+  if (book.open.length > MAX_OPEN) book.open.shift()
+  if (book.failed.includes(signature)) return 'retry'
+  if (call.command !== undefined && isTestCommand(call.command)) return 'test_run'
+  return call.edits ? 'edit' : 'tool_call'
+}
+
+export interface ClosedCall {
+  tool: string
+  durationMs: number | undefined
+}
+
+/** Notes a result; undefined when no such call is open. */
+export function closeCall(
+  book: CallBook,
+  id: string,
+  failed: boolean,
+  ts: number | null,
+): ClosedCall | undefined {
+  const at = book.open.findIndex((entry) => entry[0] === id)
+  const entry = book.open[at]
+  if (!entry) return undefined
+  book.open.splice(at, 1)
+  const [, tool, signature, calledAt] = entry
+  book.failed = book.failed.filter((one) => one !== signature)
+  if (failed) book.failed.push(signature)
+  if (book.failed.length > MAX_FAILED) book.failed.shift()
+  const durationMs = ts !== null && calledAt !== null && ts >= calledAt ? ts - calledAt : undefined
+  return { tool, durationMs }
+}
+
+function signatureOf(tool: string, input: unknown): string {
+  let text: string
+  try {
+    text = JSON.stringify(input) ?? ''
+  } catch {
+    text = 'unprintable'
+  }
+  return createHash('sha1').update(tool).update('\0').update(text).digest('hex').slice(0, 16)
+}
+
+const WORD = String.raw`(?:^|[;&|(]\s*|\b(?:then|do|time|exec|env(?:\s+\w+=\S+)*|sudo|npx|bunx|uvx|pnpm exec|yarn exec|poetry run|uv run|python3? -m|bundle exec|xvfb-run)\s+)`
+const TEST_RUNNERS = [
+  String.raw`(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-\S+\s+)*(?:t|test|tests)(?::\S+)?`,
+  String.raw`(?:vitest|jest|mocha|ava|tap|c8|nyc|karma|cypress|playwright test|pytest|py\.test|nosetests|tox|nox|unittest|rspec|minitest|phpunit|pest|ctest|bats|busted|prove|gotestsum|nextest)`,
+  String.raw`node\s+(?:\S+\s+)*--test`,
+  String.raw`node\s+\S*\btests?\b\S*\.[cm]?[jt]s`,
+  String.raw`(?:deno|cargo|go|dotnet|mix|swift|zig build|flutter|dart|stack|cabal|sbt|lein|bazel|buck2?|rake|rails|gradle|\./gradlew|mvn|\./mvnw|make|just|task|meson|composer|php artisan|elm|gleam|moon|nx|turbo)\s+(?:[^;&|]*?\s)?(?:tests?|check|verify|nextest)(?=[\s:;&|)]|$)`,
+]
+const TEST_COMMAND = new RegExp(`${WORD}(?:\\S*/)?(?:${TEST_RUNNERS.join('|')})(?=[\\s;&|):]|$)`, 'm')
+
+/** Whether a shell command runs tests. Judged by the command, never by its output. */
+export function isTestCommand(command: string): boolean {
+  return TEST_COMMAND.test(command.length > 4000 ? command.slice(0, 4000) : command)
+}

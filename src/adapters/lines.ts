@@ -1,0 +1,55 @@
+// What adapters of line-based formats share: the loop that turns lines into items, one step per line.
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { openForReading, readJsonlFrom } from '../files/jsonl.ts'
+import type { Item, Position } from './adapter.ts'
+
+export interface Line {
+  record: Record<string, unknown>
+  offset: number
+  length: number
+}
+
+/** Reads a JSON Lines file from `from`, calling `step` per record; `state` is changed in place and kept in the position. */
+export function* readLines<State>(
+  path: string,
+  from: Position | null,
+  fresh: () => State,
+  step: (state: State, line: Line) => Iterable<Item>,
+): Generator<Item> {
+  const fd = openForReading(path)
+  try {
+    const state = from ? (structuredClone(from.state) as State) : fresh()
+    const endOffset = fstatSync(fd).size
+    for (const item of readJsonlFrom(fd, path, {
+      fromOffset: from?.offset ?? 0,
+      endOffset,
+      splitJoined: true,
+    })) {
+      const end = item.offset + item.length
+      if ('gap' in item) {
+        // An unfinished last line is named now and read again when it has grown. (A whole object without a newline is
+        // a record: no proper prefix of an object is valid JSON.)
+        const pending = end === endOffset && !endsLine(fd, endOffset)
+        yield {
+          type: 'gap',
+          reason: item.gap,
+          detail: item.detail,
+          offset: item.offset,
+          length: item.length,
+          pending,
+        }
+        if (pending) return
+      } else {
+        yield* step(state, item)
+      }
+      yield { type: 'position', position: { offset: end, state } }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function endsLine(fd: number, size: number): boolean {
+  const last = Buffer.alloc(1)
+  return readSync(fd, last, 0, 1, size - 1) === 1 && last[0] === 10
+}

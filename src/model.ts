@@ -1,0 +1,86 @@
+// The nouns of the read side: what an adapter yields, what the store keeps, what other programs read.
+// Session and SessionEvent are a public contract (field names of the coding-session-memory design, §4).
+
+export const SCHEMA_VERSION = 1
+
+export const EVENT_KINDS = [
+  'user_msg',
+  'assistant_msg',
+  'thinking',
+  'tool_call',
+  'tool_result',
+  'error',
+  'test_run',
+  'edit',
+  'retry',
+  'human_intervention',
+  'decision',
+  'lifecycle',
+  'completion',
+] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+export type Role = 'user' | 'assistant' | 'system' | 'tool'
+export type Outcome = 'success' | 'fail' | 'abandoned' | 'unknown'
+
+export const EDGE_KINDS = [
+  'created',
+  'compacted',
+  'swapped',
+  'cleared',
+  'interactive_fork',
+  'bg_fork',
+  'resumed',
+  'subagent',
+] as const
+export type EdgeKind = (typeof EDGE_KINDS)[number]
+
+/** One conversation, as readers see it. Times are ISO 8601 UTC. */
+export interface Session {
+  session_uid: string
+  flavor: string
+  native_session_id: string
+  repo: string | null
+  domain: string | null
+  cwd: string | null
+  git_branch: string | null
+  model: string | null
+  title: string | null
+  started_at: string | null
+  ended_at: string | null
+  outcome: Outcome
+  cost: SessionCost
+  task_ref: string | null
+  source_path: string | null
+  source_bytes: number
+  schema_version: number
+  ingested_at: string | null
+  analyzed_at: string | null
+  evicted_at: string | null
+}
+
+export interface SessionCost {
+  input_tokens: number
+  output_tokens: number
+  cache_tokens: number
+  wall_clock_s: number
+  turns: number
+  retries: number
+}
+
+/** One normalized step of a session, as readers see it. */
+export interface SessionEvent {
+  session_uid: string
+  seq: number
+  parent_seq: number | null
+  ts: string | null
+  kind: EventKind
+  role: Role
+  tool: string | null
+  summary: string
+  payload_ref: string | null
+  tokens: number
+  is_sidechain: boolean
+}
+
+export const sessionUid = (flavor: string, nativeId: string): string => `${flavor}:${nativeId}`
