@@ -1,0 +1,19 @@
+// Exit codes, and how an error is told to a person.
+import { RecollectError } from '../errors.ts'
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 4, busy: 5 } as const
+
+/** Prints an error on stderr (`error:`, `where:`, `try:`) and returns the exit code it deserves. */
+export function reportError(error: unknown): number {
+  if (!(error instanceof RecollectError)) {
+    process.stderr.write(
+      `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    )
+    return EXIT.failed
+  }
+  process.stderr.write(`error: ${error.message} [${error.code}]\n`)
+  if (error.where !== undefined) process.stderr.write(`where: ${error.where}\n`)
+  if (error.cause instanceof Error) process.stderr.write(`cause: ${error.cause.message}\n`)
+  if (error.hint !== undefined) process.stderr.write(`try: ${error.hint}\n`)
+  return error.code === 'USAGE' || error.code === 'BAD_CONFIG' ? EXIT.usage : EXIT.failed
+}

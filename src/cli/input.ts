@@ -1,0 +1,63 @@
+// Lines of a stream as JSON objects, each with its number; a line that is none comes as an error instead.
+import { RecollectError } from '../errors.ts'
+
+export type InputLine =
+  | { line: number; value: Record<string, unknown> }
+  | { line: number; error: RecollectError }
+
+const MAX_LINE_BYTES = 256 << 20
+
+/** Blank lines are skipped but counted. Memory is bounded by the longest line allowed. */
+export async function* inputLines(stream: AsyncIterable<Buffer>): AsyncGenerator<InputLine> {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let line = 0
+  const take = (last: Buffer): InputLine | undefined => {
+    const length = heldBytes + last.length
+    const bytes =
+      length > MAX_LINE_BYTES ? undefined : heldBytes === 0 ? last : Buffer.concat([...held, last])
+    held = []
+    heldBytes = 0
+    line++
+    return bytes
+      ? parse(bytes.toString('utf8'), line)
+      : { line, error: refuse(`longer than ${MAX_LINE_BYTES} bytes`) }
+  }
+  for await (const chunk of stream) {
+    let start = 0
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, start)) {
+      const input = take(chunk.subarray(start, at))
+      start = at + 1
+      if (input) yield input
+    }
+    if (start < chunk.length) {
+      heldBytes += chunk.length - start
+      if (heldBytes <= MAX_LINE_BYTES) held.push(chunk.subarray(start))
+      else held = []
+    }
+  }
+  if (heldBytes > 0) {
+    const input = take(Buffer.alloc(0))
+    if (input) yield input
+  }
+}
+
+function parse(text: string, line: number): InputLine | undefined {
+  if (text.trim() === '') return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { line, value: value as Record<string, unknown> }
+    }
+    return { line, error: refuse('not a JSON object') }
+  } catch (cause) {
+    return { line, error: refuse('not JSON', cause) }
+  }
+}
+
+function refuse(reason: string, cause?: unknown): RecollectError {
+  return new RecollectError('BAD_INPUT', `the input line is ${reason}`, {
+    hint: 'one JSON object per line; nothing was written for this line',
+    ...(cause === undefined ? {} : { cause }),
+  })
+}

@@ -1,0 +1,285 @@
+// Settings: one table, from which come the environment variables, the flags, the TOML file and docs/config.md.
+// Later wins: built-in default, config.toml, environment, flag. A value that is not possible is refused, with its place.
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parse as parseToml } from 'smol-toml'
+import { errnoOf, fromSystem, RecollectError } from './errors.ts'
+
+interface SettingTypes {
+  text: string
+  path: string
+  bytes: number
+  duration: number
+  list: string[]
+  map: Record<string, unknown>
+}
+
+interface Row {
+  key: string
+  type: keyof SettingTypes
+  env?: string
+  flag?: string
+  choices?: readonly string[]
+  default: string | number | readonly string[] | Record<string, unknown>
+  doc: string
+}
+
+/** Every setting there is. */
+export const SETTINGS = [
+  {
+    key: 'record.flush',
+    type: 'text',
+    env: 'RECOLLECT_RECORD_FLUSH',
+    flag: '--flush <policy>',
+    choices: ['os', 'fdatasync'],
+    default: 'fdatasync',
+    doc: 'What an acknowledged append survives: `os` a kill of the process, `fdatasync` also a crash of the machine.',
+  },
+  {
+    key: 'record.lock_timeout',
+    type: 'duration',
+    env: 'RECOLLECT_RECORD_LOCK_TIMEOUT',
+    flag: '--lock-timeout <duration>',
+    default: '30s',
+    doc: 'How long an append waits while another process holds the lock of the file.',
+  },
+] as const satisfies readonly Row[]
+
+type SettingRow = (typeof SETTINGS)[number]
+export type SettingKey = SettingRow['key']
+type ValueOf<K extends SettingKey> = SettingTypes[Extract<SettingRow, { key: K }>['type']]
+
+export interface ConfigSources {
+  env?: Record<string, string | undefined>
+  /** Flag values by setting key. */
+  flags?: Partial<Record<SettingKey, string>>
+  /** Overrides where config.toml lies. */
+  file?: string
+}
+
+export class Config {
+  /** Where everything of ours lies. */
+  readonly home: string
+  readonly file: string
+  readonly #values = new Map<string, { value: unknown; origin: string }>()
+
+  constructor(sources: ConfigSources = {}) {
+    const env = sources.env ?? process.env
+    this.home = homeDirectory(env)
+    this.file = sources.file ?? join(this.home, 'config.toml')
+    const toml = readToml(this.file, sources.file !== undefined)
+    refuseUnknown(toml, this.file)
+    for (const row of SETTINGS as readonly Row[])
+      this.#values.set(row.key, this.#pick(row, toml, env, sources.flags ?? {}))
+  }
+
+  get<K extends SettingKey>(key: K): ValueOf<K> {
+    return this.#values.get(key)?.value as ValueOf<K>
+  }
+
+  /** Which layer gave the value: `default`, the file's path, the variable's or the flag's name. */
+  origin(key: SettingKey): string {
+    return this.#values.get(key)?.origin ?? 'default'
+  }
+
+  #pick(
+    row: Row,
+    toml: Record<string, unknown>,
+    env: Record<string, string | undefined>,
+    flags: Partial<Record<string, string>>,
+  ): { value: unknown; origin: string } {
+    const flag = flags[row.key]
+    if (flag !== undefined)
+      return { value: check(row, flag, row.flag ?? row.key), origin: row.flag ?? 'flag' }
+    const variable = row.env === undefined ? undefined : env[row.env]
+    if (variable !== undefined && variable !== '') {
+      return { value: check(row, variable, row.env as string), origin: row.env as string }
+    }
+    const written = lookUp(toml, row.key)
+    if (written !== undefined)
+      return { value: check(row, written, `${this.file}: ${row.key}`), origin: this.file }
+    return { value: check(row, row.default, 'default'), origin: 'default' }
+  }
+}
+
+/** $RECOLLECT_HOME, else recollect/ in the XDG data directory. */
+export function homeDirectory(env: Record<string, string | undefined>): string {
+  if (env['RECOLLECT_HOME']) return resolve(env['RECOLLECT_HOME'])
+  const data = env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share')
+  return join(data, 'recollect')
+}
+
+function readToml(path: string, mustExist: boolean): Record<string, unknown> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' && !mustExist) return {}
+    throw fromSystem(error, 'cannot read the configuration', path, 'read')
+  }
+  try {
+    return parseToml(text)
+  } catch (cause) {
+    throw new RecollectError('BAD_CONFIG', `not valid TOML: ${(cause as Error).message.split('\n')[0]}`, {
+      where: path,
+      cause,
+      hint: 'see docs/config.md for an example',
+    })
+  }
+}
+
+function lookUp(table: Record<string, unknown>, key: string): unknown {
+  let at: unknown = table
+  for (const part of key.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined
+    at = (at as Record<string, unknown>)[part]
+  }
+  return at
+}
+
+/** A misspelt key would otherwise be a setting that silently does nothing. */
+function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''): void {
+  const rows: readonly Row[] = SETTINGS
+  for (const [name, value] of Object.entries(table)) {
+    const key = prefix + name
+    if (rows.some((row) => row.key === key)) continue
+    const isSection =
+      typeof value === 'object' && value !== null && rows.some((row) => row.key.startsWith(`${key}.`))
+    if (!isSection) {
+      const near = nearest(
+        key,
+        rows.map((row) => row.key),
+      )
+      throw new RecollectError('BAD_CONFIG', `unknown setting ${key}`, {
+        where: file,
+        hint: near ? `did you mean ${near}?` : 'docs/config.md lists the settings',
+      })
+    }
+    refuseUnknown(value as Record<string, unknown>, file, `${key}.`)
+  }
+}
+
+function check(row: Row, value: unknown, where: string): unknown {
+  const refuse = (expected: string): never => {
+    throw new RecollectError('BAD_CONFIG', `${row.key} must be ${expected}, not ${JSON.stringify(value)}`, {
+      where,
+      hint: `the default is ${JSON.stringify(row.default)}`,
+    })
+  }
+  switch (row.type) {
+    case 'text':
+      if (typeof value !== 'string') return refuse('a text')
+      if (row.choices && !row.choices.includes(value)) return refuse(`one of ${row.choices.join(', ')}`)
+      return value
+    case 'path':
+      if (typeof value !== 'string') return refuse('a path')
+      return value === '' ? '' : resolve(value.replace(/^~(?=\/|$)/, homedir()))
+    case 'bytes':
+      return parseBytes(value) ?? refuse('a size such as 500, "64MiB" or "4GiB"')
+    case 'duration':
+      return parseDuration(value) ?? refuse('a duration such as "500ms", "30s", "5m", "2h" or "7d"')
+    case 'list':
+      if (typeof value === 'string')
+        return value
+          .split(',')
+          .map((part) => part.trim())
+          .filter(Boolean)
+      if (!Array.isArray(value) || value.some((one) => typeof one !== 'string'))
+        return refuse('a list of texts')
+      return value
+    case 'map':
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('a table')
+      return value
+  }
+}
+
+const BYTE_UNITS: Record<string, number> = {
+  '': 1,
+  b: 1,
+  k: 1000,
+  kb: 1000,
+  kib: 1024,
+  m: 1e6,
+  mb: 1e6,
+  mib: 1024 ** 2,
+  g: 1e9,
+  gb: 1e9,
+  gib: 1024 ** 3,
+  t: 1e12,
+  tb: 1e12,
+  tib: 1024 ** 4,
+}
+
+/** `"4GiB"` → 4294967296; undefined if it is no size. */
+export function parseBytes(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(value) : null
+  const unit = match ? BYTE_UNITS[(match[2] as string).toLowerCase()] : undefined
+  if (!match || unit === undefined) return undefined
+  const bytes = Math.round(Number(match[1]) * unit)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+const DURATION_UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** `"30s"` → 30000 ms; a bare number is milliseconds. */
+export function parseDuration(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : undefined
+  const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*$/.exec(value) : null
+  return match ? Number(match[1]) * (DURATION_UNITS[match[2] as string] as number) : undefined
+}
+
+/** The candidate closest in spelling, if any is close enough to be meant. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1
+  for (const candidate of candidates) {
+    const distance = editDistance(word, candidate)
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
+  }
+  return best
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(swap, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    row = next
+  }
+  return row[b.length] as number
+}
+
+/** docs/config.md, from the table. */
+export function configDocs(): string {
+  const lines = [
+    '# Settings',
+    '',
+    'Made from the table in `src/config.ts` by `npm run docs`. Later wins: default, `config.toml`, environment, flag.',
+    '`config.toml` lies in `$RECOLLECT_HOME` (default: `recollect/` in the XDG data directory). Unknown keys are refused.',
+    'Sizes are written `500`, `"64MiB"`, `"4GiB"`; durations `"500ms"`, `"30s"`, `"7d"`.',
+    '',
+    '| key | default | environment | flag | meaning |',
+    '|---|---|---|---|---|',
+  ]
+  for (const row of SETTINGS as readonly Row[]) {
+    const choices = row.choices ? ` One of ${row.choices.map((one) => `\`${one}\``).join(', ')}.` : ''
+    const code = (text: string | undefined): string => (text === undefined ? '' : `\`${text}\``)
+    const fallback = `\`${JSON.stringify(row.default)}\``
+    lines.push(
+      `| \`${row.key}\` | ${fallback} | ${code(row.env)} | ${code(row.flag)} | ${row.doc}${choices} |`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}

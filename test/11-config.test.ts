@@ -1,0 +1,93 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'recollect-config-'))
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const configOf = (toml: string, env: Record<string, string> = {}, flags = {}): Config => {
+  writeFileSync(join(home, 'config.toml'), toml)
+  return new Config({ env: { RECOLLECT_HOME: home, ...env }, flags })
+}
+
+describe('layers', () => {
+  it('take the default, then the file, then the environment, then the flag', () => {
+    const file = '[record]\nflush = "os"\n'
+    expect(new Config({ env: { RECOLLECT_HOME: home } }).get('record.flush')).toBe('fdatasync')
+    expect(configOf(file).get('record.flush')).toBe('os')
+    expect(configOf(file).origin('record.flush')).toBe(join(home, 'config.toml'))
+    const env = { RECOLLECT_RECORD_FLUSH: 'fdatasync' }
+    expect(configOf(file, env).get('record.flush')).toBe('fdatasync')
+    expect(configOf(file, env).origin('record.flush')).toBe('RECOLLECT_RECORD_FLUSH')
+    expect(configOf(file, env, { 'record.flush': 'os' }).get('record.flush')).toBe('os')
+  })
+
+  it('find the home in RECOLLECT_HOME, else in the XDG data directory, else below HOME', () => {
+    expect(new Config({ env: { RECOLLECT_HOME: '/a' } }).home).toBe('/a')
+    expect(new Config({ env: { XDG_DATA_HOME: '/x', HOME: '/h' } }).home).toBe('/x/recollect')
+    expect(new Config({ env: { HOME: '/h' } }).home).toBe('/h/.local/share/recollect')
+  })
+})
+
+describe('a wrong setting', () => {
+  it('is refused with its place, the reason and the default', () => {
+    expect(() => configOf('[record]\nflush = "maybe"')).toThrow(
+      expect.objectContaining({
+        code: 'BAD_CONFIG',
+        message: 'record.flush must be one of os, fdatasync, not "maybe"',
+        where: `${join(home, 'config.toml')}: record.flush`,
+      }),
+    )
+    expect(() => configOf('', { RECOLLECT_RECORD_LOCK_TIMEOUT: 'soon' })).toThrow(/duration such as/)
+  })
+
+  it('with an unknown name is refused, with the name that was meant', () => {
+    expect(() => configOf('[record]\nflussh = "os"')).toThrow(
+      expect.objectContaining({ code: 'BAD_CONFIG', hint: 'did you mean record.flush?' }),
+    )
+    expect(() => configOf('[zzz]\nx = 1')).toThrow(/unknown setting zzz/)
+  })
+
+  it('in broken TOML is refused with the file', () => {
+    expect(() => configOf('record = [')).toThrow(expect.objectContaining({ code: 'BAD_CONFIG' }))
+  })
+})
+
+describe('values', () => {
+  it.each([
+    ['4GiB', 4 * 1024 ** 3],
+    ['6 gib', 6 * 1024 ** 3],
+    ['1.5MiB', 1.5 * 1024 ** 2],
+    ['2GB', 2e9],
+    [500, 500],
+    ['-1', undefined],
+    ['4 elephants', undefined],
+    [1.5, undefined],
+    ['', undefined],
+  ])('parse sizes: %j', (text, bytes) => expect(parseBytes(text)).toBe(bytes))
+
+  it.each([
+    ['30s', 30_000],
+    ['500ms', 500],
+    ['7d', 604_800_000],
+    [10, 10],
+    ['5', undefined],
+    [-1, undefined],
+  ])('parse durations: %j', (text, ms) => expect(parseDuration(text)).toBe(ms))
+
+  it('suggest the nearest spelling only when it is near', () => {
+    expect(nearest('serch', ['search', 'show'])).toBe('search')
+    expect(nearest('quetzal', ['search', 'show'])).toBeUndefined()
+  })
+})
+
+describe('docs/config.md', () => {
+  it('is what the table makes of it (run `npm run docs`)', () => {
+    expect(readFileSync('docs/config.md', 'utf8')).toBe(configDocs())
+  })
+})

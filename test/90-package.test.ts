@@ -1,0 +1,63 @@
+// What users get: the packed tarball, installed with production dependencies only, imported and run.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const scratch = mkdtempSync(join(tmpdir(), 'recollect-package-'))
+const project = join(scratch, 'user')
+const run = (command: string, args: string[], input = ''): string =>
+  execFileSync(command, args, { cwd: project, input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] })
+
+beforeAll(() => {
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', scratch], { stdio: 'pipe' })
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}')
+  const tarball = readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string
+  run('npm', [
+    'install',
+    '--omit=dev',
+    '--ignore-scripts',
+    '--prefer-offline',
+    '--no-audit',
+    join(scratch, tarball),
+  ])
+}, 300_000)
+afterAll(() => rmSync(scratch, { recursive: true }))
+
+describe('the package', () => {
+  it('has no publint findings', async () => {
+    const { messages, pkg } = await publint({ pkgDir: process.cwd(), strict: true })
+    expect(messages.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([])
+  })
+
+  it('is imported and writes a transcript without development dependencies', () => {
+    writeFileSync(
+      join(project, 'use.mjs'),
+      `import { TranscriptWriter } from 'recollect/record'
+       import * as root from 'recollect'
+       const writer = new TranscriptWriter('memory')
+       await writer.append('a', 's', { turnId: '1', role: 'user', content: 'hi', ts: 1 })
+       console.log(JSON.stringify(await writer.read('a', 's')), root.TranscriptWriter === TranscriptWriter)`,
+    )
+    expect(run('node', ['use.mjs'])).toBe('[{"turnId":"1","role":"user","content":"hi","ts":1}] true\n')
+  })
+
+  it('runs as a command', () => {
+    const line = '{"turnId":"2","role":"user","ts":2}\n'
+    const args = ['recollect', 'record', 'turns', '--base', 'memory', '--agent', 'a', '--session', 't']
+    expect(JSON.parse(run('npx', ['--no-install', ...args], line))).toMatchObject({
+      ok: true,
+      line: 1,
+      turnId: '2',
+    })
+  })
+
+  it('brings no file that only developers need', () => {
+    const files = readdirSync(join(project, 'node_modules/recollect'))
+    expect(files.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
+  })
+})
