@@ -2,5 +2,21 @@
 export { ERROR_CODES, type ErrorCode, RecollectError } from '../errors.ts'
 export type { Appended, Flush } from '../files/append.ts'
 export type { GapReason, JsonlGap } from '../files/jsonl.ts'
+export { SessionHistory, type SessionHistoryOptions } from './lineage.ts'
+export {
+  readSessionHistory,
+  SessionHistoryEvent,
+  SessionHistoryEventType,
+  type WrittenSessionEvent,
+} from './lineage-event.ts'
+export type { GitOptions } from './lineage-git.ts'
+export {
+  buildSessionTree,
+  renderSessionTree,
+  type SessionNode,
+  type SessionTree,
+  type SessionTreeProblem,
+  type SessionTreeProblemKind,
+} from './lineage-tree.ts'
 export type { ReadOptions } from './read.ts'
 export { TranscriptEntry, TranscriptWriter, type TranscriptWriterOptions, TurnRole } from './turns.ts'
