@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { errnoOf, fromSystem } from '../errors.ts'
+import { fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { waitLock } from '../files/lock.ts'
 
@@ -41,6 +41,7 @@ export async function openLocked(path: string, timeoutMs: number, durable: boole
       // Somebody may have deleted the file while we waited: a lock on a file without a name excludes nobody.
       const named = statSync(path, { throwIfNoEntry: false })
       const held = fstatSync(fd)
+      if (!held.isFile()) throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
       if (named && named.ino === held.ino && named.dev === held.dev) return fd
       closeSync(fd)
     } catch (error) {
@@ -55,7 +56,6 @@ export function hasIntent(path: string): boolean {
   try {
     return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
   } catch (error) {
-    if (errnoOf(error) === 'ENOTDIR') return false
     throw fromSystem(error, 'cannot look at the session lock', path, 'read')
   }
 }
