@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type GitOptions, type RecollectError, SessionHistory } from '../src/record/index.ts'
+import { type RecollectError, type SessionGitOptions, SessionHistory } from '../src/record/index.ts'
 
 let dir: string
 let errors: RecollectError[]
@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-const open = (options: GitOptions = {}) =>
+const open = (options: SessionGitOptions = {}) =>
   new SessionHistory(dir, {
     flush: 'os',
     git: { onGitError: (error) => errors.push(error), ...options },
@@ -135,7 +135,7 @@ it('two writers in one repository both get their lines committed', async () => {
   expect(committed()).toHaveLength(10)
 })
 
-it.each<[string, GitOptions, () => void]>([
+it.each<[string, SessionGitOptions, () => void]>([
   ['the directory is no repository', {}, () => undefined],
   ['there is no git', { command: 'git-that-is-not-installed' }, () => undefined],
   [

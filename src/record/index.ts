@@ -9,14 +9,13 @@ export {
   SessionHistoryEventType,
   type WrittenSessionEvent,
 } from './lineage-event.ts'
-export type { GitOptions } from './lineage-git.ts'
+export type { SessionGitOptions } from './lineage-git.ts'
 export {
   buildSessionTree,
   renderSessionTree,
   type SessionNode,
   type SessionTree,
   type SessionTreeProblem,
-  type SessionTreeProblemKind,
 } from './lineage-tree.ts'
 export type { ReadOptions } from './read.ts'
 export { TranscriptEntry, TranscriptWriter, type TranscriptWriterOptions, TurnRole } from './turns.ts'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, RecollectError } from '../errors.ts'
 import type { WrittenSessionEvent } from './lineage-event.ts'
 
-export interface GitOptions {
+export interface SessionGitOptions {
   /** Makes the directory a repository if it is in none (default false: that is an error to report). */
   init?: boolean
   /** Receives each failure. Without it the first one becomes a process warning. */
@@ -32,12 +32,12 @@ interface Outcome {
 /** Commits a file soon after each request; requests that come meanwhile share the next commit. */
 export class GitCommits {
   readonly #path: string
-  readonly #options: GitOptions
+  readonly #options: SessionGitOptions
   #pending: WrittenSessionEvent[] = []
   #running: Promise<void> | undefined
   #warned = false
 
-  constructor(path: string, options: GitOptions) {
+  constructor(path: string, options: SessionGitOptions) {
     this.#path = path
     this.#options = options
   }

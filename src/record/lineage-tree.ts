@@ -20,7 +20,7 @@ export interface SessionNode {
   synthetic?: true
 }
 
-export type SessionTreeProblemKind =
+type SessionTreeProblemKind =
   | 'bad-event'
   | 'bad-timestamp'
   | 'unknown-kind'

@@ -26,7 +26,7 @@ import {
   type SessionHistoryEventType,
   type WrittenSessionEvent,
 } from './lineage-event.ts'
-import { GitCommits, type GitOptions } from './lineage-git.ts'
+import { GitCommits, type SessionGitOptions } from './lineage-git.ts'
 import { clearIntent, hasIntent, openLocked, readIntent, writeIntent } from './lineage-intent.ts'
 import type { ReadOptions } from './read.ts'
 
@@ -38,7 +38,7 @@ export interface SessionHistoryOptions {
   /** What an acknowledged change survives (default `fdatasync`: also a power cut). */
   flush?: Flush
   /** Commits the log with git after each append, in the background (default false). */
-  git?: boolean | GitOptions
+  git?: boolean | SessionGitOptions
   now?: () => Date
   /** How long a change waits for another process's lock (default 30 s). */
   lockTimeoutMs?: number
