@@ -41,6 +41,9 @@ export interface AppendOptions {
   check?: (path: string) => void
 }
 
+/** A line without its newline, or what makes it: called under the lock, with the file's size before the append. */
+export type AppendRecord = string | ((size: number) => string)
+
 /** Where a record came to lie. */
 export interface Appended {
   offset: number
@@ -86,7 +89,7 @@ export class AppendFile {
   }
 
   /** Appends one record (a newline is added). Resolves when it is written and flushed; calls keep their order. */
-  append(record: string): Promise<Appended> {
+  append(record: AppendRecord): Promise<Appended> {
     // The common case runs without waiting: nobody before us, lock free. Everything in it is synchronous.
     if (this.#waitingCount === 0) {
       try {
@@ -117,7 +120,7 @@ export class AppendFile {
     closeSync(fd)
   }
 
-  async #appendWhenFree(record: string): Promise<Appended> {
+  async #appendWhenFree(record: AppendRecord): Promise<Appended> {
     for (;;) {
       const done = this.#attempt(record)
       if (done) return done
@@ -128,7 +131,7 @@ export class AppendFile {
   }
 
   /** One try: undefined when somebody else holds the lock. */
-  #attempt(record: string): Appended | undefined {
+  #attempt(record: AppendRecord): Appended | undefined {
     if (this.#failed) throw this.#failed
     this.#ensureOpen()
     const fd = this.#fd as number
@@ -211,7 +214,7 @@ export class AppendFile {
     }
   }
 
-  #write(fd: number, record: string): Appended {
+  #write(fd: number, record: AppendRecord): Appended {
     let size: number
     let healed = false
     try {
@@ -220,7 +223,8 @@ export class AppendFile {
     } catch (error) {
       throw fromSystem(error, 'cannot read the end of the file', this.path)
     }
-    const bytes = Buffer.from(healed ? `\n${record}\n` : `${record}\n`)
+    const line = typeof record === 'string' ? record : record(size)
+    const bytes = Buffer.from(healed ? `\n${line}\n` : `${line}\n`)
     writeWhole(fd, bytes, size, this.path)
     this.#endOffset = size + bytes.length
     if (this.#flush === 'fdatasync') this.#sync(fd)

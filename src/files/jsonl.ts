@@ -5,8 +5,16 @@ import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { fromSystem, RecollectError } from '../errors.ts'
 
-/** Why bytes could not be understood. `schema` is for callers that check the record's shape. */
-export type GapReason = 'torn' | 'nul' | 'not-json' | 'not-object' | 'spliced' | 'oversize' | 'schema'
+/** Why bytes could not be understood. For callers: `schema`, the record's shape is wrong; `spill`, what it refers to is. */
+export type GapReason =
+  | 'torn'
+  | 'nul'
+  | 'not-json'
+  | 'not-object'
+  | 'spliced'
+  | 'oversize'
+  | 'schema'
+  | 'spill'
 
 export interface JsonlRecord {
   record: Record<string, unknown>

@@ -2,6 +2,19 @@
 export { ERROR_CODES, type ErrorCode, RecollectError } from '../errors.ts'
 export type { Appended, Flush } from '../files/append.ts'
 export type { GapReason, JsonlGap } from '../files/jsonl.ts'
+export {
+  type AccumulatedMessage,
+  accumulateMessage,
+  type ContentBlock,
+  MessageAccumulator,
+  type MessageUsage,
+  type StreamChunk,
+  type StreamError,
+} from './anthropic-stream.ts'
+export { EntireTranscript, type EntireTranscriptOptions, newEntireSessionId } from './entire.ts'
+export { EntireBlock, EntireContent, EntireLine, type EntireResponse, EntireUsage } from './entire-line.ts'
+export { type EntireReadOptions, readEntireTranscript } from './entire-read.ts'
+export { SpillReference } from './entire-spill.ts'
 export { SessionHistory, type SessionHistoryOptions } from './lineage.ts'
 export {
   readSessionHistory,

@@ -1,0 +1,168 @@
+// One line of an Entire-compatible full.jsonl: its schema, and how a turn becomes one. Touches no file.
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod'
+import { RecollectError } from '../errors.ts'
+import { LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
+
+const Count = z.int().nonnegative()
+
+/** Tokens of one response. All four are always there; what else the API reports follows them. */
+export const EntireUsage = z.looseObject({
+  input_tokens: Count,
+  output_tokens: Count,
+  cache_creation_input_tokens: Count,
+  cache_read_input_tokens: Count,
+})
+export type EntireUsage = z.infer<typeof EntireUsage>
+
+export const EntireBlock = z.looseObject({ type: z.string() })
+export type EntireBlock = z.infer<typeof EntireBlock>
+
+export const EntireContent = z.union([z.string(), z.array(EntireBlock)])
+export type EntireContent = z.infer<typeof EntireContent>
+
+const Role = z.enum(['user', 'assistant'])
+
+export const EntireLine = z.looseObject({
+  type: Role,
+  sessionId: z.string(),
+  uuid: z.string(),
+  parentUuid: z.string().nullable(),
+  timestamp: z.iso.datetime({ offset: true }),
+  cwd: z.string(),
+  version: z.string(),
+  requestId: z.string().optional(),
+  message: z.looseObject({
+    role: Role,
+    content: EntireContent,
+    id: z.string().optional(),
+    model: z.string().optional(),
+    stop_reason: z.string().nullish(),
+    usage: EntireUsage.optional(),
+  }),
+  /** Only in lines read with `restore: false`. */
+  recollectSpill: z.array(SpillReference).optional(),
+})
+export type EntireLine = z.infer<typeof EntireLine>
+
+/** What is known of a response besides its content. */
+export interface EntireResponse {
+  /** Counts as the API gave them; a missing or null one of the four is written as 0. */
+  usage?: Record<string, unknown> | null
+  /** The provider's message id. One is made when absent: Entire counts tokens only of messages that have one. */
+  id?: string | null
+  model?: string | null
+  stopReason?: string | null
+  requestId?: string | null
+}
+
+/** The part of a line that is the same for the whole session. */
+export interface EntireHead {
+  sessionId: string
+  cwd: string
+  version: string
+}
+
+export interface EntireTurn extends Pick<Spill, 'files'> {
+  uuid: string
+  line(parentUuid: string | null): string
+}
+
+/** Encodes a turn as it is now; only the parent is still open, because it is known when the turn is written. */
+export function encodeTurn(
+  head: EntireHead,
+  type: 'user' | 'assistant',
+  at: Date,
+  content: EntireContent,
+  response: EntireResponse = {},
+): EntireTurn {
+  const uuid = randomUUID()
+  const { requestId } = response
+  const start = (parentUuid: string | null): string => {
+    const { sessionId, cwd, version } = head
+    const timestamp = at.toISOString()
+    const fields = {
+      type,
+      sessionId,
+      uuid,
+      parentUuid,
+      timestamp,
+      cwd,
+      version,
+      ...(requestId && { requestId }),
+    }
+    return JSON.stringify(fields).slice(0, -1)
+  }
+  checkContent(content)
+  const message = type === 'user' ? { role: type, content } : assistantMessage(content, response)
+  // The longest head, and room for the keys and the newline around it.
+  const { json, files } = encodeMessage(message, LINE_LIMIT - weigh(start(uuid)) - 64)
+  return { uuid, files, line: (parentUuid) => `${start(parentUuid)},"message":${json}}` }
+}
+
+function encodeMessage(message: unknown, budget: number): { json: string; files: Spill['files'] } {
+  try {
+    const json = JSON.stringify(message)
+    // No character takes more than six bytes: most lines need no second look.
+    const weight = json.length * 6 <= budget ? 0 : weigh(json)
+    if (weight <= budget) return { json, files: [] }
+    const spill = splitOff(JSON.parse(json), weight, budget)
+    const references = JSON.stringify(spill.references)
+    return { json: `${JSON.stringify(spill.message)},"recollectSpill":${references}`, files: spill.files }
+  } catch (cause) {
+    if (cause instanceof RecollectError) throw cause
+    throw new RecollectError('BAD_INPUT', 'the turn cannot be written as JSON', {
+      cause,
+      hint: 'nothing was written',
+    })
+  }
+}
+
+function assistantMessage(content: EntireContent, response: EntireResponse): Record<string, unknown> {
+  const { id, model, stopReason, usage } = response
+  return {
+    role: 'assistant',
+    id: id || `msg_${randomUUID()}`,
+    ...(model && { model }),
+    // Entire decodes an assistant's content as a list of blocks and skips the line when it is a string.
+    content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    ...(stopReason && { stop_reason: stopReason }),
+    ...(usage && { usage: fullUsage(usage) }),
+  }
+}
+
+function fullUsage(usage: Record<string, unknown>): EntireUsage {
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, ...others } =
+    usage
+  const counts = {
+    input_tokens: input_tokens ?? 0,
+    output_tokens: output_tokens ?? 0,
+    cache_creation_input_tokens: cache_creation_input_tokens ?? 0,
+    cache_read_input_tokens: cache_read_input_tokens ?? 0,
+  }
+  const checked = EntireUsage.safeParse(counts)
+  if (!checked.success) throw badInput('usage', checked.error)
+  return { ...checked.data, ...others }
+}
+
+function checkContent(content: unknown): void {
+  const checked = EntireContent.safeParse(content)
+  if (!checked.success) throw badInput('content', checked.error)
+}
+
+function badInput(what: string, cause: z.ZodError): RecollectError {
+  return new RecollectError('BAD_INPUT', `${what} breaks the format: ${z.prettifyError(cause)}`, {
+    where: cause.issues[0]?.path.join('.') || what,
+    hint: 'see docs/formats/entire.md; nothing was written',
+  })
+}
+
+/** The text a person typed: the content itself, or its text blocks; empty when there is none. */
+export function promptOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .filter((block) => block?.type === 'text' && typeof block.text === 'string')
+    .map((block) => block.text as string)
+    .join('\n\n')
+}

@@ -1,0 +1,215 @@
+// Lines that Entire could not read: its scanner gives up on the whole transcript at a line of 10 MiB. Such a line has
+// its largest values split off into <session>/spill/<sha256>.txt|json and keeps a preview in their place; the line's
+// top-level key `recollectSpill`, which Entire does not look at and no message can forge, says what belongs where.
+// The files are complete and flushed before the line is written, so a line never refers to what a crash took away.
+import { createHash } from 'node:crypto'
+import { closeSync, fstatSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import * as z from 'zod'
+import { RecollectError } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import { openForReading } from '../files/jsonl.ts'
+import { checkNoLinks } from '../files/paths.ts'
+import { replaceFile } from '../files/replace.ts'
+
+/** A line, with its newline, stays below this. */
+export const LINE_LIMIT = 10 * 1024 * 1024
+/** Smaller values are not worth a file: a preview and a reference take about a quarter of this. */
+const SMALLEST_WEIGHT = 4096
+/** When more files than this were needed, a value further up is split off as one. */
+const MAX_FILES = 64
+// How deep below message.content a value may be split off, tried in this order: any long string; then whole values
+// such as one argument of a tool; all arguments; the whole content. A block itself keeps its type and place.
+const DEEPEST = [Number.POSITIVE_INFINITY, 3, 2, 0]
+const PREVIEW_HEAD = 400
+const PREVIEW_TAIL = 200
+
+export const SpillReference = z.object({
+  /** JSON pointer (RFC 6901) from the line to the value. */
+  at: z.string(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().nonnegative(),
+  /** `text`: the file is the string in UTF-8. `json`: the file is the value as JSON. */
+  as: z.enum(['text', 'json']),
+})
+export type SpillReference = z.infer<typeof SpillReference>
+
+export interface Spill {
+  message: unknown
+  references: SpillReference[]
+  files: { name: string; bytes: Buffer }[]
+}
+
+interface Candidate {
+  parent: object
+  key: string
+  at: string
+  value: unknown
+  json: string
+  weight: number
+}
+
+/**
+ * The bytes of a JSON text as Entire writes it: on rewind its encoder turns < > & and the two Unicode line separators
+ * into six bytes each, and must still be able to read the result.
+ */
+export function weigh(json: string): number {
+  let weight = Buffer.byteLength(json)
+  for (let i = 0; i < json.length; i++) {
+    const char = json.charCodeAt(i)
+    if (char === 60 || char === 62 || char === 38) weight += 5
+    else if (char === 0x2028 || char === 0x2029) weight += 3
+  }
+  return weight
+}
+
+/** Splits values off `message` (a JSON copy that may be changed) until its JSON weighs at most `budget`. */
+export function splitOff(message: { content: unknown }, weight: number, budget: number): Spill {
+  for (const deepest of DEEPEST) {
+    const found: Candidate[] = []
+    collect(found, message, 'content', '/message/content', 0, deepest)
+    found.sort((a, b) => b.weight - a.weight)
+    const pieces: { candidate: Candidate; piece: ReturnType<typeof pieceOf> }[] = []
+    let rest = weight
+    for (const candidate of found.slice(0, MAX_FILES)) {
+      if (rest <= budget) break
+      const piece = pieceOf(candidate)
+      rest +=
+        weigh(JSON.stringify(piece.preview)) + weigh(JSON.stringify(piece.reference)) + 1 - candidate.weight
+      pieces.push({ candidate, piece })
+    }
+    if (rest > budget) continue
+    for (const { candidate, piece } of pieces) put(candidate.parent, candidate.key, piece.preview)
+    return {
+      message,
+      references: pieces.map(({ piece }) => piece.reference),
+      files: pieces.map(({ piece }) => ({ name: fileName(piece.reference), bytes: piece.bytes })),
+    }
+  }
+  throw new RecollectError('TOO_LARGE', 'the line stays too long for Entire even without its content', {
+    hint: 'cwd, version, model, id and usage must be of ordinary size; nothing was written',
+  })
+}
+
+function collect(
+  found: Candidate[],
+  parent: object,
+  key: string,
+  at: string,
+  depth: number,
+  deepest: number,
+): void {
+  const value = (parent as Record<string, unknown>)[key]
+  const isText = typeof value === 'string'
+  if (!isText && (typeof value !== 'object' || value === null)) return
+  if (!isText && depth < deepest) {
+    for (const name of Object.keys(value)) {
+      collect(
+        found,
+        value,
+        name,
+        `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        depth + 1,
+        deepest,
+      )
+    }
+    return
+  }
+  if (isText && value.length * 6 < SMALLEST_WEIGHT) return
+  const json = JSON.stringify(value)
+  const weight = weigh(json)
+  if (weight >= SMALLEST_WEIGHT) found.push({ parent, key, at, value, json, weight })
+}
+
+function pieceOf({ value, json, at }: Candidate): {
+  bytes: Buffer
+  preview: unknown
+  reference: SpillReference
+} {
+  // Half a surrogate pair has no UTF-8 form; JSON can escape it.
+  const isText = typeof value === 'string' && !/\p{Surrogate}/u.test(value)
+  const text = isText ? value : json
+  const bytes = Buffer.from(text)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const reference: SpillReference = { at, sha256, bytes: bytes.length, as: isText ? 'text' : 'json' }
+  const cut = previewOf(text, `[${bytes.length} bytes, whole in ${fileName(reference)}]`)
+  // The kind of value stays, so that whoever expects a string, a list of blocks or an object still finds one.
+  const preview =
+    typeof value === 'string' ? cut : Array.isArray(value) ? [{ type: 'text', text: cut }] : { spilled: cut }
+  return { bytes, preview, reference }
+}
+
+/** Beginning and end: Entire looks for a sub-agent's id in the last lines of a tool result. */
+function previewOf(text: string, note: string): string {
+  const head = text.slice(0, PREVIEW_HEAD).replace(/[\ud800-\udbff]$/, '')
+  const tail = text.slice(-PREVIEW_TAIL).replace(/^[\udc00-\udfff]/, '')
+  return `${head}\n${note}\n${tail}`
+}
+
+function fileName(reference: SpillReference): string {
+  return `spill/${reference.sha256}.${reference.as === 'text' ? 'txt' : 'json'}`
+}
+
+/** Writes the files of a spill. The caller holds the session's lock. */
+export function writeSpill(directory: string, files: Spill['files'], durable: boolean): void {
+  for (const { name, bytes } of files) {
+    const path = join(directory, name)
+    checkNoLinks(directory, path)
+    ensureDirectory(dirname(path), 0o700, durable)
+    // Also when it is there already: after a power cut a file may have its name and not its bytes.
+    replaceFile(path, bytes, { durable })
+  }
+}
+
+/** Puts everything that was split off back into a parsed line; on failure returns what is wrong. */
+export function restoreSpill(directory: string, line: Record<string, unknown>): string | undefined {
+  for (const reference of (line['recollectSpill'] as SpillReference[] | undefined) ?? []) {
+    const name = fileName(reference)
+    const place = find(line, reference.at)
+    if (!place) return `${name} has no place at ${reference.at}`
+    let bytes: Buffer
+    try {
+      checkNoLinks(directory, join(directory, name))
+      bytes = readWhole(join(directory, name), reference.bytes)
+    } catch (error) {
+      return `${name}: ${(error as Error).message}`
+    }
+    if (createHash('sha256').update(bytes).digest('hex') !== reference.sha256) return `${name} was changed`
+    const text = bytes.toString()
+    try {
+      put(place.parent, place.key, reference.as === 'text' ? text : JSON.parse(text))
+    } catch {
+      return `${name} is not JSON`
+    }
+  }
+  delete line['recollectSpill']
+  return undefined
+}
+
+function readWhole(path: string, length: number): Buffer {
+  const fd = openForReading(path)
+  try {
+    const { size } = fstatSync(fd)
+    if (size !== length) throw new RecollectError('CORRUPT', `${size} bytes instead of ${length}`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function find(line: object, at: string): { parent: object; key: string } | undefined {
+  const keys = at.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const last = keys.pop() as string
+  let node: unknown = line
+  for (const key of keys.slice(1)) node = own(node, key) ? (node as Record<string, unknown>)[key] : undefined
+  return keys[0] === '' && own(node, last) ? { parent: node as object, key: last } : undefined
+}
+
+function own(node: unknown, key: string): boolean {
+  return typeof node === 'object' && node !== null && Object.hasOwn(node, key)
+}
+
+/** Not an assignment: a key may be `__proto__`. */
+function put(parent: object, key: string, value: unknown): void {
+  Object.defineProperty(parent, key, { value, enumerable: true, configurable: true, writable: true })
+}
