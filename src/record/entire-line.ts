@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
-import { LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
+import { countLone, LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
 
 const Count = z.int().nonnegative()
 
@@ -103,10 +103,10 @@ export function encodeTurn(
 function encodeMessage(message: unknown, budget: number): { json: string; files: Spill['files'] } {
   try {
     const json = JSON.stringify(message)
-    // No character takes more than six bytes: most lines need no second look.
-    const weight = json.length * 6 <= budget ? 0 : weigh(json)
-    if (weight <= budget) return { json, files: [] }
-    const spill = splitOff(JSON.parse(json), weight, budget)
+    // No character takes more than six bytes: most lines need no closer look.
+    const fits = json.length * 6 <= budget || weigh(json) <= budget
+    if (fits && countLone(json) === 0) return { json, files: [] }
+    const spill = splitOff(JSON.parse(json), json, budget)
     const references = JSON.stringify(spill.references)
     return { json: `${JSON.stringify(spill.message)},"recollectSpill":${references}`, files: spill.files }
   } catch (cause) {

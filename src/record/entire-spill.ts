@@ -1,6 +1,7 @@
-// Lines that Entire could not read: its scanner gives up on the whole transcript at a line of 10 MiB. Such a line has
-// its largest values split off into <session>/spill/<sha256>.txt|json and keeps a preview in their place; the line's
-// top-level key `recollectSpill`, which Entire does not look at and no message can forge, says what belongs where.
+// Content that other readers refuse. Entire's scanner gives up on the whole transcript at a line of 10 MiB, jq at half
+// a surrogate pair (a text cut in the middle of an emoji). Such values are split off into
+// <session>/spill/<sha256>.txt|json and leave a preview in their place; the line's top-level key `recollectSpill`,
+// which Entire does not look at and no message can forge, says what belongs where.
 // The files are complete and flushed before the line is written, so a line never refers to what a crash took away.
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, readFileSync } from 'node:fs'
@@ -47,6 +48,7 @@ interface Candidate {
   value: unknown
   json: string
   weight: number
+  loneCount: number
 }
 
 /**
@@ -63,22 +65,35 @@ export function weigh(json: string): number {
   return weight
 }
 
-/** Splits values off `message` (a JSON copy that may be changed) until its JSON weighs at most `budget`. */
-export function splitOff(message: { content: unknown }, weight: number, budget: number): Spill {
+/** How many halves of surrogate pairs a text made by JSON.stringify holds: only they appear as such an escape. */
+export function countLone(json: string): number {
+  if (!json.includes('\\ud')) return 0
+  // Escape by escape, so that an escaped backslash before the letters is not mistaken for one.
+  const escapes = json.match(/\\(ud[89a-f]|.)/gs) ?? []
+  return escapes.filter((escaped) => escaped.length > 2).length
+}
+
+/** Splits values off `message` (a JSON copy that may be changed) until nobody refuses it and it fits the budget. */
+export function splitOff(message: { content: unknown }, json: string, budget: number): Spill {
+  const wholeWeight = weigh(json)
+  const wholeLoneCount = countLone(json)
   for (const deepest of DEEPEST) {
-    const found: Candidate[] = []
-    collect(found, message, 'content', '/message/content', 0, deepest)
-    found.sort((a, b) => b.weight - a.weight)
+    const search: Search = { found: [], path: ['message'], deepest, lone: wholeLoneCount > 0 }
+    collect(search, message, 'content')
+    const { found } = search
+    found.sort((a, b) => Math.sign(b.loneCount) - Math.sign(a.loneCount) || b.weight - a.weight)
     const pieces: { candidate: Candidate; piece: ReturnType<typeof pieceOf> }[] = []
-    let rest = weight
+    let weight = wholeWeight
+    let loneCount = wholeLoneCount
     for (const candidate of found.slice(0, MAX_FILES)) {
-      if (rest <= budget) break
+      if (weight <= budget && loneCount === 0) break
       const piece = pieceOf(candidate)
-      rest +=
+      weight +=
         weigh(JSON.stringify(piece.preview)) + weigh(JSON.stringify(piece.reference)) + 1 - candidate.weight
+      loneCount -= candidate.loneCount
       pieces.push({ candidate, piece })
     }
-    if (rest > budget) continue
+    if (weight > budget || loneCount > 0) continue
     for (const { candidate, piece } of pieces) put(candidate.parent, candidate.key, piece.preview)
     return {
       message,
@@ -86,53 +101,57 @@ export function splitOff(message: { content: unknown }, weight: number, budget: 
       files: pieces.map(({ piece }) => ({ name: fileName(piece.reference), bytes: piece.bytes })),
     }
   }
-  throw new RecollectError('TOO_LARGE', 'the line stays too long for Entire even without its content', {
-    hint: 'cwd, version, model, id and usage must be of ordinary size; nothing was written',
-  })
+  throw new RecollectError(
+    'TOO_LARGE',
+    'the line cannot be made readable for others even without its content',
+    {
+      hint: 'model, id and usage must be of ordinary size and whole text; nothing was written',
+    },
+  )
 }
 
-function collect(
-  found: Candidate[],
-  parent: object,
-  key: string,
-  at: string,
-  depth: number,
-  deepest: number,
-): void {
+interface Search {
+  found: Candidate[]
+  /** From the line to the parent of the value looked at. */
+  path: string[]
+  deepest: number
+  /** Whether short strings have to be looked at too. */
+  lone: boolean
+}
+
+function collect(search: Search, parent: object, key: string): void {
   const value = (parent as Record<string, unknown>)[key]
   const isText = typeof value === 'string'
   if (!isText && (typeof value !== 'object' || value === null)) return
-  if (!isText && depth < deepest) {
-    for (const name of Object.keys(value)) {
-      collect(
-        found,
-        value,
-        name,
-        `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        depth + 1,
-        deepest,
-      )
+  if (isText && value.length * 6 < SMALLEST_WEIGHT && !search.lone) return
+  search.path.push(key)
+  if (!isText && search.path.length - 2 < search.deepest) {
+    for (const name of Object.keys(value)) collect(search, value, name)
+  } else {
+    const json = JSON.stringify(value)
+    const weight = weigh(json)
+    const loneCount = countLone(json)
+    const at = search.path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+    if (weight >= SMALLEST_WEIGHT || loneCount > 0) {
+      search.found.push({ parent, key, at, value, json, weight, loneCount })
     }
-    return
   }
-  if (isText && value.length * 6 < SMALLEST_WEIGHT) return
-  const json = JSON.stringify(value)
-  const weight = weigh(json)
-  if (weight >= SMALLEST_WEIGHT) found.push({ parent, key, at, value, json, weight })
+  search.path.pop()
 }
 
-function pieceOf({ value, json, at }: Candidate): {
+function pieceOf({ value, json, at, loneCount }: Candidate): {
   bytes: Buffer
   preview: unknown
   reference: SpillReference
 } {
   // Half a surrogate pair has no UTF-8 form; JSON can escape it.
-  const isText = typeof value === 'string' && !/\p{Surrogate}/u.test(value)
+  const isText = typeof value === 'string' && loneCount === 0
   const text = isText ? value : json
   const bytes = Buffer.from(text)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const reference: SpillReference = { at, sha256, bytes: bytes.length, as: isText ? 'text' : 'json' }
-  const cut = previewOf(text, `[${bytes.length} bytes, whole in ${fileName(reference)}]`)
+  const shown = typeof value === 'string' ? value : json
+  const cut = previewOf(shown, `[${bytes.length} bytes, whole in ${fileName(reference)}]`)
   // The kind of value stays, so that whoever expects a string, a list of blocks or an object still finds one.
   const preview =
     typeof value === 'string' ? cut : Array.isArray(value) ? [{ type: 'text', text: cut }] : { spilled: cut }
@@ -141,9 +160,9 @@ function pieceOf({ value, json, at }: Candidate): {
 
 /** Beginning and end: Entire looks for a sub-agent's id in the last lines of a tool result. */
 function previewOf(text: string, note: string): string {
-  const head = text.slice(0, PREVIEW_HEAD).replace(/[\ud800-\udbff]$/, '')
-  const tail = text.slice(-PREVIEW_TAIL).replace(/^[\udc00-\udfff]/, '')
-  return `${head}\n${note}\n${tail}`
+  const isShort = text.length <= PREVIEW_HEAD + PREVIEW_TAIL
+  const cut = isShort ? text : `${text.slice(0, PREVIEW_HEAD)}\n${note}\n${text.slice(-PREVIEW_TAIL)}`
+  return cut.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
 function fileName(reference: SpillReference): string {

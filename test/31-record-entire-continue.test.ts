@@ -1,0 +1,181 @@
+// The Entire-compatible transcript over time: prompt.txt at once, context.md at the end, sessions that are continued.
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { EntireTranscript, JsonlGap } from '../src/record/index.ts'
+import {
+  conversation,
+  open,
+  project,
+  rawLines,
+  read,
+  TOOL_RESULT,
+  useProject,
+} from './support/entire-session.ts'
+
+useProject()
+
+describe('prompt.txt', () => {
+  const prompt = (transcript: EntireTranscript): string =>
+    readFileSync(join(transcript.directory, 'prompt.txt'), 'utf8')
+
+  test('is the first non-empty input, on disk with its turn, and never changes', async () => {
+    const transcript = open()
+    await transcript.user('  \n')
+    await transcript.user([TOOL_RESULT])
+    expect(existsSync(join(transcript.directory, 'prompt.txt'))).toBe(false)
+    await transcript.user([
+      { type: 'text', text: 'piped' },
+      { type: 'image' },
+      { type: 'text', text: 'input' },
+    ])
+    expect(prompt(transcript)).toBe('piped\n\ninput')
+    await transcript.user('later')
+    await transcript.end()
+    expect(prompt(transcript)).toBe('piped\n\ninput')
+  })
+
+  test('that was deleted comes back as it was', async () => {
+    const transcript = open()
+    await transcript.user('the first')
+    rmSync(join(transcript.directory, 'prompt.txt'))
+    await transcript.user('the second')
+    expect(prompt(transcript)).toBe('the first')
+  })
+})
+
+describe('context.md', () => {
+  const context = (transcript: EntireTranscript): string =>
+    readFileSync(join(transcript.directory, 'context.md'), 'utf8')
+
+  test('names session, model and start, then each tool with its first argument', async () => {
+    const transcript = open({ model: 'claude-x', now: () => new Date('2026-02-10T23:31:00Z') })
+    await conversation(transcript)
+    await transcript.assistant([
+      { type: 'tool_use', id: 'a', name: 'Bash', input: { command: 'cat <<E\n# x\nE', timeout: 3 } },
+      { type: 'tool_use', id: 'b', name: 'Todo', input: { items: [1, { a: 2 }] } },
+      { type: 'tool_use', id: 'c', name: 'Stop', input: {} },
+      { type: 'tool_use', id: 'd', name: 'Long', input: { text: '🧪'.repeat(300) } },
+    ])
+    await transcript.end()
+    expect(context(transcript)).toBe(
+      [
+        '# Session Context',
+        `**Session ID:** ${transcript.sessionId}`,
+        '**Model:** claude-x',
+        '**Start Time:** 2026-02-10T23:31:00.000Z',
+        '## Key Actions',
+        [
+          '- **read_file**: src/main.rs',
+          '- **Bash**: cat <<E # x E',
+          '- **Todo**: [1,{"a":2}]',
+          '- **Stop**:',
+          `- **Long**: ${'🧪'.repeat(200)}…`,
+          '',
+        ].join('\n'),
+      ].join('\n\n'),
+    )
+    expect(existsSync(join(transcript.directory, 'summary.txt'))).toBe(false)
+  })
+
+  test('tells a continued session whole, and says what it could not read', async () => {
+    const first = open({ now: () => new Date('2026-02-10T10:00:00Z') })
+    await conversation(first)
+    await first.close()
+    appendFileSync(first.path, '{"torn')
+    const second = open({ sessionId: first.sessionId })
+    await second.assistant([{ type: 'tool_use', id: 'b', name: 'Second', input: { a: 'run' } }], {
+      model: 'm2',
+    })
+    await second.end()
+    const text = context(second)
+    expect(text).toContain('**Start Time:** 2026-02-10T10:00:00.000Z')
+    expect(text).toContain('**Model:** m2')
+    expect(text).toContain('1 unreadable part(s)')
+    expect(text.split('\n').filter((line) => line.startsWith('- '))).toEqual([
+      '- **read_file**: src/main.rs',
+      '- **Second**: run',
+    ])
+  })
+
+  test('a session without turns leaves no trace; after the end no turn is taken', async () => {
+    const transcript = open()
+    await transcript.end()
+    expect(readdirSync(project.cwd)).toEqual([])
+    await expect(transcript.user('x')).rejects.toMatchObject({ code: 'CLOSED' })
+    const other = open()
+    const pending = [other.user('a'), other.assistant('b')]
+    await other.end()
+    await other.end()
+    expect(rawLines(other.path)).toHaveLength(2)
+    await Promise.all(pending)
+  })
+})
+
+describe('continuing', () => {
+  test('after a torn line the chain goes on from the last good one', async () => {
+    const first = open()
+    await conversation(first)
+    await first.close()
+    const whole = rawLines(first.path)
+    for (const torn of [5, 1]) truncateSync(first.path, statSync(first.path).size - torn)
+    const second = open({ sessionId: first.sessionId })
+    await second.user('again')
+    await second.user('and again')
+    const gaps: JsonlGap[] = []
+    const lines = await read(first.path, gaps)
+    expect(gaps).toHaveLength(1)
+    expect(lines.map((line) => line.parentUuid)).toEqual(
+      [null, whole[0], whole[1], whole[2], lines[3]].map((line) => line?.['uuid'] ?? null),
+    )
+    expect(readFileSync(join(first.directory, 'prompt.txt'), 'utf8')).toBe('explain main.rs')
+  })
+
+  test('finds the last line behind a long line, NULs and garbage', async () => {
+    const first = open()
+    const uuid = await first.user('x'.repeat(300_000))
+    await first.close()
+    appendFileSync(first.path, `${'\0'.repeat(5000)}\n{"uuid":5}\nnot json\n${'y'.repeat(200_000)}`)
+    const second = open({ sessionId: first.sessionId })
+    await second.user('next')
+    expect((await read(first.path)).at(-1)?.parentUuid).toBe(uuid)
+  })
+
+  test('two writers of one session make one chain', async () => {
+    const one = open()
+    const other = open({ sessionId: one.sessionId })
+    const calls = Array.from({ length: 20 }, (_, i) => (i % 3 ? one.user(`${i}`) : other.assistant(`${i}`)))
+    await Promise.all(calls)
+    const lines = await read(one.path)
+    expect(lines).toHaveLength(20)
+    expect(lines.map((line) => line.parentUuid)).toEqual([
+      null,
+      ...lines.slice(0, -1).map((line) => line.uuid),
+    ])
+  })
+
+  test('a failed append is not part of the chain', async () => {
+    const transcript = open()
+    const first = await transcript.user('one')
+    const text = readFileSync(transcript.path, 'utf8')
+    rmSync(transcript.path)
+    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'GONE' })
+    writeFileSync(transcript.path, text)
+    await transcript.user('two')
+    expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null, first])
+    // Deleted for good: what follows is a first line again.
+    rmSync(transcript.directory, { recursive: true })
+    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'GONE' })
+    await transcript.user('three')
+    expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null])
+  })
+})
