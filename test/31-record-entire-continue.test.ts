@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { lastUuid } from '../src/record/entire-read.ts'
 import type { EntireTranscript, JsonlGap } from '../src/record/index.ts'
 import {
   conversation,
@@ -39,8 +40,10 @@ describe('prompt.txt', () => {
       { type: 'text', text: 'input' },
     ])
     expect(prompt(transcript)).toBe('piped\n\ninput')
+    const { ino } = statSync(join(transcript.directory, 'prompt.txt'))
     await transcript.user('later')
     await transcript.end()
+    expect(statSync(join(transcript.directory, 'prompt.txt')).ino).toBe(ino)
     expect(prompt(transcript)).toBe('piped\n\ninput')
   })
 
@@ -163,6 +166,15 @@ describe('continuing', () => {
     ])
   })
 
+  test('nothing follows a line whose append was reported as failed, even if it is there', async () => {
+    const transcript = open()
+    const uuids = [await transcript.user('kept'), await transcript.user('reported as failed')]
+    const { size } = statSync(transcript.path)
+    expect(lastUuid(transcript.path, size, new Set())).toBe(uuids[1])
+    expect(lastUuid(transcript.path, size, new Set([uuids[1] as string]))).toBe(uuids[0])
+    expect(lastUuid(transcript.path, size, new Set(uuids))).toBe(null)
+  })
+
   test('a failed append is not part of the chain', async () => {
     const transcript = open()
     const first = await transcript.user('one')
@@ -172,6 +184,14 @@ describe('continuing', () => {
     writeFileSync(transcript.path, text)
     await transcript.user('two')
     expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null, first])
+    // Another file of the same size: its line is the parent now.
+    const other = first.replace(/^......../, '00000000')
+    const replaced = readFileSync(transcript.path, 'utf8').replaceAll(first, other)
+    rmSync(transcript.path)
+    writeFileSync(transcript.path, `${replaced.split('\n').reverse().slice(1).join('\n')}\n`)
+    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'REPLACED' })
+    await transcript.user('after')
+    expect((await read(transcript.path)).at(-1)?.parentUuid).toBe(other)
     // Deleted for good: what follows is a first line again.
     rmSync(transcript.directory, { recursive: true })
     await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'GONE' })

@@ -102,6 +102,12 @@ describe('what goes in', () => {
     expect(await accumulateMessage(single.flatMap((byte) => [new Uint8Array(), byte]))).toEqual(EXPECTED)
   })
 
+  test('a byte order mark before the first field, as bytes and as text', async () => {
+    const text = `\ufeff${EVENTS.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}`
+    expect(await accumulateMessage(text)).toEqual(EXPECTED)
+    expect(await accumulateMessage([...bytesOf(text)].map((byte) => Uint8Array.of(byte)))).toEqual(EXPECTED)
+  })
+
   test('a long line in many small chunks takes linear time', async () => {
     const run = async (length: number): Promise<number> => {
       const delta = { type: 'text_delta', text: 'x'.repeat(length) }
@@ -217,17 +223,21 @@ describe('what nobody has seen yet', () => {
       { index: 0, delta: { type: 'text_delta', text: 'not a text block' } },
       { index: 9, delta: { type: 'text_delta', text: 'no such block' } },
     ]
+    const late = { index: 1, delta: { type: 'text_delta', text: 'after its end' } }
     const result = await accumulateMessage([
       START,
       { type: 'content_block_start', index: 0, content_block: future },
       ...deltas.map((delta) => ({ type: 'content_block_delta', ...delta })),
       { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_start', index: 1, content_block: { type: 'text', text: 'done' } },
+      { type: 'content_block_stop', index: 1 },
+      { type: 'content_block_delta', ...late },
       { type: 'model_mood', mood: 'fine' },
       { type: 'model_mood', mood: 'better' },
       { type: 'message_stop' },
     ])
-    expect(result.content).toEqual([future])
-    expect(result.unplaced).toEqual(deltas)
+    expect(result.content).toEqual([future, { type: 'text', text: 'done' }])
+    expect(result.unplaced).toEqual([...deltas, late])
     expect(result.ignored).toEqual({ model_mood: 2 })
     expect(result.complete).toBe(true)
   })
