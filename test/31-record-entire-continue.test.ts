@@ -1,4 +1,6 @@
 // The Entire-compatible transcript over time: prompt.txt at once, context.md at the end, sessions that are continued.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   appendFileSync,
   existsSync,
@@ -164,6 +166,31 @@ describe('continuing', () => {
       null,
       ...lines.slice(0, -1).map((line) => line.uuid),
     ])
+  })
+
+  test('so do several processes at once, and one of their prompts is kept', async () => {
+    const program = join(import.meta.dirname, 'programs/entire-race.mjs')
+    const sessionId = 'shared'
+    const children = ['a', 'b', 'c'].map((name) =>
+      spawn(process.execPath, [program, project.cwd, sessionId, name, '40'], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      }),
+    )
+    await Promise.all(children.map((child) => once(child.stdout, 'data')))
+    const exits = children.map((child) => once(child, 'exit'))
+    for (const child of children) child.stdin.write('go')
+    expect((await Promise.all(exits)).map(([code]) => code)).toEqual([0, 0, 0])
+    const transcript = open({ sessionId })
+    const gaps: JsonlGap[] = []
+    const lines = await read(transcript.path, gaps)
+    expect(gaps).toEqual([])
+    expect(lines).toHaveLength(120)
+    expect(lines.map((line) => line.parentUuid)).toEqual([
+      null,
+      ...lines.slice(0, -1).map((line) => line.uuid),
+    ])
+    const prompt = readFileSync(join(transcript.directory, 'prompt.txt'), 'utf8')
+    expect(prompt).toBe(lines[0]?.message.content)
   })
 
   test('nothing follows a line whose append was reported as failed, even if it is there', async () => {

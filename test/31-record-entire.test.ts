@@ -1,6 +1,5 @@
 // The Entire-compatible transcript: the line format, the token counts and the directory of its specification, and what
 // Entire's own readers demand beyond it.
-import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -19,6 +18,7 @@ import { accumulateMessage, EntireLine, newEntireSessionId } from '../src/record
 import { assistantBlocks, entireModifiedFiles, entireParse, entireTokens } from './support/entire-reader.ts'
 import {
   conversation,
+  jqTypes,
   open,
   project,
   rawLines,
@@ -168,8 +168,7 @@ describe('full.jsonl', () => {
     const transcript = open()
     await transcript.user('quotes " and \\ and \u2028 and \ud800 and \n newline \u0000')
     await conversation(transcript)
-    const jq = spawnSync('jq', ['-c', '.type'], { input: readFileSync(transcript.path) })
-    if (jq.error === undefined) expect(jq.stdout.toString().split('\n').filter(Boolean)).toHaveLength(5)
+    expect(jqTypes(transcript.path)?.length ?? 5).toBe(5)
     expect(rawLines(transcript.path)).toHaveLength(5)
   })
 })

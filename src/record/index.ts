@@ -14,7 +14,6 @@ export {
 export { EntireTranscript, type EntireTranscriptOptions, newEntireSessionId } from './entire.ts'
 export { EntireBlock, EntireContent, EntireLine, type EntireResponse, EntireUsage } from './entire-line.ts'
 export { type EntireReadOptions, readEntireTranscript } from './entire-read.ts'
-export { SpillReference } from './entire-spill.ts'
 export { SessionHistory, type SessionHistoryOptions } from './lineage.ts'
 export {
   readSessionHistory,

@@ -1,4 +1,5 @@
 // What the tests of the Entire transcript share: a project directory that is removed again, and two ways to read.
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,6 +42,12 @@ export async function read(
   const onGap = (gap: JsonlGap): unknown => gaps.push(gap)
   for await (const line of readEntireTranscript(path, { onGap, ...options })) lines.push(line)
   return lines
+}
+
+/** What jq makes of every line, or undefined where jq is not installed. */
+export function jqTypes(path: string): string[] | undefined {
+  const { status, stdout } = spawnSync('/usr/bin/env', ['jq', '-r', '.type', path], { encoding: 'utf8' })
+  return status === 127 ? undefined : stdout.split('\n').filter(Boolean)
 }
 
 export const USAGE = {
