@@ -30,4 +30,10 @@ export {
   type SessionTreeProblem,
 } from './lineage-tree.ts'
 export type { ReadOptions } from './read.ts'
+export { type RunStartOptions, RunTranscript, type RunWriterOptions } from './run.ts'
+export { buildRunId, type ParsedRunId, parseRunId, type RunIdParts } from './run-id.ts'
+export { listRuns, type RunFilter, RunSummary, rebuildRunIndex, searchRuns } from './run-index.ts'
+export { loadRun } from './run-load.ts'
+export { RunMeta, RunRole, RunStatus, RunToolCall, RunTranscriptFile, RunTurn } from './run-model.ts'
+export { saveRun } from './run-save.ts'
 export { TranscriptEntry, TranscriptWriter, type TranscriptWriterOptions, TurnRole } from './turns.ts'
