@@ -27,6 +27,15 @@ export function claimRun(directory: string): void {
   removeFile(join(directory, JOURNAL))
 }
 
+/** Undoes a start that failed, so that the caller can start again. Best effort: what made the start fail says more. */
+export function takeBack(directory: string): void {
+  try {
+    for (const file of [JOURNAL, PLAIN]) removeFile(join(directory, file), false)
+  } catch {
+    return
+  }
+}
+
 export function runExists(directory: string): RecollectError {
   return new RecollectError('EXISTS', 'there is a run of this id', {
     where: directory,
@@ -43,6 +52,12 @@ export async function finishRun(directory: string, transcript: RunTranscriptFile
   // A crash here leaves a journal that nobody reads, since the transcript says the run has ended.
   removeFile(join(directory, JOURNAL))
   return stored
+}
+
+/** Removes what the writer of an ended run did not come to remove. Readers pass it over. */
+export function clearLeftovers(directory: string, storedFile: string): void {
+  if (storedFile === GZIPPED) removeFile(join(directory, PLAIN))
+  removeFile(join(directory, JOURNAL))
 }
 
 /**

@@ -30,7 +30,7 @@ import {
   type RunTurn,
   ZERO_TIME,
 } from './run-model.ts'
-import { claimRun, finishRun, lockOrThrow, runExists } from './run-save.ts'
+import { claimRun, clearLeftovers, finishRun, lockOrThrow, runExists, takeBack } from './run-save.ts'
 
 export interface RunWriterOptions {
   /** What an acknowledged call survives (default `fdatasync`: also a power cut). */
@@ -125,12 +125,8 @@ export class RunTranscript {
       await addToIndex(dirname(directory), [summarise(stored)])
       return run
     } catch (error) {
-      // Taken back, so that the caller can start again once the disk has room.
-      try {
-        if (owned) for (const name of [JOURNAL, PLAIN]) removeFile(join(directory, name), false)
-      } finally {
-        run.#release()
-      }
+      if (owned) takeBack(directory)
+      run.#release()
       throw error
     }
   }
@@ -146,10 +142,12 @@ export class RunTranscript {
     const durable = options.flush !== 'os'
     const lock = lockOrThrow(directory, durable)
     try {
-      const ended = isEnded(readStored(directory))
-      // Its writer was killed after the end was stored and before this last step.
-      if (ended) removeFile(join(directory, JOURNAL))
-      if (ended) throw closed(directory, 'the run has ended')
+      const read = readStored(directory)
+      if (read.stored && isEnded(read)) {
+        // Its writer was killed after the end was stored and before the last steps.
+        clearLeftovers(directory, read.stored.file)
+        throw closed(directory, 'the run has ended')
+      }
       const { transcript, file } = readRun(directory, options)
       if (file !== JOURNAL) {
         throw new RecollectError('NOT_FOUND', 'the run has no journal to continue', {
