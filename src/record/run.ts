@@ -7,16 +7,7 @@ import { type ErrorCode, RecollectError } from '../errors.ts'
 import type { Appended, AppendFile, Flush } from '../files/append.ts'
 import { copyJson } from './go-json.ts'
 import type { ReadOptions } from './read.ts'
-import {
-  JOURNAL,
-  lockRun,
-  PLAIN,
-  type RunLock,
-  readStored,
-  removeFile,
-  runDirectory,
-  storeRun,
-} from './run-files.ts'
+import { JOURNAL, lockRun, type RunLock, readStored, runDirectory, storeRun } from './run-files.ts'
 import { buildRunId, parseRunId, type RunIdParts } from './run-id.ts'
 import { addToIndex, summarise } from './run-index.ts'
 import { applyRecord, encodeRecord, encodeStart, openJournal, type RunRecord } from './run-journal.ts'
@@ -52,7 +43,13 @@ export interface RunStartOptions extends RunWriterOptions {
 
 const MAX_SUFFIX = 9999
 const MAX_DOLLARS = 1e9
+// Made once: building a schema costs more than a check.
+const Text = z.string()
+const OptionalText = Text.optional()
+const FlowId = Text.min(1)
 const Count = z.int().nonnegative()
+const OptionalCount = Count.optional()
+const Dollars = z.number().nonnegative().max(MAX_DOLLARS)
 
 /** Records one run. Each call resolves when what it adds is on disk; calls keep their order. */
 export class RunTranscript {
@@ -182,9 +179,9 @@ export class RunTranscript {
     options: { durationMs?: number } = {},
   ): Promise<RunTurn> {
     check(RunRole, role, 'role')
-    check(z.string(), content, 'content')
+    check(Text, content, 'content')
     check(Count, tokens, 'tokens')
-    check(Count.optional(), options.durationMs, 'durationMs')
+    check(OptionalCount, options.durationMs, 'durationMs')
     if (role === 'tool_result' && tokens > 0) {
       throw badInput('the format has no place for the tokens of a tool result: count them in the next turn')
     }
@@ -229,7 +226,7 @@ export class RunTranscript {
 
   /** Adds to the run's cost, in dollars with up to twelve decimals. */
   async addCost(usd: number): Promise<void> {
-    check(z.number().nonnegative().max(MAX_DOLLARS), usd, 'usd')
+    check(Dollars, usd, 'usd')
     return this.#inOrder(async () => {
       await this.#append({ type: 'cost', usd })
     })
@@ -313,8 +310,8 @@ function newRun(
   startedAt: string,
   options: RunStartOptions,
 ): RunTranscriptFile {
-  check(z.string().min(1), flowId, 'flowId')
-  check(z.string().optional(), options.nodeId, 'nodeId')
+  check(FlowId, flowId, 'flowId')
+  check(OptionalText, options.nodeId, 'nodeId')
   const totals = { totalTokensIn: 0, totalTokensOut: 0, totalCost: 0 }
   const file: RunTranscriptFile = {
     runId,
