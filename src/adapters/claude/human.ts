@@ -1,0 +1,80 @@
+// Who wrote the text of a `user` line. The client puts a lot into the user's mouth: reminders, notifications, outputs
+// of local commands. Unknown origins are not human.
+import { isRecord, str } from '../guards.ts'
+
+export type Author =
+  | 'human'
+  /** A slash command, or `!` with a shell command. */
+  | 'command'
+  | 'interrupt'
+  /** Put in by the client, and worth finding: what a task, a command or a colleague answered. */
+  | 'answer'
+  /** Put in by the client for the model's eyes. */
+  | 'injected'
+
+const OPENINGS: [string, Author][] = [
+  ['[Request interrupted by user', 'interrupt'],
+  ['<command-name>', 'command'],
+  ['<command-message>', 'command'],
+  ['<bash-input>', 'command'],
+  ['<bash-stdout>', 'answer'],
+  ['<bash-stderr>', 'answer'],
+  ['<local-command-stdout>', 'answer'],
+  ['<local-command-stderr>', 'answer'],
+  ['<task-notification>', 'answer'],
+  ['<teammate-message', 'answer'],
+  ['<local-command-caveat>', 'injected'],
+  ['Caveat: The messages below were generated', 'injected'],
+  ['<session-start-hook>', 'injected'],
+  ['<user-prompt-submit-hook>', 'injected'],
+  ['<tick>', 'injected'],
+  ['<goal>', 'injected'],
+]
+
+/** Editors and hooks put their notes before the prompt, in the same text. */
+const ENVELOPE = /^\s*<(ide_\w+|system-reminder)>[\s\S]*?<\/\1>\s*/
+
+export interface Said {
+  by: Author
+  /** The text without what the client put before it. */
+  text: string
+}
+
+export function whoSaid(record: Record<string, unknown>, text: string): Said {
+  const opening = OPENINGS.find(([start]) => text.startsWith(start))
+  if (opening?.[1] === 'interrupt') return { by: 'interrupt', text }
+  if (record['isCompactSummary'] === true) return { by: 'answer', text }
+  if (record['isMeta'] === true) return { by: 'injected', text }
+  if (opening) return { by: opening[1], text }
+  const origin = isRecord(record['origin']) ? str(record['origin']['kind']) : undefined
+  if (origin !== undefined && origin !== 'human') return { by: 'answer', text }
+  if (record['promptSource'] === 'system' || typeof record['teamName'] === 'string')
+    return { by: 'answer', text }
+  const rest = withoutEnvelopes(text)
+  return rest === '' && text !== '' ? { by: 'injected', text } : { by: 'human', text: rest }
+}
+
+function withoutEnvelopes(text: string): string {
+  let rest = text
+  for (let match = ENVELOPE.exec(rest); match; match = ENVELOPE.exec(rest)) rest = rest.slice(match[0].length)
+  return rest
+}
+
+/** `/name arguments` or `! command` of a command line. */
+export function commandLine(text: string): string {
+  const shell = between(text, '<bash-input>', '</bash-input>')
+  if (shell !== undefined) return `! ${shell}`
+  const name =
+    between(text, '<command-name>', '</command-name>') ??
+    between(text, '<command-message>', '</command-message>')
+  const args = between(text, '<command-args>', '</command-args>') ?? ''
+  if (name === undefined) return text
+  return `${name.startsWith('/') ? name : `/${name}`} ${args}`.trim()
+}
+
+function between(text: string, open: string, close: string): string | undefined {
+  const start = text.indexOf(open)
+  if (start === -1) return undefined
+  const end = text.indexOf(close, start + open.length)
+  return end === -1 ? undefined : text.slice(start + open.length, end).trim()
+}

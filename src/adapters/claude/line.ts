@@ -1,0 +1,215 @@
+// What one line of a transcript is to the rest of the adapter: its place in the DAG, its keys, and the carry-over that
+// makes reading in steps equal to reading at once. Owns the names of events; not what they mean.
+import { createHash } from 'node:crypto'
+import type { EventItem, Item } from '../adapter.ts'
+import { type CallBook, newCallBook } from '../calls.ts'
+import { isRecord, str, time } from '../guards.ts'
+import type { Place } from './paths.ts'
+
+/** Carry-over between lines. Lists are bounded: the oldest entries go first. Foreign ids are values, never property names. */
+export interface State {
+  session: string
+  calls: CallBook
+  /** [uuid, index of its last event], only for lines that gave more than one. */
+  wide: [string, number][]
+  /** [hash of a delegated prompt, key of the call], for sub-agents written into the main file. */
+  spawns: [string, string][]
+  /** [uuid, parent uuid or '', time] of the prompts on the present branch. */
+  prompts: [string, string, number | null][]
+  /** A marker said that the next prompt starts from an earlier point. */
+  rewound?: boolean
+  /** [key, times seen] of records without a uuid. */
+  repeats: [string, number][]
+  /** [leaf uuid, title] of summaries whose leaf has not been seen in this file. */
+  titles: [string, string][]
+  /** The latest uuids, for summaries that follow their leaf. */
+  recent: string[]
+  /** The latest value of each kind of mode record. */
+  modes: [string, string][]
+  facts: {
+    cwd?: string
+    gitBranch?: string
+    model?: string
+    version?: string
+    startedAt?: number
+    relation?: string
+  }
+}
+
+export function newState(session: string): State {
+  return {
+    session,
+    calls: newCallBook(),
+    wide: [],
+    spawns: [],
+    prompts: [],
+    repeats: [],
+    titles: [],
+    recent: [],
+    modes: [],
+    facts: {},
+  }
+}
+
+const LIMIT = 64
+
+export function remember<Entry>(entries: Entry[], entry: Entry): void {
+  entries.push(entry)
+  if (entries.length > LIMIT) entries.shift()
+}
+
+/** What stays the same for a whole file. */
+export interface Reader {
+  place: Place
+  /** Key of the call that started this sub-agent, or null. */
+  spawnedBy(): string | null
+  /** Whether the main transcript holds this record too (files that repeat it). */
+  isCopy(uuid: string): boolean
+}
+
+export interface Line {
+  reader: Reader
+  state: State
+  record: Record<string, unknown>
+  type: string
+  /** Bytes of the line in the file. */
+  bytes: number
+  /** Name of the line: its events are `<key>#0`, `<key>#1` … */
+  key: string
+  uuid: string | undefined
+  ts: number | null
+  isSidechain: boolean
+  /** Items other than events and usage; they come before this line's events. */
+  items: Item[]
+}
+
+/** An event before it is placed: key, time, session and branch come from its line. */
+export type Draft = Pick<EventItem, 'kind' | 'role' | 'summary'> &
+  Partial<Pick<EventItem, 'tool' | 'callId' | 'text' | 'model' | 'exitCode' | 'durationMs' | 'files'>> & {
+    payload: Record<string, unknown>
+  }
+
+export function openLine(reader: Reader, state: State, record: Record<string, unknown>, bytes: number): Line {
+  const type = str(record['type']) ?? '(none)'
+  const uuid = str(record['uuid']) || undefined
+  const snapshot = record['snapshot']
+  const aside = reader.place.kind !== 'main' || record['isSidechain'] === true
+  return {
+    reader,
+    state,
+    record,
+    type,
+    bytes,
+    key: uuid ?? looseKey(state, reader.place, type, record),
+    uuid,
+    ts: time(record['timestamp']) ?? (isRecord(snapshot) ? time(snapshot['timestamp']) : null),
+    isSidechain: aside && !(uuid !== undefined && reader.isCopy(uuid)),
+    items: [],
+  }
+}
+
+/** Records without a uuid are named by their content; equal ones are counted. Their session id is part of the content,
+ * so two sessions never share such a name by accident. */
+function looseKey(state: State, place: Place, type: string, record: Record<string, unknown>): string {
+  const hash = createHash('sha1')
+  if (place.kind !== 'main') hash.update(`${place.agent}\0`)
+  const own = str(record['hash']) ?? str(record['shapeHash'])
+  const id = type.startsWith('api-request') ? (str(record['id']) ?? own) : undefined
+  hash.update(id === undefined ? printed(record) : `${state.session}\0${id}`)
+  const name = `${type}:${hash.digest('hex').slice(0, 16)}`
+  const at = state.repeats.findIndex((entry) => entry[0] === name)
+  const [known] = at === -1 ? [] : state.repeats.splice(at, 1)
+  const count = known ? known[1] + 1 : 0
+  remember(state.repeats, [name, count])
+  return `${name}:${count}`
+}
+
+function printed(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? ''
+  } catch {
+    // Nested too deeply to print.
+    return 'unprintable'
+  }
+}
+
+/** Key of the last event of a line: what its children hang on. Lines of one event need no memory. */
+export function lastKey(state: State, uuid: string): string {
+  return `${uuid}#${lastIndex(state, uuid)}`
+}
+
+export function lastIndex(state: State, uuid: string): number {
+  return state.wide.find((entry) => entry[0] === uuid)?.[1] ?? 0
+}
+
+export const promptHash = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
+
+function parentOf(line: Line, drafts: Draft[]): string | null | undefined {
+  if (line.uuid === undefined) return undefined
+  // A compaction cuts the chain on purpose; the full history goes on over the cut.
+  const parent = str(line.record['parentUuid']) || str(line.record['logicalParentUuid'])
+  if (parent) return lastKey(line.state, parent)
+  if (!line.isSidechain) return null
+  if (line.reader.place.kind !== 'main') return line.reader.spawnedBy()
+  const text = drafts[0]?.text
+  const hash = text === undefined ? undefined : promptHash(text)
+  return line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null
+}
+
+/** Places the drafts: several events of one line hang on each other. */
+export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
+  const { state, record, uuid } = line
+  const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['messageUuid']) : undefined
+  const agent = line.isSidechain ? (str(record['agentId']) ?? line.reader.place.agent) : undefined
+  const { cwd } = state.facts
+  const elsewhere = typeof record['cwd'] === 'string' && record['cwd'] !== cwd ? record['cwd'] : undefined
+  let parentKey = parentOf(line, drafts)
+  for (const [index, draft] of drafts.entries()) {
+    const key = `${line.key}#${index}`
+    const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft }
+    if (parentKey !== undefined) event.parentKey = parentKey
+    if (line.isSidechain) event.isSidechain = true
+    if (agent !== undefined) event.agent = agent
+    if (elsewhere !== undefined) event.payload = { ...draft.payload, cwd: elsewhere }
+    if (forkedFrom !== undefined) {
+      event.originKey = `${forkedFrom}#${index}`
+      event.inherited = true
+    }
+    yield event
+    parentKey = key
+  }
+  if (uuid !== undefined && drafts.length > 1) remember(state.wide, [uuid, drafts.length - 1])
+}
+
+// Which session, which place in the chain, which machine: all of it changes when a line is copied into a fork.
+const PER_COPY = new Set([
+  'uuid',
+  'parentUuid',
+  'logicalParentUuid',
+  'sessionId',
+  'session_id',
+  'forkedFrom',
+  'sessionKind',
+  'timestamp',
+  'cwd',
+  'version',
+  'gitBranch',
+  'userType',
+  'entrypoint',
+  'slug',
+  'isSidechain',
+  'agentId',
+  'requestId',
+  'requestRef',
+  'promptId',
+  'sourceToolAssistantUUID',
+])
+
+/** The fields of a record that say something, without `leftOut`. */
+export function bare(record: Record<string, unknown>, ...leftOut: string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(record).filter(
+      ([name, value]) => value !== null && value !== false && !PER_COPY.has(name) && !leftOut.includes(name),
+    ),
+  )
+}

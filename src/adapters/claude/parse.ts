@@ -1,0 +1,131 @@
+// From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
+import { closeSync, readSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { openForReading } from '../../files/jsonl.ts'
+import type { Item, Position, SessionItem, Source } from '../adapter.ts'
+import { isRecord, str } from '../guards.ts'
+import { readLines } from '../lines.ts'
+import { takenBack } from './branch.ts'
+import { type Draft, type Line, newState, openLine, place, type Reader, remember } from './line.ts'
+import { messageDrafts } from './messages.ts'
+import { type Place, placeOf } from './paths.ts'
+import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
+import { mainUuids, spawnKey } from './spawn.ts'
+import { SYNTHETIC, usageOf } from './usage.ts'
+
+export function read(source: Source, from: Position | null): Generator<Item> {
+  const { path } = source
+  const where: Place = placeOf(path) ?? {
+    kind: 'main',
+    projectDir: dirname(path),
+    session: undefined,
+    agent: undefined,
+  }
+  let reader: Reader | undefined
+  return readLines(
+    path,
+    from,
+    () => newState(where.session ?? innerSession(path) ?? basename(path, '.jsonl')),
+    (state, { record, length }) => {
+      reader ??= readerOf(path, where, state.session)
+      return step(openLine(reader, state, record, length))
+    },
+  )
+}
+
+const PEEK_BYTES = 1 << 20
+
+/** The first session id in the file, for names that hold none. */
+function innerSession(path: string): string | undefined {
+  const fd = openForReading(path)
+  try {
+    const buffer = Buffer.alloc(PEEK_BYTES)
+    const text = buffer.toString('latin1', 0, readSync(fd, buffer, 0, PEEK_BYTES, 0))
+    return /"sessionId":\s*"([\w.-]+)"/.exec(text)?.[1]
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function readerOf(path: string, where: Place, session: string): Reader {
+  let spawnedBy: string | null | undefined
+  let copies: Set<string> | undefined
+  // Compactions by a sub-agent repeat the whole conversation in the sub-agent's file, with the same uuids.
+  const repeats = where.kind === 'agent' && where.agent?.startsWith('acompact')
+  return {
+    place: where,
+    spawnedBy() {
+      spawnedBy ??= where.kind === 'agent' ? spawnKey(path, where, session) : null
+      return spawnedBy
+    },
+    isCopy(uuid) {
+      if (!repeats) return false
+      copies ??= mainUuids(where.projectDir, session)
+      return copies.has(uuid)
+    },
+  }
+}
+
+function* step(line: Line): Generator<Item> {
+  if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
+  const drafts = draftsOf(line)
+  noteLeaf(line)
+  yield* line.items
+  yield* takenBack(line, drafts)
+  yield* place(line, drafts)
+  const usage = usageOf(line)
+  if (usage) yield usage
+}
+
+function draftsOf(line: Line): Draft[] {
+  switch (line.type) {
+    case 'user':
+    case 'assistant':
+      return messageDrafts(line)
+    case 'system':
+      return systemDrafts(line)
+    case 'attachment':
+      return attachmentDrafts(line)
+    default:
+      return otherDrafts(line)
+  }
+}
+
+/** Facts go out when they change, so that reading in steps says the same as reading at once. */
+function noteFacts(line: Line): void {
+  const { record, state } = line
+  const { facts } = state
+  const item: SessionItem = { type: 'session', session: state.session }
+  const cwd = str(record['cwd'])
+  if (facts.cwd === undefined && cwd) facts.cwd = item.cwd = cwd
+  const gitBranch = str(record['gitBranch'])
+  if (gitBranch && gitBranch !== facts.gitBranch) facts.gitBranch = item.gitBranch = gitBranch
+  const version = str(record['version'])
+  if (version && version !== facts.version) facts.version = item.agentVersion = version
+  if (line.uuid !== undefined && line.ts !== null && line.ts < (facts.startedAt ?? Infinity))
+    facts.startedAt = item.startedAt = line.ts
+  const message = record['message']
+  const model = line.type === 'assistant' && isRecord(message) ? str(message['model']) : undefined
+  if (model && model !== SYNTHETIC && model !== facts.model) facts.model = item.model = model
+  const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['sessionId']) : undefined
+  if (forkedFrom && facts.relation !== 'fork') {
+    facts.relation = item.relation = 'fork'
+    line.items.push({
+      type: 'edge',
+      kind: 'interactive_fork',
+      session: state.session,
+      parent: forkedFrom,
+      at: line.ts,
+      evidence: `${line.key}#0`,
+    })
+  } else if (facts.relation === undefined) facts.relation = item.relation = 'main'
+  if (Object.keys(item).length > 2) line.items.push(item)
+}
+
+function noteLeaf(line: Line): void {
+  const { state, uuid } = line
+  if (uuid === undefined) return
+  remember(state.recent, uuid)
+  const title = state.titles.findLast((entry) => entry[0] === uuid)
+  if (title) nameSession(line, title[1])
+}

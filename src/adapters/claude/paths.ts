@@ -1,0 +1,77 @@
+// Where Claude Code keeps its transcripts, and what a path says about the file: whose session, which sub-agent.
+// Only transcripts below `projects/` are claimed. History, settings, todos, backups and credentials never are.
+import { homedir } from 'node:os'
+import { basename, dirname, join, sep } from 'node:path'
+import type { Environment, Source } from '../adapter.ts'
+
+export const FLAVOR = 'claude'
+
+/** What a transcript's path tells. */
+export interface Place {
+  /** `main` is the session's own file, `agent` a sub-agent's, `journal` the list of a workflow's steps. */
+  kind: 'main' | 'agent' | 'journal'
+  /** Directory of the project: the one that holds the main transcripts. */
+  projectDir: string
+  /** Undefined where only the records know (old sub-agent files, main files without a uuid in the name). */
+  session: string | undefined
+  /** Sub-agent id, or the workflow's run for a journal. */
+  agent: string | undefined
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export const isUuid = (text: string): boolean => UUID.test(text)
+
+export function roots(env: Environment): string[] {
+  const configured = (env['CLAUDE_CONFIG_DIR'] ?? '').split(',').map((part) => part.trim())
+  const named = configured.filter((part) => part !== '')
+  if (named.length > 0) return named.map((part) => join(part, 'projects'))
+  const home = env['HOME'] || homedir()
+  return [
+    join(home, '.claude', 'projects'),
+    join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'claude', 'projects'),
+  ]
+}
+
+export function claim(path: string): Source | null {
+  const place = placeOf(path)
+  if (!place) return null
+  const source: Source = { flavor: FLAVOR, path }
+  // The sidecar names the call that started the sub-agent; it is written, and completed, after the transcript began.
+  if (place.kind === 'agent') source.companions = [sidecarOf(path)]
+  return source
+}
+
+export const sidecarOf = (path: string): string => `${path.slice(0, -'.jsonl'.length)}.meta.json`
+
+/** Null for everything that is not a transcript. */
+export function placeOf(path: string): Place | null {
+  if (!path.endsWith('.jsonl')) return null
+  const parts = path.split(sep)
+  // A project directory may itself be called `projects`: the innermost one that fits decides.
+  for (
+    let at = parts.lastIndexOf('projects');
+    at >= 0;
+    at = at === 0 ? -1 : parts.lastIndexOf('projects', at - 1)
+  ) {
+    const place = placeBelow(parts.slice(0, at + 2).join(sep), parts.slice(at + 2))
+    if (place) return place
+  }
+  return null
+}
+
+function placeBelow(projectDir: string, rest: string[]): Place | null {
+  const name = rest[rest.length - 1]
+  if (name === undefined) return null
+  const stem = basename(name, '.jsonl')
+  const agent = stem.startsWith('agent-') ? stem.slice('agent-'.length) : undefined
+  if (rest.length === 1) {
+    if (agent !== undefined) return { kind: 'agent', projectDir, session: undefined, agent }
+    return { kind: 'main', projectDir, session: isUuid(stem) ? stem : undefined, agent: undefined }
+  }
+  if (rest.length < 3 || rest[1] !== 'subagents') return null
+  const session = rest[0]
+  if (agent !== undefined) return { kind: 'agent', projectDir, session, agent }
+  if (name !== 'journal.jsonl' || rest.length < 4) return null
+  return { kind: 'journal', projectDir, session, agent: basename(dirname(rest.join(sep))) }
+}

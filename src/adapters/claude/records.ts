@@ -1,0 +1,309 @@
+// Every line that is not a message: system notices, attachments, and the client's own bookkeeping.
+// Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
+import { isRecord, list, str } from '../guards.ts'
+import { commandLine } from './human.ts'
+import { bare, type Draft, type Line, remember } from './line.ts'
+import { contentText, firstLine } from './tools.ts'
+
+const SYSTEM_KINDS = new Map<string, Draft['kind']>([
+  ['api_error', 'retry'],
+  ['error', 'error'],
+  ['api_refusal', 'error'],
+  ['model_refusal_fallback', 'error'],
+  ['model_consent_fallback', 'decision'],
+  ['turn_duration', 'completion'],
+])
+const SYSTEM_NOTICES = new Set([
+  'local_command',
+  'compact_boundary',
+  'microcompact_boundary',
+  'stop_hook_summary',
+  'away_summary',
+  'informational',
+  'bridge_status',
+  'session_start',
+])
+
+export function systemDrafts(line: Line): Draft[] {
+  const { record } = line
+  const subtype = str(record['subtype']) ?? ''
+  const content = str(record['content'])
+  const draft: Draft = {
+    kind: SYSTEM_KINDS.get(subtype) ?? 'lifecycle',
+    role: 'system',
+    summary: firstLine(content ?? '') || subtype || 'system',
+    payload: bare(record),
+  }
+  const tool = str(record['toolUseID'])
+  if (tool !== undefined) draft.callId = tool
+  if (subtype === 'api_error') return [apiError(record, draft)]
+  if (subtype === 'turn_duration') return [turnDuration(record, draft)]
+  if (subtype === 'local_command' && content?.startsWith('<command-name>'))
+    return [
+      { ...draft, kind: 'human_intervention', role: 'user', summary: commandLine(content), text: content },
+    ]
+  if (content && subtype !== 'compact_boundary') draft.text = content
+  if (subtype === 'compact_boundary' || subtype === 'microcompact_boundary')
+    draft.summary = compaction(record, subtype)
+  if (subtype !== '' && !SYSTEM_KINDS.has(subtype) && !SYSTEM_NOTICES.has(subtype))
+    line.items.push({ type: 'unknown', name: `system/${subtype}` })
+  return [draft]
+}
+
+function apiError(record: Record<string, unknown>, draft: Draft): Draft {
+  const error = isRecord(record['error']) ? record['error'] : {}
+  const what =
+    str(error['formatted']) ??
+    str(error['message']) ??
+    (error['status'] === undefined ? '' : `status ${String(error['status'])}`)
+  const attempt = record['retryAttempt']
+  const last = typeof attempt === 'number' && attempt === record['maxRetries']
+  const summary = `API error, attempt ${String(attempt ?? '?')} of ${String(record['maxRetries'] ?? '?')}: ${firstLine(what) || 'unknown'}`
+  return { ...draft, kind: last ? 'error' : 'retry', summary, ...(what === '' ? {} : { text: what }) }
+}
+
+function turnDuration(record: Record<string, unknown>, draft: Draft): Draft {
+  const durationMs = record['durationMs']
+  if (typeof durationMs !== 'number') return draft
+  return { ...draft, summary: `turn took ${durationMs} ms`, durationMs }
+}
+
+function compaction(record: Record<string, unknown>, subtype: string): string {
+  const facts = record['compactMetadata'] ?? record['microcompactMetadata']
+  const trigger = isRecord(facts) ? (str(facts['trigger']) ?? 'unknown') : 'unknown'
+  return `${subtype === 'compact_boundary' ? 'conversation compacted' : 'tool results cleared'} (${trigger})`
+}
+
+/** Attachments that tell the model about its surroundings; `rendered` says the same again in prose. */
+const SURROUNDINGS = new Set([
+  'environment',
+  'model',
+  'deferred_tools_delta',
+  'agent_listing_delta',
+  'skill_listing',
+  'session_context',
+  'date',
+  'date_change',
+  'remote_session_change',
+  'prompt_snapshot',
+  'mcp_instructions_delta',
+  'auto_mode',
+  'total_tokens_reminder',
+  'todo_reminder',
+  'task_reminder',
+])
+const ATTACHMENTS = new Set([
+  ...SURROUNDINGS,
+  'hook_success',
+  'hook_additional_context',
+  'hook_blocking_error',
+  'hook_non_blocking_error',
+  'hook_cancelled',
+  'hook_error_during_execution',
+  'hook_stopped_continuation',
+  'hook_system_message',
+  'hook_permission_decision',
+  'queued_command',
+  'edited_text_file',
+  'edited_image_file',
+  'file',
+  'directory',
+  'already_read_file',
+  'compact_file_reference',
+  'selected_lines_in_ide',
+  'opened_file_in_ide',
+  'diagnostics',
+  'nested_memory',
+  'relevant_memories',
+  'dynamic_skill',
+  'invoked_skills',
+  'plan_mode',
+  'plan_mode_reentry',
+  'plan_mode_exit',
+  'plan_file_reference',
+  'auto_mode_exit',
+  'ultra_effort_enter',
+  'ultra_effort_exit',
+  'task_status',
+  'command_permissions',
+  'companion_intro',
+  'read_truncation_notice',
+  'budget_usd',
+  'batching_reminder_sent',
+  'silent_turn_reminder',
+  'critical_system_reminder',
+  'output_style',
+  'mcp_resource',
+])
+
+export function attachmentDrafts(line: Line): Draft[] {
+  const attachment = isRecord(line.record['attachment']) ? line.record['attachment'] : {}
+  const type = str(attachment['type']) ?? '(none)'
+  if (!ATTACHMENTS.has(type)) line.items.push({ type: 'unknown', name: `attachment/${type}` })
+  const draft: Draft = {
+    kind: 'lifecycle',
+    role: 'system',
+    summary: type,
+    payload: bare(line.record, 'type'),
+  }
+  if (SURROUNDINGS.has(type)) draft.payload = bare(line.record, 'type', 'rendered')
+  if (type === 'prompt_snapshot') {
+    // The whole system prompt and every tool, again at each turn: `api-request-shape` has them once.
+    draft.payload['attachment'] = { ...bare(attachment, 'systemPrompt', 'tools'), leftOutBytes: line.bytes }
+  } else if (type === 'queued_command') return [queued(attachment, draft)]
+  else if (
+    type === 'hook_blocking_error' ||
+    type === 'hook_non_blocking_error' ||
+    type === 'hook_error_during_execution'
+  )
+    return [hookError(attachment, draft)]
+  else if (type === 'edited_text_file') {
+    const file = str(attachment['filename'])
+    const edited: Draft = {
+      ...draft,
+      kind: 'human_intervention',
+      role: 'user',
+      summary: `edited ${file ?? 'a file'}`,
+    }
+    return [{ ...edited, ...(file === undefined ? {} : { files: [file] }) }]
+  } else if (type === 'file') draft.summary = `file ${str(attachment['filename']) ?? ''}`
+  return [draft]
+}
+
+/** What a person typed while the agent was working; the client also queues its own notices. */
+function queued(attachment: Record<string, unknown>, draft: Draft): Draft {
+  const prompt = contentText(attachment['prompt']) ?? ''
+  const origin = isRecord(attachment['origin']) ? str(attachment['origin']['kind']) : undefined
+  const mode = str(attachment['commandMode']) ?? 'prompt'
+  const typed =
+    attachment['isMeta'] !== true && (origin ?? 'human') === 'human' && mode !== 'task-notification'
+  const heard: Draft = { ...draft, summary: firstLine(prompt), ...(prompt === '' ? {} : { text: prompt }) }
+  return typed ? { ...heard, kind: 'human_intervention', role: 'user' } : heard
+}
+
+function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
+  const nested = isRecord(attachment['blockingError']) ? attachment['blockingError'] : {}
+  const text = str(nested['blockingError']) ?? str(attachment['stderr']) ?? str(attachment['stdout']) ?? ''
+  const name = str(attachment['hookName']) ?? str(attachment['hookEvent']) ?? 'hook'
+  const exitCode = attachment['exitCode']
+  return {
+    ...draft,
+    kind: 'error',
+    summary: `${name} failed: ${firstLine(text)}`,
+    ...(text === '' ? {} : { text }),
+    ...(typeof exitCode === 'number' ? { exitCode } : {}),
+  }
+}
+
+const BOOKKEEPING = new Set([
+  'api-request',
+  'api-request-shape',
+  'tag',
+  'agent-name',
+  'agent-setting',
+  'agent-color',
+  'last-prompt',
+  'queue-operation',
+  'file-history-snapshot',
+  'file-history-delta',
+  'worktree-state',
+  'relocated',
+  'bridge-session',
+  'content-replacement',
+  'atis-latch',
+  'cost-state',
+  'tools-used',
+  'artifact-autoreact-ledger',
+  'artifact-comment-monitor',
+  'teleported-from',
+  'started',
+  'result',
+])
+
+/** Record types without a place of their own in the chain, and those nobody has described. */
+export function otherDrafts(line: Line): Draft[] {
+  const { record, type } = line
+  const draft: Draft = { kind: 'lifecycle', role: 'system', summary: type, payload: bare(record) }
+  switch (type) {
+    case 'progress':
+      return [progress(line, draft)]
+    case 'api-request-blob':
+      // The conversation once more, as sent: every text of it stands in lines of its own.
+      return [{ ...draft, payload: { ...bare(record, 'message'), leftOutBytes: line.bytes } }]
+    case 'mode':
+    case 'permission-mode':
+      return [modeDraft(line, draft)]
+    case 'custom-title':
+    case 'ai-title':
+      return title(line, draft)
+    case 'summary':
+      return [summary(line, draft)]
+    case 'pr-link':
+    case 'frame-link': {
+      const link = str(record['prUrl']) ?? str(record['frameUrl']) ?? ''
+      return [
+        { ...draft, kind: 'completion', summary: `${type} ${link}`.trim(), ...(link ? { text: link } : {}) },
+      ]
+    }
+    case 'queue-operation':
+      return [{ ...draft, summary: `queue: ${str(record['operation']) ?? '?'}` }]
+    case 'worktree-state':
+    case 'relocated':
+      return [{ ...draft, summary: `${type} ${str(record['relocatedCwd']) ?? ''}`.trim() }]
+  }
+  if (!BOOKKEEPING.has(type)) line.items.push({ type: 'unknown', name: type })
+  return [draft]
+}
+
+/** A sub-agent's messages are repeated here; its own file has them. */
+function progress(line: Line, draft: Draft): Draft {
+  const data = isRecord(line.record['data']) ? line.record['data'] : {}
+  const summary = `progress: ${str(data['type']) ?? '?'}`
+  if (data['message'] === undefined && data['normalizedMessages'] === undefined) return { ...draft, summary }
+  const shown = { ...bare(data, 'message', 'normalizedMessages'), leftOutBytes: line.bytes }
+  return { ...draft, summary, payload: { ...draft.payload, data: shown } }
+}
+
+/** The mode is written down again at every turn: only a change is somebody's decision. */
+function modeDraft(line: Line, draft: Draft): Draft {
+  const value = str(line.record['permissionMode']) ?? str(line.record['mode']) ?? ''
+  const { modes } = line.state
+  const at = modes.findIndex((entry) => entry[0] === line.type)
+  const [before] = at === -1 ? [] : modes.splice(at, 1)
+  modes.push([line.type, value])
+  const changed = before !== undefined && before[1] !== value
+  return { ...draft, kind: changed ? 'decision' : 'lifecycle', summary: `${line.type}: ${value}` }
+}
+
+/** Titles are appended again and again; the fact of the session says it all. */
+function title(line: Line, draft: Draft): Draft[] {
+  const byPerson = line.type === 'custom-title'
+  const text = str(line.record[byPerson ? 'customTitle' : 'aiTitle'])
+  if (!text || line.reader.place.kind !== 'main') return [draft]
+  line.items.push({
+    type: 'session',
+    session: line.state.session,
+    title: text,
+    ...(byPerson ? { titleByPerson: true } : {}),
+  })
+  return []
+}
+
+/** A summary may describe another session: it is a title only if its leaf is in this file. */
+function summary(line: Line, draft: Draft): Draft {
+  const text = str(line.record['summary'])
+  const leaf = str(line.record['leafUuid'])
+  if (text && leaf) {
+    if (line.state.recent.includes(leaf)) nameSession(line, text)
+    else remember(line.state.titles, [leaf, text])
+  }
+  return { ...draft, summary: firstLine(text ?? '') || 'summary' }
+}
+
+export function nameSession(line: Line, text: string): void {
+  line.items.push({ type: 'session', session: line.state.session, title: text })
+}
+
+export function uuidsIn(value: unknown): string[] {
+  return list(value).filter((one): one is string => typeof one === 'string' && one !== '')
+}

@@ -1,0 +1,124 @@
+// Joins a sub-agent's file to the call that started it, and tells which of its lines are copies of the main transcript.
+// The other file is searched as bytes and remembered for the next sub-agent of the same session: a pure cache.
+import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { RecollectError } from '../../errors.ts'
+import { openForReading, parseLine } from '../../files/jsonl.ts'
+import { isRecord, list, str } from '../guards.ts'
+import { type Place, sidecarOf } from './paths.ts'
+
+interface Calls {
+  path: string
+  /** Bytes already searched. */
+  searched: number
+  /** Call id → event key. */
+  keys: Map<string, string>
+  /** Sub-agent → call id, as the result of the call tells. */
+  agents: Map<string, string>
+}
+
+let known: Calls | undefined
+
+/** Key of the event that started the sub-agent, or null while nothing tells. */
+export function spawnKey(path: string, place: Place, session: string): string | null {
+  const sidecar = readSidecar(sidecarOf(path))
+  const spawner = str(sidecar['parentAgentId']) ?? ''
+  const parent = /^[\w-]+$/.test(spawner)
+    ? join(path, '..', `agent-${spawner}.jsonl`)
+    : join(place.projectDir, `${session}.jsonl`)
+  const calls = callsIn(parent)
+  const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
+  return (id === undefined ? undefined : calls?.keys.get(id)) ?? null
+}
+
+function readSidecar(path: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return isRecord(parsed) ? parsed : {}
+  } catch {
+    // Absent in old versions, half-written while the sub-agent runs: it is read again when it changes.
+    return {}
+  }
+}
+
+function callsIn(path: string): Calls | undefined {
+  const calls = known?.path === path ? known : { path, searched: 0, keys: new Map(), agents: new Map() }
+  const searched = eachLine(path, calls.searched, (line) => {
+    if (NEEDLES.some((needle) => line.includes(needle))) noteCalls(calls, line)
+  })
+  if (searched === undefined) return undefined
+  calls.searched = searched
+  known = calls
+  return calls
+}
+
+const NEEDLES = ['"name":"Agent"', '"name":"Task"', '"agentId":"'].map((text) => Buffer.from(text))
+
+function noteCalls(calls: Calls, line: Buffer): void {
+  for (const item of parseLine(line, 1, true, false)) {
+    if (!('record' in item)) continue
+    const { record } = item
+    const uuid = str(record['uuid'])
+    const message = record['message']
+    if (uuid === undefined || !isRecord(message)) continue
+    const outcome = record['toolUseResult']
+    const agent = isRecord(outcome) ? str(outcome['agentId']) : undefined
+    for (const [index, block] of list(message['content']).entries()) {
+      if (!isRecord(block)) continue
+      const id = str(block['id'])
+      if (block['type'] === 'tool_use' && id !== undefined) calls.keys.set(id, `${uuid}#${index}`)
+      const answered = str(block['tool_use_id'])
+      if (agent !== undefined && answered !== undefined) calls.agents.set(agent, answered)
+    }
+  }
+}
+
+/** The uuids of a session's main transcript. */
+export function mainUuids(projectDir: string, session: string): Set<string> {
+  const uuids = new Set<string>()
+  eachLine(join(projectDir, `${session}.jsonl`), 0, (line) => {
+    // The line's own uuid is the last or the only one at the top; collecting all of them errs on the side of a copy.
+    for (const match of line.toString('latin1').matchAll(/"uuid":"([\w-]+)"/g)) uuids.add(match[1] as string)
+  })
+  return uuids
+}
+
+const CHUNK_BYTES = 1 << 20
+const MAX_LINE_BYTES = 64 << 20
+
+/** Calls `visit` with each finished line from `from` on; returns where the last one ended, or undefined without a file. */
+function eachLine(path: string, from: number, visit: (line: Buffer) => void): number | undefined {
+  let fd: number
+  try {
+    fd = openForReading(path)
+  } catch (error) {
+    // A sub-agent may outlive its main transcript.
+    if (error instanceof RecollectError) return undefined
+    throw error
+  }
+  try {
+    const size = fstatSync(fd).size
+    let held: Buffer[] = []
+    let offset = from > size ? 0 : from
+    let ended = offset
+    while (offset < size) {
+      const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - offset))
+      const count = readSync(fd, chunk, 0, chunk.length, offset)
+      if (count === 0) break
+      let start = 0
+      for (let at = chunk.indexOf(10); at !== -1 && at < count; at = chunk.indexOf(10, start)) {
+        const piece = chunk.subarray(start, at)
+        visit(held.length > 0 ? Buffer.concat([...held, piece]) : piece)
+        held = []
+        start = at + 1
+        ended = offset + start
+      }
+      if (start < count) held.push(chunk.subarray(start, count))
+      if (held.length * CHUNK_BYTES > MAX_LINE_BYTES) held = []
+      offset += count
+    }
+    return ended
+  } finally {
+    closeSync(fd)
+  }
+}

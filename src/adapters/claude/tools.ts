@@ -1,0 +1,165 @@
+// Tool calls and their results: kinds, one-line summaries, the text worth searching, exit codes, who said no.
+import { closeCall, openCall } from '../calls.ts'
+import { isRecord, list, num, str } from '../guards.ts'
+import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
+import { readSpilled, spilledPath } from './spill.ts'
+
+const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
+const SHELLS = new Set(['Bash', 'PowerShell'])
+const DECISIONS = new Set(['AskUserQuestion', 'ExitPlanMode'])
+const SPAWNS = new Set(['Agent', 'Task'])
+/** The field of an input that names what the call is about, in order of preference. */
+const SUBJECTS = [
+  'command',
+  'pattern',
+  'query',
+  'url',
+  'skill',
+  'description',
+  'subject',
+  'prompt',
+  'taskId',
+  'shell_id',
+  'bash_id',
+]
+
+/** A tool_use block (also of server-side tools). `index` is its place in the line. */
+export function callDraft(line: Line, block: Record<string, unknown>, index: number): Draft {
+  const tool = str(block['name']) ?? 'unknown'
+  const input = isRecord(block['input']) ? block['input'] : {}
+  const id = str(block['id'])
+  const command = SHELLS.has(tool) ? str(input['command']) : undefined
+  const kind = id
+    ? openCall(line.state.calls, { id, tool, input, ts: line.ts, edits: EDITS.has(tool), command })
+    : 'tool_call'
+  const prompt = str(input['prompt'])
+  if (SPAWNS.has(tool) && prompt !== undefined)
+    remember(line.state.spawns, [promptHash(prompt), `${line.key}#${index}`])
+  const file = str(input['file_path']) ?? str(input['notebook_path'])
+  const subject = SUBJECTS.map((name) => str(input[name])).find(
+    (value) => value !== undefined && value !== '',
+  )
+  const about = file ?? (subject === undefined ? undefined : firstLine(subject))
+  const draft: Draft = {
+    kind,
+    role: 'assistant',
+    tool,
+    summary: about === undefined ? tool : file === undefined ? `${tool}: ${about}` : `${tool} ${about}`,
+    payload: { ...block },
+  }
+  if (id) draft.callId = id
+  if (file !== undefined) draft.files = [file]
+  const text = leaves(input)
+  if (text !== '') draft.text = text
+  return draft
+}
+
+/** A result block; `outcome` is the line's toolUseResult, which belongs to the only result of a line. */
+export function resultDraft(line: Line, block: Record<string, unknown>, outcome: unknown): Draft {
+  const id = str(block['tool_use_id'])
+  const failed = block['is_error'] === true
+  const spilled = readSpilled(line.reader.place.projectDir, spilledPath(block['content'], outcome))
+  const said = contentText(block['content'])
+  const text = spilled?.text ?? longer(said, isRecord(outcome) ? str(outcome['stdout']) : undefined)
+  const refused = failed && isRefusal(line.record, said ?? '')
+  const call = id ? closeCall(line.state.calls, id, failed && !refused, line.ts) : undefined
+  const draft: Draft = {
+    kind: kindOfResult(call?.tool, failed, refused, outcome),
+    role: 'tool',
+    summary: '',
+    payload: spilled ? { ...block, spilled } : { ...block },
+  }
+  if (call) draft.tool = call.tool
+  if (id) draft.callId = id
+  if (text) draft.text = text
+  const exitCode = exitCodeOf(said ?? '', failed, outcome)
+  if (exitCode !== undefined) draft.exitCode = exitCode
+  const durationMs = isRecord(outcome)
+    ? (num(outcome['totalDurationMs']) ?? num(outcome['durationMs']) ?? call?.durationMs)
+    : call?.durationMs
+  if (durationMs !== undefined) draft.durationMs = durationMs
+  draft.summary = resultSummary(said ?? '', exitCode)
+  return draft
+}
+
+function kindOfResult(
+  tool: string | undefined,
+  failed: boolean,
+  refused: boolean,
+  outcome: unknown,
+): Draft['kind'] {
+  if (refused) return 'human_intervention'
+  if (failed) return 'error'
+  if (isRecord(outcome) && outcome['userModified'] === true) return 'human_intervention'
+  return tool !== undefined && DECISIONS.has(tool) ? 'decision' : 'tool_result'
+}
+
+/** Whether a person said no. Rules and sandboxes also refuse; the client marks some of those `user-rejected`. */
+function isRefusal(record: Record<string, unknown>, said: string): boolean {
+  if (said.startsWith("The user doesn't want to")) return true
+  const decision = isRecord(record['permissionDecision']) ? record['permissionDecision'] : {}
+  return record['toolDenialKind'] === 'user-rejected' && decision['source'] !== 'config'
+}
+
+function exitCodeOf(said: string, failed: boolean, outcome: unknown): number | undefined {
+  const written = failed ? /^(?:<tool_use_error>)?(?:Error: )?Exit code (\d+)/.exec(said) : null
+  if (written) return Number(written[1])
+  if (!isRecord(outcome)) return undefined
+  const explicit = num(outcome['exitCode'])
+  if (explicit !== undefined) return explicit
+  // A shell result keeps its code only when it is not 0; the object itself is the sign of success.
+  const ended = typeof outcome['stdout'] === 'string' && outcome['interrupted'] === false
+  return ended && !failed && outcome['backgroundTaskId'] === undefined ? 0 : undefined
+}
+
+function resultSummary(said: string, exitCode: number | undefined): string {
+  if (!exitCode) return firstLine(said) || '(no output)'
+  const rest = said.replace(/^.*Exit code \d+[^\n]*\n?/, '')
+  return `exit ${exitCode}: ${firstLine(rest)}`
+}
+
+/** The readable part of a result's content. */
+export function contentText(content: unknown): string | undefined {
+  if (typeof content === 'string') return content
+  const texts = list(content)
+    .map((part) => (isRecord(part) ? str(part['text']) : str(part)))
+    .filter((text) => text !== undefined)
+  if (texts.length === 0) return undefined
+  return texts.length === 1 ? texts[0] : texts.join('\n')
+}
+
+function longer(a: string | undefined, b: string | undefined): string | undefined {
+  return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
+}
+
+/** First line that is not blank. Looks no further than it must. */
+export function firstLine(text: string): string {
+  return /\S.*/.exec(text)?.[0] ?? ''
+}
+
+const MAX_LEAVES = 500
+
+/** Every string inside a tool's input, one per line: what people remember of a call. */
+function leaves(input: unknown): string {
+  const found: string[] = []
+  const waiting: unknown[] = [input]
+  while (waiting.length > 0 && found.length < MAX_LEAVES) {
+    const value = waiting.pop()
+    if (typeof value === 'string') {
+      if (value !== '') found.push(value)
+    } else if (typeof value === 'object' && value !== null) {
+      waiting.push(...Object.values(value).slice(0, MAX_LEAVES).reverse())
+    }
+  }
+  return found.length === 1 ? (found[0] as string) : found.join('\n')
+}
+
+/** The line's own facts about a result, without a picture that the block already holds. */
+export function resultExtras(record: Record<string, unknown>): Record<string, unknown> {
+  const rest = bare(record, 'type', 'message')
+  const outcome = rest['toolUseResult']
+  const file = isRecord(outcome) ? outcome['file'] : undefined
+  if (!isRecord(outcome) || !isRecord(file) || typeof file['base64'] !== 'string') return rest
+  const { base64, ...shown } = file
+  return { ...rest, toolUseResult: { ...outcome, file: { ...shown, base64Length: String(base64).length } } }
+}

@@ -1,0 +1,45 @@
+// Tokens of one response. A response stands on several lines and in several files: every line yields its numbers under
+// the response's id, and whoever adds up keeps the greatest output per id.
+import type { UsageItem } from '../adapter.ts'
+import { isRecord, num, str } from '../guards.ts'
+import type { Line } from './line.ts'
+
+export const SYNTHETIC = '<synthetic>'
+
+export function usageOf(line: Line): UsageItem | undefined {
+  const { record, state } = line
+  const message = record['message']
+  if (line.type !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
+  const model = str(message['model'])
+  if (model === SYNTHETIC) return undefined
+  const usage = message['usage']
+  const id = str(message['id']) || str(record['requestId']) || line.key
+  const nested = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
+  const cacheWrite1h = count(nested['ephemeral_1h_input_tokens'])
+  // Until 2.1.152 the total could be 0 beside a correct breakdown.
+  const written = Math.max(
+    count(usage['cache_creation_input_tokens']),
+    count(nested['ephemeral_5m_input_tokens']) + cacheWrite1h,
+  )
+  const details = isRecord(usage['output_tokens_details']) ? usage['output_tokens_details'] : {}
+  const item: UsageItem = {
+    type: 'usage',
+    session: state.session,
+    id,
+    ts: line.ts,
+    model: model ?? null,
+    input: count(usage['input_tokens']),
+    cacheRead: count(usage['cache_read_input_tokens']),
+    cacheWrite5m: written - cacheWrite1h,
+    cacheWrite1h,
+    output: count(usage['output_tokens']),
+    reasoning: count(details['thinking_tokens']),
+    scope: 'response',
+  }
+  if (line.isSidechain) item.isSidechain = true
+  return item
+}
+
+function count(value: unknown): number {
+  return Math.max(0, Math.trunc(num(value) ?? 0))
+}
