@@ -18,7 +18,7 @@ export function messageDrafts(line: Line): Draft[] {
     summary: '(empty message)',
     payload: {},
   }
-  const record = resultExtras(line.record)
+  const record = resultExtras(line.record, blocks[0])
   const facts = bare(message, 'content', 'role', 'type')
   first.payload = { ...first.payload, ...filled('record', record), ...filled('message', facts) }
   return [first, ...drafts.slice(1)]

@@ -72,7 +72,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   if (call) draft.tool = call.tool
   if (id) draft.callId = id
   if (text) draft.text = text
-  const exitCode = exitCodeOf(said ?? '', failed, outcome)
+  const exitCode = exitCodeOf(said ?? '', block, call?.tool, outcome)
   if (exitCode !== undefined) draft.exitCode = exitCode
   const durationMs = isRecord(outcome)
     ? (num(outcome['totalDurationMs']) ?? num(outcome['durationMs']) ?? call?.durationMs)
@@ -101,15 +101,23 @@ function isRefusal(record: Record<string, unknown>, said: string): boolean {
   return record['toolDenialKind'] === 'user-rejected' && decision['source'] !== 'config'
 }
 
-function exitCodeOf(said: string, failed: boolean, outcome: unknown): number | undefined {
+function exitCodeOf(
+  said: string,
+  block: Record<string, unknown>,
+  tool: string | undefined,
+  outcome: unknown,
+): number | undefined {
+  const failed = block['is_error'] === true
   const written = failed ? /^(?:<tool_use_error>)?(?:Error: )?Exit code (\d+)/.exec(said) : null
   if (written) return Number(written[1])
-  if (!isRecord(outcome)) return undefined
-  const explicit = num(outcome['exitCode'])
+  const explicit = isRecord(outcome) ? num(outcome['exitCode']) : undefined
   if (explicit !== undefined) return explicit
-  // A shell result keeps its code only when it is not 0; the object itself is the sign of success.
-  const ended = typeof outcome['stdout'] === 'string' && outcome['interrupted'] === false
-  return ended && !failed && outcome['backgroundTaskId'] === undefined ? 0 : undefined
+  // A shell writes its code down only when it is not 0; in sub-agents' files often nothing but `is_error` is left.
+  if (failed || tool === undefined || !SHELLS.has(tool)) return undefined
+  if (!isRecord(outcome))
+    return block['is_error'] === false && !said.startsWith('Command running') ? 0 : undefined
+  const ended = outcome['interrupted'] === false && outcome['backgroundTaskId'] === undefined
+  return ended ? 0 : undefined
 }
 
 function resultSummary(said: string, exitCode: number | undefined): string {
@@ -154,10 +162,17 @@ function leaves(input: unknown): string {
   return found.length === 1 ? (found[0] as string) : found.join('\n')
 }
 
-/** The line's own facts about a result, without a picture that the block already holds. */
-export function resultExtras(record: Record<string, unknown>): Record<string, unknown> {
+/** The line's own facts about a result, without what the block already says: the same words, the same picture. */
+export function resultExtras(
+  record: Record<string, unknown>,
+  block: Record<string, unknown> | undefined,
+): Record<string, unknown> {
   const rest = bare(record, 'type', 'message')
   const outcome = rest['toolUseResult']
+  if (typeof outcome === 'string') {
+    const said = contentText(block?.['content'])
+    return outcome === said || outcome === `Error: ${said}` ? bare(rest, 'toolUseResult') : rest
+  }
   const file = isRecord(outcome) ? outcome['file'] : undefined
   if (!isRecord(outcome) || !isRecord(file) || typeof file['base64'] !== 'string') return rest
   const { base64, ...shown } = file
