@@ -26,6 +26,8 @@ export interface State {
   recent: string[]
   /** The latest value of each kind of mode record. */
   modes: [string, string][]
+  /** Where the first line of this file was written; lines from elsewhere say so. */
+  cwd?: string
   facts: {
     cwd?: string
     gitBranch?: string
@@ -161,8 +163,9 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
   const { state, record, uuid } = line
   const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['messageUuid']) : undefined
   const agent = line.isSidechain ? (str(record['agentId']) ?? line.reader.place.agent) : undefined
-  const { cwd } = state.facts
-  const elsewhere = typeof record['cwd'] === 'string' && record['cwd'] !== cwd ? record['cwd'] : undefined
+  const cwd = str(record['cwd'])
+  if (cwd !== undefined) state.cwd ??= cwd
+  const elsewhere = cwd === state.cwd ? undefined : cwd
   let parentKey = parentOf(line, drafts)
   for (const [index, draft] of drafts.entries()) {
     const key = `${line.key}#${index}`
