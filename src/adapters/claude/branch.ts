@@ -1,9 +1,8 @@
 // What the conversation took back: rewinds, retracted and superseded lines. Parallel tool calls also give a node two
 // children, so only two prompts of a person under one parent, or the client's own marker, count as a rewind.
 import type { SupersedeItem } from '../adapter.ts'
-import { str } from '../guards.ts'
+import { list, str } from '../guards.ts'
 import { type Draft, type Line, lastIndex, remember } from './line.ts'
-import { uuidsIn } from './records.ts'
 
 const NOWHERE = /^[0-]+$/
 
@@ -21,7 +20,7 @@ function* retracted(line: Line): Generator<SupersedeItem> {
     ['retractedMessageUuids', 'retracted'],
     ['supersedesUuids', 'superseded'],
   ] as const) {
-    const uuids = uuidsIn(line.record[field])
+    const uuids = list(line.record[field]).flatMap((one) => str(one) || [])
     if (uuids.length === 0) continue
     const keys = uuids.flatMap((uuid) =>
       Array.from({ length: lastIndex(line.state, uuid) + 1 }, (_, index) => `${uuid}#${index}`),

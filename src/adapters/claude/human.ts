@@ -2,7 +2,7 @@
 // of local commands. Unknown origins are not human.
 import { isRecord, str } from '../guards.ts'
 
-export type Author =
+type Author =
   | 'human'
   /** A slash command, or `!` with a shell command. */
   | 'command'

@@ -63,8 +63,8 @@ export function remember<Entry>(entries: Entry[], entry: Entry): void {
 /** What stays the same for a whole file. */
 export interface Reader {
   place: Place
-  /** Key of the call that started this sub-agent, or null. */
-  spawnedBy(): string | null
+  /** Key of the call that started this sub-agent, or null; `prompt` is the hash of what the sub-agent was told. */
+  spawnedBy(prompt: string | undefined): string | null
   /** Whether the main transcript holds this record too (files that repeat it). */
   isCopy(uuid: string): boolean
 }
@@ -136,7 +136,7 @@ function printed(value: unknown): string {
 }
 
 /** Key of the last event of a line: what its children hang on. Lines of one event need no memory. */
-export function lastKey(state: State, uuid: string): string {
+function lastKey(state: State, uuid: string): string {
   return `${uuid}#${lastIndex(state, uuid)}`
 }
 
@@ -152,9 +152,9 @@ function parentOf(line: Line, drafts: Draft[]): string | null | undefined {
   const parent = str(line.record['parentUuid']) || str(line.record['logicalParentUuid'])
   if (parent) return lastKey(line.state, parent)
   if (!line.isSidechain) return null
-  if (line.reader.place.kind !== 'main') return line.reader.spawnedBy()
   const text = drafts[0]?.text
   const hash = text === undefined ? undefined : promptHash(text)
+  if (line.reader.place.kind !== 'main') return line.reader.spawnedBy(hash)
   return line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null
 }
 

@@ -54,8 +54,8 @@ function readerOf(path: string, where: Place, session: string): Reader {
   const repeats = where.kind === 'agent' && where.agent?.startsWith('acompact')
   return {
     place: where,
-    spawnedBy() {
-      spawnedBy ??= where.kind === 'agent' ? spawnKey(path, where, session) : null
+    spawnedBy(prompt) {
+      spawnedBy ??= where.kind === 'agent' ? spawnKey(path, where, session, prompt) : null
       return spawnedBy
     },
     isCopy(uuid) {

@@ -1,6 +1,6 @@
 // Every line that is not a message: system notices, attachments, and the client's own bookkeeping.
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
-import { isRecord, list, str } from '../guards.ts'
+import { isRecord, str } from '../guards.ts'
 import { commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
 import { contentText, firstLine } from './tools.ts'
@@ -302,8 +302,4 @@ function summary(line: Line, draft: Draft): Draft {
 
 export function nameSession(line: Line, text: string): void {
   line.items.push({ type: 'session', session: line.state.session, title: text })
-}
-
-export function uuidsIn(value: unknown): string[] {
-  return list(value).filter((one): one is string => typeof one === 'string' && one !== '')
 }

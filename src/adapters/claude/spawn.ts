@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { openForReading, parseLine } from '../../files/jsonl.ts'
 import { isRecord, list, str } from '../guards.ts'
+import { promptHash } from './line.ts'
 import { type Place, sidecarOf } from './paths.ts'
 
 interface Calls {
@@ -15,12 +16,19 @@ interface Calls {
   keys: Map<string, string>
   /** Sub-agent → call id, as the result of the call tells. */
   agents: Map<string, string>
+  /** Hash of a delegated prompt → event key: the only join while an old version's sub-agent still runs. */
+  prompts: Map<string, string>
 }
 
 let known: Calls | undefined
 
 /** Key of the event that started the sub-agent, or null while nothing tells. */
-export function spawnKey(path: string, place: Place, session: string): string | null {
+export function spawnKey(
+  path: string,
+  place: Place,
+  session: string,
+  prompt: string | undefined,
+): string | null {
   const sidecar = readSidecar(sidecarOf(path))
   const spawner = str(sidecar['parentAgentId']) ?? ''
   const parent = /^[\w-]+$/.test(spawner)
@@ -28,7 +36,8 @@ export function spawnKey(path: string, place: Place, session: string): string | 
     : join(place.projectDir, `${session}.jsonl`)
   const calls = callsIn(parent)
   const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
-  return (id === undefined ? undefined : calls?.keys.get(id)) ?? null
+  if (id !== undefined) return calls?.keys.get(id) ?? null
+  return (prompt === undefined ? undefined : calls?.prompts.get(prompt)) ?? null
 }
 
 function readSidecar(path: string): Record<string, unknown> {
@@ -42,7 +51,10 @@ function readSidecar(path: string): Record<string, unknown> {
 }
 
 function callsIn(path: string): Calls | undefined {
-  const calls = known?.path === path ? known : { path, searched: 0, keys: new Map(), agents: new Map() }
+  const calls =
+    known?.path === path
+      ? known
+      : { path, searched: 0, keys: new Map(), agents: new Map(), prompts: new Map() }
   const searched = eachLine(path, calls.searched, (line) => {
     if (NEEDLES.some((needle) => line.includes(needle))) noteCalls(calls, line)
   })
@@ -66,7 +78,11 @@ function noteCalls(calls: Calls, line: Buffer): void {
     for (const [index, block] of list(message['content']).entries()) {
       if (!isRecord(block)) continue
       const id = str(block['id'])
-      if (block['type'] === 'tool_use' && id !== undefined) calls.keys.set(id, `${uuid}#${index}`)
+      if (block['type'] === 'tool_use' && id !== undefined) {
+        calls.keys.set(id, `${uuid}#${index}`)
+        const told = isRecord(block['input']) ? str(block['input']['prompt']) : undefined
+        if (told !== undefined) calls.prompts.set(promptHash(told), `${uuid}#${index}`)
+      }
       const answered = str(block['tool_use_id'])
       if (agent !== undefined && answered !== undefined) calls.agents.set(agent, answered)
     }

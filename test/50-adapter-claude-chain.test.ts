@@ -1,0 +1,343 @@
+// How lines of Claude Code hang together: rewinds, forks, sub-agents; and its bookkeeping.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { claude } from '../src/adapters/claude/index.ts'
+import {
+  assistant,
+  call,
+  eventsOf,
+  type Fields,
+  field,
+  line,
+  newProject,
+  OTHER,
+  of,
+  readAll,
+  readRecords,
+  result,
+  SESSION,
+  text,
+  user,
+  write,
+} from './setup/claude.ts'
+
+describe('branches', () => {
+  const superseded = (records: unknown[]) =>
+    of(readRecords(records), 'supersede').map(({ sinceKey, keys, reason }) => sinceKey ?? keys ?? reason)
+  const turn = [user('u1', null, 'first'), assistant('a1', 'u1', [text('one')])]
+
+  test('a second prompt under the same parent takes the first one back', () => {
+    expect(
+      superseded([
+        ...turn,
+        user('u2', 'a1', 'second'),
+        assistant('a2', 'u2', [text('two')]),
+        user('u3', 'a1', 'other'),
+      ]),
+    ).toEqual(['u2#0'])
+  })
+
+  test('parallel calls, meta lines and a line written twice are not rewinds', () => {
+    const second = user('u2', 'a1', 'second')
+    const records = [
+      ...turn,
+      second,
+      assistant('a2', 'u2', [call('t1', 'Bash', {})]),
+      assistant('a3', 'a2', [call('t2', 'Bash', {})]),
+      user('u3', 'a2', [result('t1', 'x')]),
+      user('u4', 'a3', [result('t2', 'x')]),
+      user('u5', 'a1', 'a reminder', { isMeta: true }),
+      second,
+    ]
+    expect(superseded(records)).toEqual([])
+  })
+
+  test('several roots are a rewind only when the client says so', () => {
+    const again = [user('u9', null, 'start over')]
+    const zeros = { type: 'last-prompt', leafUuid: '00000000-0000-0000-0000-000000000000', explicit: true }
+    expect(superseded([...turn, ...again])).toEqual([])
+    expect(superseded([...turn, zeros, ...again])).toEqual(['u1#0'])
+  })
+
+  test('a leaf a person chose takes back what follows it, once', () => {
+    const marker = (fields: Fields) => ({
+      type: 'last-prompt',
+      leafUuid: 'a1',
+      sessionId: SESSION,
+      ...fields,
+    })
+    const records = [...turn, user('u2', 'a1', 'second')]
+    expect(superseded([...records, marker({})])).toEqual([])
+    expect(superseded([...records, marker({ rewound: true }), user('u3', 'a1', 'other')])).toEqual(['u2#0'])
+  })
+
+  test('retracted and superseded lines are named block by block', () => {
+    expect(
+      superseded([
+        user('u1', null, 'go'),
+        assistant('a1', 'u1', [text('a'), text('b')]),
+        line('s1', 'a1', {
+          type: 'system',
+          subtype: 'model_refusal_fallback',
+          retractedMessageUuids: ['a1', 7],
+        }),
+        assistant('a2', 's1', [text('c')], { supersedesUuids: ['u1'] }),
+      ]),
+    ).toEqual([['a1#0', 'a1#1'], ['u1#0']])
+  })
+
+  test('a fork with new uuids points at where it came from, with equal payloads', () => {
+    const original = eventsOf(readRecords(turn))
+    const forkedFrom = (messageUuid: string) => ({
+      forkedFrom: { sessionId: OTHER, messageUuid },
+      sessionId: 'x',
+      slug: 'y',
+    })
+    const items = readRecords([
+      user('n1', null, 'first', forkedFrom('u1')),
+      assistant('n2', 'n1', [text('one')], forkedFrom('a1'), { id: 'msg_a1' }),
+      user('n3', 'n2', 'own'),
+    ])
+    const events = eventsOf(items)
+    expect(events.map((event) => [event.originKey, event.inherited])).toEqual([
+      ['u1#0', true],
+      ['a1#0', true],
+      [undefined, undefined],
+    ])
+    expect(events.slice(0, 2).map((event) => event.payload)).toEqual(original.map((event) => event.payload))
+    expect(of(items, 'edge')).toMatchObject([{ kind: 'interactive_fork', parent: OTHER, session: SESSION }])
+    expect(of(items, 'session').findLast((item) => item.relation)?.relation).toBe('fork')
+  })
+
+  test('/clear starts a session without a parent', () => {
+    const items = readRecords([
+      user('u1', null, '<command-name>/clear</command-name>'),
+      user('u2', 'u1', 'go'),
+    ])
+    expect(of(items, 'edge')).toMatchObject([{ kind: 'cleared', parent: null, evidence: 'u1#0' }])
+  })
+})
+
+describe('sub-agents', () => {
+  const spawn = assistant('a1', 'u1', [
+    text('ok'),
+    call('t1', 'Task', { prompt: 'count', description: 'Count' }),
+  ])
+
+  test('new layout: the sidecar names the call, whenever it appears', () => {
+    const project = newProject()
+    write(join(project, `${SESSION}.jsonl`), [user('u1', null, 'go'), spawn])
+    const path = write(join(project, SESSION, 'subagents', 'agent-x1.jsonl'), [
+      user('s1', null, 'other words', { isSidechain: true, agentId: 'x1' }),
+      assistant('s2', 's1', [text('3')], { isSidechain: true, agentId: 'x1' }),
+    ])
+    const [before] = eventsOf(readAll(path))
+    expect(before).toMatchObject({
+      session: SESSION,
+      key: 's1#0',
+      isSidechain: true,
+      agent: 'x1',
+      parentKey: null,
+    })
+    const [sidecar] = claude.claim(path)?.companions ?? []
+    writeFileSync(sidecar as string, JSON.stringify({ toolUseId: 't1' }))
+    const [first, second] = eventsOf(readAll(path))
+    expect([first?.parentKey, second?.parentKey]).toEqual(['a1#1', 's1#0'])
+    expect(of(readAll(path), 'session')).toEqual([])
+  })
+
+  test('nested sub-agents hang on their parent sub-agent', () => {
+    const folder = join(newProject(), SESSION, 'subagents')
+    write(join(folder, 'agent-x1.jsonl'), [spawn])
+    const path = write(join(folder, 'agent-x2.jsonl'), [user('s1', null, 'deeper', { isSidechain: true })])
+    writeFileSync(
+      join(folder, 'agent-x2.meta.json'),
+      JSON.stringify({ toolUseId: 't1', parentAgentId: 'x1' }),
+    )
+    expect(eventsOf(readAll(path))[0]?.parentKey).toBe('a1#1')
+  })
+
+  test('old layout: the result of the call names the sub-agent', () => {
+    const project = newProject()
+    write(join(project, `${SESSION}.jsonl`), [
+      spawn,
+      user('u2', 'a1', [result('t1', '3')], { toolUseResult: { agentId: 'x1', status: 'completed' } }),
+    ])
+    const path = write(join(project, 'agent-x1.jsonl'), [user('s1', null, 'count', { isSidechain: true })])
+    expect(eventsOf(readAll(path))[0]).toMatchObject({ session: SESSION, parentKey: 'a1#1' })
+  })
+
+  test('old layout, still running: the prompt is the only join', () => {
+    const project = newProject()
+    write(join(project, `${SESSION}.jsonl`), [spawn])
+    const path = write(join(project, 'agent-x9.jsonl'), [user('s1', null, 'count', { isSidechain: true })])
+    expect(eventsOf(readAll(path))[0]?.parentKey).toBe('a1#1')
+  })
+
+  test('1.0: inside the main file, joined by the prompt', () => {
+    const events = eventsOf(readRecords([spawn, user('s1', null, 'count', { isSidechain: true })]))
+    expect(events[2]).toMatchObject({ key: 's1#0', parentKey: 'a1#1', isSidechain: true, kind: 'user_msg' })
+  })
+
+  test('a compaction that repeats the conversation repeats its events, not as a sidechain', () => {
+    const project = newProject()
+    const records = [user('u1', null, 'go'), spawn]
+    const main = eventsOf(readAll(write(join(project, `${SESSION}.jsonl`), records)))
+    const copies = records.map((record) => ({ ...record, isSidechain: true, agentId: 'acompact-1' }))
+    const path = write(join(project, SESSION, 'subagents', 'agent-acompact-1.jsonl'), [
+      ...copies,
+      user('c1', 'a1', 'summarize', { isSidechain: true, agentId: 'acompact-1' }),
+    ])
+    const events = eventsOf(readAll(path))
+    expect(events.slice(0, 3)).toEqual(main)
+    expect(events[3]).toMatchObject({ key: 'c1#0', isSidechain: true, agent: 'acompact-1' })
+  })
+
+  test('workflow journals are bookkeeping of the session', () => {
+    const path = join(newProject(), SESSION, 'subagents', 'workflows', 'run1', 'journal.jsonl')
+    const items = readAll(
+      write(path, [
+        { type: 'started', key: 'k', agentId: 'x1' },
+        { type: 'result', key: 'k', agentId: 'x1', result: 'ok' },
+      ]),
+    )
+    expect(eventsOf(items).map((event) => [event.session, event.kind, event.agent])).toEqual([
+      [SESSION, 'lifecycle', 'x1'],
+      [SESSION, 'lifecycle', 'x1'],
+    ])
+    expect(of(items, 'unknown')).toEqual([])
+  })
+})
+
+describe('the rest', () => {
+  test('facts of the session', () => {
+    const items = readRecords([
+      user('u1', null, 'go'),
+      assistant('a1', 'u1', [text('x')], { gitBranch: 'topic', cwd: '/w/deeper' }),
+    ])
+    const facts = Object.assign({}, ...of(items, 'session'))
+    expect(facts).toMatchObject({
+      cwd: '/w',
+      gitBranch: 'topic',
+      model: 'claude-opus-5-5',
+      agentVersion: '2.1.325',
+      relation: 'main',
+    })
+    expect(field(eventsOf(items)[1], 'cwd')).toBe('/w/deeper')
+    expect(field(eventsOf(items)[0], 'cwd')).toBeUndefined()
+  })
+
+  test('a summary is a title only for the session that holds its leaf', () => {
+    const titles = (records: unknown[]) =>
+      of(readRecords(records), 'session')
+        .map((item) => item.title)
+        .filter(Boolean)
+    const summary = (leafUuid: string) => ({ type: 'summary', summary: `about ${leafUuid}`, leafUuid })
+    expect(titles([summary('u1'), summary('elsewhere'), user('u1', null, 'go')])).toEqual(['about u1'])
+    expect(titles([user('u1', null, 'go'), summary('u1')])).toEqual(['about u1'])
+  })
+
+  test('titles are facts, those of a person marked', () => {
+    const items = readRecords([
+      { type: 'ai-title', aiTitle: 'made up', sessionId: SESSION },
+      { type: 'custom-title', customTitle: 'mine', sessionId: SESSION },
+    ])
+    expect(of(items, 'session').filter((item) => item.title)).toMatchObject([
+      { title: 'made up' },
+      { title: 'mine', titleByPerson: true },
+    ])
+    expect(eventsOf(items)).toEqual([])
+  })
+
+  test('a queued prompt is heard once', () => {
+    const events = eventsOf(
+      readRecords([
+        {
+          type: 'queue-operation',
+          operation: 'enqueue',
+          content: 'also this',
+          sessionId: SESSION,
+          timestamp: '2026-11-15T12:00:00Z',
+        },
+        line('q1', null, {
+          type: 'attachment',
+          attachment: { type: 'queued_command', prompt: 'also this', commandMode: 'prompt' },
+        }),
+      ]),
+    )
+    expect(events.map((event) => [event.kind, event.text])).toEqual([
+      ['lifecycle', undefined],
+      ['human_intervention', 'also this'],
+    ])
+  })
+
+  test('what the client repeats for itself is not found by a search', () => {
+    const events = eventsOf(
+      readRecords([
+        {
+          type: 'api-request-blob',
+          hash: 'h',
+          sessionId: SESSION,
+          message: { role: 'user', content: 'the prompt' },
+        },
+        line('p1', null, {
+          type: 'attachment',
+          attachment: { type: 'prompt_snapshot', systemPrompt: ['the prompt'] },
+        }),
+        { type: 'last-prompt', lastPrompt: 'the prompt', sessionId: SESSION },
+      ]),
+    )
+    expect(events.map((event) => event.text)).toEqual([undefined, undefined, undefined])
+    expect(JSON.stringify(events.slice(0, 2))).not.toContain('the prompt')
+  })
+
+  test('retries of the API; the last attempt is an error', () => {
+    const attempt = (retryAttempt: number) =>
+      line(`e${retryAttempt}`, null, {
+        type: 'system',
+        subtype: 'api_error',
+        error: { status: 529, formatted: '529 Overloaded' },
+        retryAttempt,
+        maxRetries: 2,
+      })
+    const events = eventsOf(readRecords([attempt(1), attempt(2)]))
+    expect(events.map((event) => [event.kind, event.text])).toEqual([
+      ['retry', '529 Overloaded'],
+      ['error', '529 Overloaded'],
+    ])
+  })
+
+  test('a mode is a decision when it changes', () => {
+    const mode = (permissionMode: string) => ({ type: 'permission-mode', permissionMode, sessionId: SESSION })
+    const events = eventsOf(readRecords([mode('plan'), mode('plan'), mode('auto'), mode('plan')]))
+    expect(events.map((event) => event.kind)).toEqual(['lifecycle', 'lifecycle', 'decision', 'decision'])
+    expect(new Set(events.map((event) => event.key)).size).toBe(4)
+  })
+
+  test('records without a uuid never have the same name in two sessions', () => {
+    const key = (sessionId: string) =>
+      eventsOf(readRecords([{ type: 'mode', mode: 'normal', sessionId }]))[0]?.key
+    expect(key(SESSION)).not.toBe(key(OTHER))
+    expect(key(SESSION)).toBe(key(SESSION))
+  })
+
+  test('what nobody described is kept and counted', () => {
+    const items = readRecords([
+      { type: 'brand-new', value: 1 },
+      line('n1', null, { type: 'system', subtype: 'brand_new' }),
+      line('n2', 'n1', { type: 'attachment', attachment: { type: 'brand_new' } }),
+      user('n3', 'n2', [{ type: 'hologram', content: 'x' }]),
+      { value: 2 },
+    ])
+    expect(of(items, 'unknown').map((item) => item.name)).toEqual([
+      'brand-new',
+      'system/brand_new',
+      'attachment/brand_new',
+      'block hologram',
+      '(none)',
+    ])
+    expect(eventsOf(items).map((event) => event.kind)).toEqual(Array(5).fill('lifecycle'))
+    expect(eventsOf(items)[0]?.payload).toEqual({ type: 'brand-new', value: 1 })
+  })
+})
