@@ -258,6 +258,12 @@ describe('tools', () => {
       { name: 'link.txt', missing: 'UNSAFE_PATH' },
     ])
     expect(spilled(`/x/${OTHER}/tool-results/..`)[0]).toBeUndefined()
+    expect(spilled(`/x/${OTHER}/tool-results/a\0b`)[0]).toBeUndefined()
+    expect(spilled(`/x/${OTHER}/tool-results/${'a'.repeat(300)}`)[0]).toBeUndefined()
+    writeFileSync(join(folder, 'huge.txt'), `${'x'.repeat(99)}\n`.repeat(90_000))
+    const [words, huge] = spilled(`/x/${OTHER}/tool-results/huge.txt`)
+    expect(huge).toMatchObject({ bytes: 9_000_000 })
+    expect(String(words)).toHaveLength(Math.floor((8 << 20) / 100) * 100)
     expect(spilled(join(project, 'secret.txt'))).toEqual([
       undefined,
       { name: 'secret.txt', missing: 'not in tool-results' },

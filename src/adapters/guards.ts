@@ -19,6 +19,8 @@ export function list(value: unknown): unknown[] {
 
 // Seconds and milliseconds cannot be confused in our time: as seconds this is the year 5138, as milliseconds 1973.
 const FIRST_MILLISECONDS = 1e11
+/** The last moment a Date can hold. */
+const LAST_MILLISECONDS = 8.64e15
 
 /** Epoch milliseconds of an ISO string or of a number of seconds or milliseconds. */
 export function time(value: unknown): number | null {
@@ -27,6 +29,6 @@ export function time(value: unknown): number | null {
     return Number.isNaN(parsed) ? null : parsed
   }
   const number = num(value)
-  if (number === undefined || number <= 0) return null
+  if (number === undefined || number <= 0 || number > LAST_MILLISECONDS) return null
   return Math.round(number < FIRST_MILLISECONDS ? number * 1000 : number)
 }
