@@ -26,6 +26,8 @@ export interface Collected {
   gaps: (GapItem & { path: string })[]
   unknown: Map<string, number>
   positions: Map<string, Position>
+  /** Events in the order they were first seen, per source. */
+  bySource: Map<string, EventItem[]>
   sourceCount: number
 }
 
@@ -56,6 +58,7 @@ export function emptyCollection(): Collected {
     gaps: [],
     unknown: new Map(),
     positions: new Map(),
+    bySource: new Map(),
     sourceCount: 0,
   }
 }
@@ -69,12 +72,11 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
     all.sessions.set(id, known)
     return known
   }
-  const inSource: EventItem[] = []
+  const inSource = all.bySource.get(source.path) ?? []
+  all.bySource.set(source.path, inSource)
   for (const item of adapter.read(source, from)) {
     if (item.type === 'event') {
-      const events = session(item.session).events
-      if (!events.some((event) => event.key === item.key)) events.push(item)
-      inSource.push(item)
+      keep(session(item.session).events, item, inSource)
     } else if (item.type === 'usage') {
       const known = all.usage.get(item.id)
       if (!known || item.output > known.output) all.usage.set(item.id, item)
@@ -85,6 +87,17 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
     else if (item.type === 'unknown') all.unknown.set(item.name, (all.unknown.get(item.name) ?? 0) + 1)
     else all.positions.set(source.path, structuredClone(item.position))
   }
+}
+
+/** An event that comes again from the same source replaces the first, in its place; one from another source does not. */
+function keep(events: EventItem[], item: EventItem, inSource: EventItem[]): void {
+  const same = (event: EventItem): boolean => event.key === item.key && event.session === item.session
+  const seenAt = inSource.findIndex(same)
+  const at = events.findIndex(same)
+  if (at === -1) events.push(item)
+  else if (seenAt !== -1) events[at] = item
+  if (seenAt === -1) inSource.push(item)
+  else inSource[seenAt] = item
 }
 
 function mergeFacts(known: Partial<SessionItem>, item: SessionItem): void {

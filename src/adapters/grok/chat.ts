@@ -1,0 +1,250 @@
+// chat_history.jsonl, for sessions that have nothing better: no times, no ids, and rewritten by compaction and rewind.
+// So a key is made of the content: call ids where there are some, else the prompt it stands under and a hash of the text.
+// Reads both layouts: items with `type` (chat_format_version 1) and OpenAI messages with `role` (0).
+import { createHash } from 'node:crypto'
+import type { EventItem, Item } from '../adapter.ts'
+import { closeCall, openCall } from '../calls.ts'
+import { isRecord, list, num, str } from '../guards.ts'
+import type { HistoryPrompt, Session } from './facts.ts'
+import { remember, type State } from './state.ts'
+import { contentText, firstLine, stringsOf } from './text.ts'
+import { callSummary, isDecision, namedTool } from './tools.ts'
+
+type Fields = Record<string, unknown>
+
+/** What the handlers of one item share. */
+interface Context {
+  session: Session
+  state: State
+  item: Fields
+  inherited: boolean
+}
+
+export function* chatItem(
+  session: Session,
+  state: State,
+  item: Fields,
+  history: HistoryPrompt[],
+): Generator<Item> {
+  const inherited = state.ordinal++ < session.inheritedCount
+  const context: Context = { session, state, item, inherited }
+  const type = str(item['type']) ?? str(item['role']) ?? ''
+  if (type === 'user') yield* userItem(context, history)
+  else if (type === 'assistant') yield* assistantItem(context)
+  else if (type === 'reasoning') yield* reasoningItem(context)
+  else if (type === 'tool_result' || type === 'tool') yield* resultItem(context)
+  else if (type === 'backend_tool_call') yield* backendCall(context)
+  else {
+    const text = contentText(item['content'])
+    yield event(context, textKey(context, type, text), 'lifecycle', 'system', `${type || 'unknown'} item`, {
+      payload: item,
+    })
+    if (type !== 'system') yield { type: 'unknown', name: `chat:${type}` }
+  }
+}
+
+function event(
+  context: Context,
+  key: string,
+  kind: EventItem['kind'],
+  role: EventItem['role'],
+  summary: string,
+  rest: Partial<EventItem> & { payload: unknown },
+): EventItem {
+  const made: EventItem = {
+    type: 'event',
+    session: context.session.id,
+    key,
+    ts: null,
+    kind,
+    role,
+    summary,
+    ...rest,
+  }
+  if (context.inherited) made.inherited = true
+  return made
+}
+
+/** The same text twice under one prompt is counted; under another prompt it is another event. */
+function textKey(context: Context, type: string, text: string): string {
+  const { chat } = context.state
+  const body = text === '' ? JSON.stringify(context.item['content'] ?? null) : text
+  const hash = createHash('sha1').update(type).update('\0').update(body).digest('hex').slice(0, 20)
+  const seen = chat.seen.find(([one]) => one === hash)
+  const times = seen ? ++seen[1] : 1
+  if (!seen) remember(chat.seen, [hash, 1], 512)
+  return `${chat.prompt}/${hash}${times === 1 ? '' : `.${times}`}`
+}
+
+const REMINDERS = /^\s*<(?:user_info|system-reminder|rules|project_layout|environment_context)\b/
+const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/
+
+function* userItem(context: Context, history: HistoryPrompt[]): Generator<Item> {
+  const { state, item } = context
+  const raw = contentText(item['content'])
+  const reason = str(item['synthetic_reason'])
+  const query = QUERY.exec(raw)
+  const text = query ? (query[1] as string) : raw
+  const isHuman =
+    reason === undefined && (num(item['prompt_index']) !== undefined || !!query || !REMINDERS.test(raw))
+  if (reason === 'interjection') {
+    const key = textKey(context, 'user', raw)
+    yield event(context, key, 'human_intervention', 'user', firstLine(text), { text, payload: item })
+  } else if (!isHuman) {
+    const key = textKey(context, 'user', raw)
+    yield event(context, key, 'lifecycle', 'system', reason?.replaceAll('_', ' ') ?? 'reminder', {
+      payload: item,
+    })
+  } else {
+    const { chat } = state
+    chat.prompt = `p${num(item['prompt_index']) ?? `-${chat.promptCount}`}`
+    chat.promptCount++
+    chat.seen = []
+    state.hasPrompt = true
+    yield* interrupted(context)
+    const key = textKey(context, 'user', raw)
+    const at = historyTime(state, history, text)
+    yield { ...event(context, key, 'user_msg', 'user', firstLine(text), { text, payload: item }), ts: at }
+    yield* giveBack(context)
+  }
+}
+
+/** The next prompt tells that the turn before it was stopped. */
+function* interrupted(context: Context): Generator<Item> {
+  const how = str(context.item['prior_turn_interrupt'])
+  if (!how) return
+  const key = `${context.state.chat.prompt}/interrupt`
+  yield event(context, key, 'human_intervention', 'user', how.replaceAll('_', ' '), {
+    payload: { prior_turn_interrupt: how },
+  })
+}
+
+function* giveBack(context: Context): Generator<Item> {
+  const { state, session } = context
+  if (state.borrowed.length === 0) return
+  yield {
+    type: 'supersede',
+    session: session.id,
+    keys: state.borrowed,
+    reason: 'the session tells it itself',
+  }
+  state.borrowed = []
+}
+
+/** The history of prompts has the times that the conversation lacks. */
+function historyTime(state: State, history: HistoryPrompt[], text: string): number | null {
+  const found = history.find((one) => one.at > state.chat.lastAt && one.prompt === text)
+  if (!found) return null
+  state.chat.lastAt = found.at
+  return found.at
+}
+
+function* assistantItem(context: Context): Generator<Item> {
+  const { state, item } = context
+  state.model = str(item['model_id']) ?? state.model
+  const model = state.model ? { model: state.model } : {}
+  const thought = str(item['reasoning_content'])
+  if (thought) {
+    const key = textKey(context, 'thinking', thought)
+    yield event(context, key, 'thinking', 'assistant', firstLine(thought), {
+      text: thought,
+      payload: { reasoning_content: thought },
+      ...model,
+    })
+  }
+  const text = contentText(item['content'])
+  const calls = list(item['tool_calls'])
+  const { tool_calls: _, reasoning_content: __, ...rest } = item
+  if (text !== '') {
+    const key = textKey(context, 'assistant', text)
+    yield event(context, key, 'assistant_msg', 'assistant', firstLine(text), {
+      text,
+      payload: rest,
+      ...model,
+    })
+  } else if (calls.length === 0 && !thought) {
+    const key = textKey(context, 'assistant', '')
+    yield event(context, key, 'lifecycle', 'assistant', 'empty answer', { payload: rest })
+  }
+  for (const call of calls) yield callEvent(context, call)
+}
+
+function callEvent(context: Context, call: unknown): EventItem {
+  const { state } = context
+  const fields = isRecord(call) ? call : {}
+  const inner = isRecord(fields['function']) ? fields['function'] : fields
+  const id = str(fields['id'])
+  const tool = namedTool(str(inner['name']) ?? 'tool', parsed(inner['arguments']))
+  const key = id ? `call:${id}` : textKey(context, 'call', JSON.stringify(call) ?? '')
+  const { name, edits, command, input } = tool
+  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts: null, edits, command })
+  return event(context, key, kind, 'assistant', callSummary(tool), {
+    tool: name,
+    callId: id ?? key,
+    text: stringsOf(input),
+    payload: { toolCallId: id, tool: name, rawInput: input },
+    ...(state.model ? { model: state.model } : {}),
+  })
+}
+
+/** Arguments are JSON inside a string; broken ones stay as they are. */
+function parsed(input: unknown): unknown {
+  if (typeof input !== 'string') return input
+  try {
+    return JSON.parse(input)
+  } catch {
+    return input
+  }
+}
+
+function* reasoningItem(context: Context): Generator<Item> {
+  const { item } = context
+  const { encrypted_content: sealed, ...payload } = item
+  const text = [contentText(item['summary']), contentText(item['content'])]
+    .filter((one) => one !== '')
+    .join('\n')
+  const id = str(item['id'])
+  const key = id ? `reasoning:${id}` : textKey(context, 'reasoning', text)
+  if (typeof sealed === 'string') payload['encryptedLength'] = sealed.length
+  yield event(context, key, 'thinking', 'assistant', firstLine(text), { text, payload })
+}
+
+function* resultItem(context: Context): Generator<Item> {
+  const { state, item } = context
+  const id = str(item['tool_call_id'])
+  const text = contentText(item['content'])
+  // The first line repeats the exit code for the model: `exit: 1`.
+  const exit = /^exit: (-?\d+)\b/.exec(text)
+  const exitCode = exit ? Number(exit[1]) : undefined
+  const failed = exitCode !== undefined && exitCode !== 0
+  const closed = id ? closeCall(state.book, id, failed, null) : undefined
+  const key = id ? `call:${id}:result` : textKey(context, 'result', text)
+  const tool = closed?.tool ?? str(item['name'])
+  const line = firstLine(exit ? text.slice(exit[0].length) : text)
+  const kind = failed ? 'error' : tool && isDecision(tool) ? 'decision' : 'tool_result'
+  yield event(context, key, kind, 'tool', failed ? `exit ${exitCode}: ${line}` : line || 'done', {
+    text,
+    payload: item,
+    ...(tool ? { tool } : {}),
+    ...(id ? { callId: id } : {}),
+    ...(exitCode === undefined ? {} : { exitCode }),
+  })
+}
+
+/** Tools that run at the provider: the call is all there is. */
+function* backendCall(context: Context): Generator<Item> {
+  const { item, state } = context
+  const call = isRecord(item['kind']) ? item['kind'] : {}
+  const name = str(call['tool_type']) ?? 'backend_tool'
+  const input = call['action'] ?? call
+  const id = str(call['id'])
+  const key = id ? `call:${id}` : textKey(context, 'backend', stringsOf(input))
+  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts: null })
+  closeCall(state.book, id ?? key, call['status'] === 'failed', null)
+  yield event(context, key, kind, 'assistant', callSummary(namedTool(name, input)), {
+    tool: name,
+    callId: id ?? key,
+    text: stringsOf(input),
+    payload: item,
+  })
+}

@@ -1,0 +1,187 @@
+// events.jsonl: when turns began and ended, what was asked for and allowed, how tools fared. It is read beside the spine
+// in order of time, with an offset of its own in the state. Its many small rows (phases, first tokens, starts) become one
+// event per turn that counts them.
+import { closeSync, existsSync, fstatSync } from 'node:fs'
+import { type JsonlItem, openForReading, readJsonlFrom } from '../../files/jsonl.ts'
+import type { EventItem, GapItem, Item } from '../adapter.ts'
+import { num, str, time } from '../guards.ts'
+import type { Session } from './facts.ts'
+import { remember, type State } from './state.ts'
+import { withoutCopyFields } from './text.ts'
+
+type Row = Record<string, unknown>
+
+/** Called when a row says that a call failed. */
+export type OnFailure = (callId: string) => Iterable<Item>
+
+/** The rows after the state's offset, given out up to a moment or to the end. */
+export interface EventRows {
+  until(moment: number): Generator<Item>
+  rest(): Generator<Item>
+  close(): void
+}
+
+export function openEvents(session: Session, state: State, onFailure: OnFailure): EventRows {
+  const path = session.files.events
+  if (!existsSync(path)) return { *until() {}, *rest() {}, close() {} }
+  const fd = openForReading(path)
+  const size = fstatSync(fd).size
+  // A shorter file is another file: its keys hold times, so they will not meet the old ones.
+  if (size < state.eventsOffset) {
+    state.eventsOffset = 0
+    state.eventsOrdinal = 0
+  }
+  const lines = readJsonlFrom(fd, path, {
+    fromOffset: state.eventsOffset,
+    endOffset: size,
+    splitJoined: true,
+  })
+  let held: JsonlItem | undefined
+  const take = function* (moment: number): Generator<Item> {
+    for (;;) {
+      held ??= lines.next().value as JsonlItem | undefined
+      if (!held) return
+      const at = 'gap' in held ? null : time(held.record['ts'])
+      if (at !== null && at > moment) return
+      const item = held
+      held = undefined
+      const end = item.offset + item.length
+      if ('gap' in item) {
+        const pending = end === size
+        yield gapOf(item, pending)
+        if (pending) continue
+      } else {
+        yield* eventRow(session, state, item.record, onFailure)
+      }
+      state.eventsOffset = end
+    }
+  }
+  return { until: take, rest: () => take(Number.POSITIVE_INFINITY), close: () => closeSync(fd) }
+}
+
+function gapOf(
+  item: { gap: string; detail: string; offset: number; length: number },
+  pending: boolean,
+): GapItem {
+  const { gap, detail, offset, length } = item
+  return { type: 'gap', reason: `events-${gap}`, detail: `events.jsonl: ${detail}`, offset, length, pending }
+}
+
+/** Answered this fast, a permission came from a rule and not from a person. */
+const PERSON_MS = 100
+const COUNTED = new Set([
+  'phase_changed',
+  'first_token',
+  'loop_started',
+  'tool_started',
+  'permission_requested',
+])
+const KNOWN = /^(?:turn_started|yolo_toggled|todo_gate_|laziness_|goal_|mcp_)/
+
+function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailure): Generator<Item> {
+  const type = str(row['type']) ?? ''
+  const ts = time(row['ts'])
+  const key = `e${state.eventsOrdinal++}@${ts ?? 0}`
+  const counted = countable(type, row)
+  if (counted !== undefined) {
+    count(state, key, ts, counted)
+    return
+  }
+  const payload = withoutCopyFields(row)
+  const make = (kind: EventItem['kind'], summary: string): EventItem => ({
+    type: 'event',
+    session: session.id,
+    key,
+    ts,
+    kind,
+    role: kind === 'human_intervention' ? 'user' : 'system',
+    summary,
+    payload,
+  })
+  if (type === 'turn_started') {
+    yield* activity(session, state)
+    state.activity = null
+    yield make('lifecycle', `turn ${num(row['turn_number']) ?? ''} started`)
+  } else if (type === 'turn_ended') {
+    yield* activity(session, state)
+    state.activity = null
+    if (!state.hasTurnCompleted) remember(state.turnEnds, [key, ts, payload], 64)
+    yield turnEnd(session, key, ts, payload, state.hasTurnCompleted)
+  } else if (type === 'tool_completed') {
+    yield make('lifecycle', `${str(row['tool_name']) ?? 'tool'}: ${str(row['outcome']) ?? 'unknown'}`)
+    const callId = str(row['tool_call_id'])
+    if (callId) yield* onFailure(callId)
+  } else if (type === 'permission_resolved') {
+    const decision = str(row['decision']) ?? ''
+    const kind = decision === 'allow' ? 'decision' : 'human_intervention'
+    yield make(kind, `permission for ${str(row['tool_name']) ?? 'a tool'}: ${decision}`)
+  } else if (type === 'interjected') {
+    yield make('human_intervention', 'text typed into the running turn')
+  } else {
+    yield make(/_(?:failed|error)$/.test(type) ? 'error' : 'lifecycle', type.replaceAll('_', ' ') || 'event')
+    if (!KNOWN.test(type)) yield { type: 'unknown', name: `events:${type}` }
+  }
+}
+
+/** Under which name a row is counted; undefined for rows that say something by themselves. */
+function countable(type: string, row: Row): string | undefined {
+  if (row['source'] === 'workspace') return `${type} (workspace)`
+  if (type === 'phase_changed') return `phase ${str(row['phase']) ?? ''}`
+  if (COUNTED.has(type)) return type
+  if (type === 'tool_completed' && row['outcome'] === 'success') return 'tool_completed'
+  const waited = num(row['wait_ms']) ?? PERSON_MS
+  if (type === 'permission_resolved' && row['decision'] === 'allow' && waited < PERSON_MS)
+    return 'permission allowed'
+  return undefined
+}
+
+function count(state: State, key: string, ts: number | null, name: string): void {
+  state.activity ??= { key: `${key}:activity`, ts, counts: [] }
+  const entry = state.activity.counts.find(([one]) => one === name)
+  if (entry) entry[1]++
+  // Names are foreign text: a turn with absurdly many of them must not swell the cursor.
+  else if (state.activity.counts.length < 64) state.activity.counts.push([name.slice(0, 100), 1])
+}
+
+/** The counts of the turn so far. At the end of a read it is given out as it stands, and replaced by the next read. */
+export function* activity(session: Session, state: State): Generator<Item> {
+  if (!state.activity) return
+  const { key, ts, counts } = state.activity
+  yield {
+    type: 'event',
+    session: session.id,
+    key,
+    ts,
+    kind: 'lifecycle',
+    role: 'system',
+    summary: 'activity of the turn',
+    payload: { counts: counts.map((entry) => [...entry]) },
+  }
+}
+
+const ENDS: Record<string, EventItem['kind']> = {
+  completed: 'completion',
+  cancelled: 'human_intervention',
+  error: 'error',
+}
+
+function turnEnd(
+  session: Session,
+  key: string,
+  ts: number | null,
+  payload: unknown,
+  isEcho: boolean,
+): EventItem {
+  const outcome = str((payload as Row)['outcome']) ?? 'unknown'
+  const kind = !isEcho && Object.hasOwn(ENDS, outcome) ? (ENDS[outcome] as EventItem['kind']) : 'lifecycle'
+  const summary = `turn ended: ${outcome}`
+  return { type: 'event', session: session.id, key, ts, kind, role: 'system', summary, payload }
+}
+
+/** Where a session has turn_completed, the turn_ended rows only echo it: those given out as more are taken back to that. */
+export function* demoteTurnEnds(session: Session, state: State): Generator<Item> {
+  if (state.hasTurnCompleted) return
+  state.hasTurnCompleted = true
+  for (const [key, ts, payload] of state.turnEnds) yield turnEnd(session, key, ts, payload, true)
+  state.turnEnds = []
+}

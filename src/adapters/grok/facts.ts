@@ -1,0 +1,186 @@
+// What the small files say of a session as a whole: summary.json, usage.json, the notes on sub-agents, and
+// prompt_history.jsonl, which lies beside the sessions of one working directory.
+import { existsSync } from 'node:fs'
+import { readJsonl } from '../../files/jsonl.ts'
+import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
+import { isRecord, list, num, str, time } from '../guards.ts'
+import { decodedCwd, metaFiles, type SessionFiles } from './paths.ts'
+import { readBeginning, readJson } from './small.ts'
+import { remember, type State } from './state.ts'
+
+/** What the parsers need to know of the session they read. */
+export interface Session {
+  id: string
+  files: SessionFiles
+  parent: string | undefined
+  /** Records older than this were copied from the parent. */
+  forkedAt: number | null
+  /** Items at the beginning of chat_history.jsonl that were copied. */
+  inheritedCount: number
+  isSubagent: boolean
+}
+
+export interface Facts {
+  session: Session
+  items: Item[]
+}
+
+export function readFacts(files: SessionFiles): Facts {
+  const gaps: GapItem[] = []
+  const summary = readJson(files.summary, gaps) ?? {}
+  const parent = str(summary['parent_session_id']) || undefined
+  const kind = str(summary['session_kind']) ?? ''
+  const isSubagent = kind.startsWith('subagent')
+  const forkedAt = parent ? time(summary['forked_at']) : null
+  const session: Session = {
+    id: files.session,
+    files,
+    parent,
+    forkedAt,
+    inheritedCount: num(summary['inherited_prefix_len']) ?? 0,
+    isSubagent,
+  }
+  const items: Item[] = [factsItem(session, summary, kind), ...gaps]
+  if (parent) items.push(edge(isSubagent ? 'subagent' : 'interactive_fork', session.id, parent, forkedAt))
+  return { session, items }
+}
+
+function factsItem(session: Session, summary: Record<string, unknown>, kind: string): SessionItem {
+  const info = isRecord(summary['info']) ? summary['info'] : {}
+  const item: SessionItem = { type: 'session', session: session.id }
+  const set = <Name extends keyof SessionItem>(name: Name, value: SessionItem[Name] | null): void => {
+    if (value !== undefined && value !== null && value !== '') item[name] = value
+  }
+  // The directory keeps its name when a session moves; the summary follows it.
+  set('cwd', str(info['cwd']) || decodedCwd(session.files) || namedCwd(session.files))
+  set('gitBranch', str(summary['head_branch']))
+  set('gitRemote', firstRemote(summary['git_remotes']))
+  set('model', str(summary['current_model_id']))
+  set('title', str(summary['generated_title']) || str(summary['session_summary']))
+  set('titleByPerson', summary['title_is_manual'] === true ? true : undefined)
+  set('startedAt', time(summary['created_at']))
+  set('relation', session.isSubagent ? 'subagent' : session.parent || kind === 'fork' ? 'fork' : 'main')
+  return item
+}
+
+/** A name that is a hash has the real one beside it. */
+function namedCwd(files: SessionFiles): string | undefined {
+  return readBeginning(files.cwdName, 1 << 16)
+    ?.bytes.toString('utf8')
+    .trim()
+}
+
+function firstRemote(remotes: unknown): string | undefined {
+  const first = list(remotes)[0]
+  return str(first) ?? (isRecord(first) ? (str(first['url']) ?? str(first['fetch_url'])) : undefined)
+}
+
+export function edge(
+  kind: EdgeItem['kind'],
+  session: string,
+  parent: string,
+  at: number | null,
+  evidence?: string,
+): EdgeItem {
+  return { type: 'edge', kind, session, parent, at, ...(evidence === undefined ? {} : { evidence }) }
+}
+
+/** A child's own files do not name its parent: only the parent's notes do. */
+export function* subagentEdges(session: Session, state: State): Generator<Item> {
+  const gaps: GapItem[] = []
+  for (const path of metaFiles(session.files)) {
+    const meta = readJson(path, gaps)
+    const child = str(meta?.['child_session_id']) ?? str(meta?.['subagent_id'])
+    if (!meta || !child || state.children.includes(child)) continue
+    remember(state.children, child, 256)
+    const parent = str(meta['parent_session_id']) || session.id
+    yield edge('subagent', child, parent, time(meta['started_at']))
+  }
+  yield* gaps
+}
+
+/**
+ * The usage of one prompt, split by model where several took part. Cached tokens are inside `inputTokens` here.
+ * A ten-billionth of a dollar is a tick; a cost that the agent calls partial is not taken.
+ */
+export function usageItems(session: Session, id: string, ts: number | null, usage: unknown): UsageItem[] {
+  if (!isRecord(usage)) return []
+  const models = isRecord(usage['modelUsage']) ? Object.entries(usage['modelUsage']) : []
+  const parts = models.filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
+  const primary = str(usage['primaryModelId']) ?? parts[0]?.[0] ?? null
+  const sum = (name: string): number => parts.reduce((total, [, part]) => total + count(part[name]), 0)
+  const agree = ['inputTokens', 'outputTokens', 'cachedReadTokens'].every(
+    (name) => sum(name) === count(usage[name]),
+  )
+  if (parts.length < 2 || !agree) return [usageItem(session, id, ts, primary, usage, usage)]
+  return parts.map(([model, part], at) =>
+    usageItem(session, `${id}:${model}`, ts, model, part, 'costUsdTicks' in part || at > 0 ? part : usage),
+  )
+}
+
+function usageItem(
+  session: Session,
+  id: string,
+  ts: number | null,
+  model: string | null,
+  usage: Record<string, unknown>,
+  cost: Record<string, unknown>,
+): UsageItem {
+  const cacheRead = count(usage['cachedReadTokens'])
+  const cacheWrite = count(usage['cacheCreationTokens'])
+  const item: UsageItem = {
+    type: 'usage',
+    session: session.id,
+    id,
+    ts,
+    model,
+    input: Math.max(0, count(usage['inputTokens']) - cacheRead - cacheWrite),
+    cacheRead,
+    cacheWrite5m: cacheWrite,
+    cacheWrite1h: 0,
+    output: count(usage['outputTokens']),
+    reasoning: count(usage['reasoningTokens']),
+    scope: 'turn',
+  }
+  if (session.isSubagent) item.nested = true
+  const ticks = num(cost['costUsdTicks'])
+  const whole = cost['costIsPartial'] !== true && cost['usageIsIncomplete'] !== true
+  if (ticks !== undefined && ticks >= 0 && whole) item.reportedCost = Math.round(ticks / 100)
+  return item
+}
+
+function count(value: unknown): number {
+  return Math.max(0, Math.trunc(num(value) ?? 0))
+}
+
+/** For sessions without updates.jsonl. A turn has no id there, but its end is told to the nanosecond and copied as it is. */
+export function* usageFileItems(session: Session): Generator<Item> {
+  const gaps: GapItem[] = []
+  for (const turn of list(readJson(session.files.usage, gaps)?.['turns'])) {
+    const endedAt = isRecord(turn) ? str(turn['endedAt']) : undefined
+    if (endedAt) yield* usageItems(session, `turn@${endedAt}`, time(endedAt), turn)
+  }
+  yield* gaps
+}
+
+export interface HistoryPrompt {
+  at: number
+  stamp: string
+  prompt: string
+  isBash: boolean
+}
+
+/** The prompts that prompt_history.jsonl has of this session. */
+export function promptHistory(session: Session): HistoryPrompt[] {
+  if (!existsSync(session.files.promptHistory)) return []
+  const found: HistoryPrompt[] = []
+  for (const item of readJsonl(session.files.promptHistory)) {
+    if ('gap' in item || item.record['session_id'] !== session.id) continue
+    const stamp = str(item.record['timestamp'])
+    const prompt = str(item.record['prompt'])
+    const at = time(stamp)
+    if (stamp && prompt && at !== null)
+      found.push({ at, stamp, prompt, isBash: item.record['is_bash'] === true })
+  }
+  return found
+}

@@ -1,0 +1,90 @@
+// Where sessions lie: `sessions/<encoded cwd>/<session id>/`. Owns the names of the files that are opened; everything
+// else below the home of the agent (credentials, settings, its search index) is never touched.
+import { existsSync, readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import type { Environment, Source } from '../adapter.ts'
+
+export const FLAVOR = 'grok'
+
+const UPDATES = 'updates.jsonl'
+const CHAT = 'chat_history.jsonl'
+
+export function roots(env: Environment): string[] {
+  const home = env['GROK_HOME'] || join(env['HOME'] || homedir(), '.grok')
+  return [join(home, 'sessions')]
+}
+
+/** The files of one session. A missing one is simply not there when it is read. */
+export interface SessionFiles {
+  session: string
+  directory: string
+  /** updates.jsonl, or chat_history.jsonl where a session has nothing else. */
+  spine: string
+  isChat: boolean
+  summary: string
+  events: string
+  usage: string
+  promptHistory: string
+  /** Holds the working directory where its name is a hash. */
+  cwdName: string
+}
+
+export function filesOf(spine: string): SessionFiles {
+  const directory = dirname(spine)
+  const project = dirname(directory)
+  return {
+    session: basename(directory),
+    directory,
+    spine,
+    isChat: basename(spine) === CHAT,
+    summary: join(directory, 'summary.json'),
+    events: join(directory, 'events.jsonl'),
+    usage: join(directory, 'usage.json'),
+    promptHistory: join(project, 'prompt_history.jsonl'),
+    cwdName: join(project, '.cwd'),
+  }
+}
+
+/** Only the spine is claimed: the other files of a session are its companions. */
+export function claim(path: string): Source | null {
+  const name = basename(path)
+  if (name !== UPDATES && name !== CHAT) return null
+  const directory = dirname(path)
+  if (basename(dirname(dirname(directory))) !== 'sessions') return null
+  if (name === CHAT && existsSync(join(directory, UPDATES))) return null
+  const files = filesOf(path)
+  // prompt_history.jsonl is none: it changes with every prompt of every session in the same working directory.
+  const companions = [files.summary, files.events]
+  if (files.isChat) companions.push(files.usage)
+  return {
+    flavor: FLAVOR,
+    path,
+    companions: [...companions.filter((one) => existsSync(one)), ...metaFiles(files)],
+  }
+}
+
+/** The notes a session keeps on its sub-agents, in a stable order. */
+export function metaFiles(files: SessionFiles): string[] {
+  const directory = join(files.directory, 'subagents')
+  let names: string[]
+  try {
+    names = readdirSync(directory)
+  } catch {
+    return []
+  }
+  return names
+    .sort()
+    .map((name) => join(directory, name, 'meta.json'))
+    .filter((path) => existsSync(path))
+}
+
+/** The directory's name is the URL-encoded working directory, unless that was too long. */
+export function decodedCwd(files: SessionFiles): string | undefined {
+  try {
+    const decoded = decodeURIComponent(basename(dirname(files.directory)))
+    return /^(?:\/|[A-Za-z]:)/.test(decoded) ? decoded : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,123 @@
+// Texts arrive in chunks. Consecutive chunks of one kind and one stream are one event, named after the first of them.
+// A run is never kept in the cursor: until something else follows it, the position stays before its first chunk.
+import type { EventItem, Item } from '../adapter.ts'
+import { isRecord, num, str } from '../guards.ts'
+import type { Session } from './facts.ts'
+import { remember, type State } from './state.ts'
+import { firstLine } from './text.ts'
+import { eventOf, type Update } from './updates.ts'
+
+const KINDS = new Set(['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk'])
+
+/** A longer text is several events: memory must not grow with the file. */
+const RUN_LIMIT = 8 << 20
+
+export interface Run {
+  first: Update
+  texts: string[]
+  parts: unknown[]
+  length: number
+  chunkCount: number
+}
+
+export const isChunk = (update: Update): boolean => KINDS.has(update.kind)
+
+export function startRun(update: Update): Run {
+  const run: Run = { first: update, texts: [], parts: [], length: 0, chunkCount: 0 }
+  addChunk(run, update)
+  return run
+}
+
+export function addChunk(run: Run, update: Update): void {
+  const content = update.body['content']
+  const text = isRecord(content) ? content['text'] : content
+  if (typeof text === 'string') run.texts.push(text)
+  else if (content !== undefined) run.parts.push(content)
+  run.length += update.length
+  run.chunkCount++
+}
+
+/** Two answers may follow each other without anything between: their streams began at different times. */
+export function continues(run: Run, update: Update): boolean {
+  const { first } = run
+  if (update.kind !== first.kind || update.inherited !== first.inherited || run.length > RUN_LIMIT)
+    return false
+  if (update.kind === 'user_message_chunk') return sameTurn(first, update)
+  return (
+    update.meta['promptId'] === first.meta['promptId'] &&
+    update.meta['streamStartMs'] === first.meta['streamStartMs']
+  )
+}
+
+const chunkMeta = (update: Update): Record<string, unknown> => {
+  const meta = update.body['_meta']
+  return isRecord(meta) ? meta : {}
+}
+
+function sameTurn(first: Update, update: Update): boolean {
+  const [a, b] = [chunkMeta(first), chunkMeta(update)]
+  return ['promptIndex', 'hostTurn', 'hideFromScrollback'].every((name) => a[name] === b[name])
+}
+
+/** The event of a run; changes nothing, so that an open run can be shown again and again. */
+export function runEvent(session: Session, state: State, run: Run): EventItem {
+  const { first } = run
+  const text = run.texts.length === 1 ? (run.texts[0] as string) : run.texts.join('')
+  const payload: Record<string, unknown> = { update: first.kind, text }
+  if (run.parts.length > 0) payload['parts'] = run.parts
+  if (first.kind === 'user_message_chunk') return userEvent(session, first, text, payload)
+  const event = eventOf(session, first, {
+    kind: first.kind === 'agent_message_chunk' ? 'assistant_msg' : 'thinking',
+    role: 'assistant',
+    summary: firstLine(text),
+    text,
+    payload,
+  })
+  if (state.model) event.model = state.model
+  return event
+}
+
+function userEvent(
+  session: Session,
+  first: Update,
+  text: string,
+  payload: Record<string, unknown>,
+): EventItem {
+  const meta = chunkMeta(first)
+  const isSynthetic = meta['hideFromScrollback'] === true || /^\s*<system-reminder>/.test(text)
+  if (isSynthetic) {
+    return eventOf(session, first, { kind: 'lifecycle', role: 'system', summary: 'reminder', payload })
+  }
+  const content = first.body['content']
+  const inner = isRecord(content) && isRecord(content['_meta']) ? content['_meta'] : {}
+  const isBash = inner['bash_command'] !== undefined
+  if (isBash) payload['isBash'] = true
+  const summary = isBash ? `! ${firstLine(text)}` : firstLine(text)
+  return eventOf(session, first, { kind: 'user_msg', role: 'user', summary, text, payload })
+}
+
+/** The event of a run that has ended, and what it leaves behind. */
+export function* endRun(session: Session, state: State, run: Run): Generator<Item> {
+  yield runEvent(session, state, run)
+  state.ordinal += run.chunkCount
+  if (run.first.kind !== 'user_message_chunk') return
+  const meta = chunkMeta(run.first)
+  state.hasPrompt = true
+  state.model = str(meta['modelId']) ?? state.model
+  if (state.borrowed.length > 0) {
+    yield {
+      type: 'supersede',
+      session: session.id,
+      keys: state.borrowed,
+      reason: 'the session tells it itself',
+    }
+    state.borrowed = []
+  }
+  const index = num(meta['promptIndex'])
+  if (index !== undefined) {
+    // The first index seen ends the counting by hand of what came before it.
+    state.prompts = state.prompts.filter(([known]) => known < index)
+    state.indexed = true
+  } else if (state.indexed) return
+  remember(state.prompts, [index ?? state.prompts.length, run.first.key], 4096)
+}

@@ -1,0 +1,91 @@
+// What reading carries from one record to the next. It lives in the cursor, so every list here has a bound.
+import { type CallBook, newCallBook } from '../calls.ts'
+
+/** A call that waits for its result: id, key of its event, whether its input is known. */
+export type OpenCall = [id: string, key: string, hasInput: boolean]
+
+/** A result that does not tell by itself whether the tool failed, and where its line is. */
+export interface DoubtfulResult {
+  id: string
+  key: string
+  offset: number
+  length: number
+  tool: string
+  durationMs: number | null
+}
+
+/** Small rows of events.jsonl counted together: key, time of the first, [what, how often]. */
+export interface Activity {
+  key: string
+  ts: number | null
+  counts: [string, number][]
+}
+
+export interface State {
+  /** Records of the spine read so far; names those without an id. */
+  ordinal: number
+  book: CallBook
+  openCalls: OpenCall[]
+  /** Calls that have their result: what follows for them is repetition. */
+  closedCalls: string[]
+  doubtful: DoubtfulResult[]
+  /** Calls that events.jsonl calls failed and whose result is still to come. */
+  failedCalls: string[]
+  /** Index and first key of each prompt that is still in force. */
+  prompts: [number, string][]
+  /** True once a prompt carried its index: from then on unmarked text was typed into a running turn. */
+  indexed: boolean
+  /** True once the session itself told of a prompt. */
+  hasPrompt: boolean
+  model: string | null
+  /** Message of the last failure, so that the end of the turn does not report it a second time. */
+  lastError: string
+  children: string[]
+  /** Key, time and body of turn_ended rows that wait to see whether the session has turn_completed. */
+  turnEnds: [string, number | null, unknown][]
+  hasTurnCompleted: boolean
+  /** Keys of prompts taken from prompt_history.jsonl because the session itself had none. */
+  borrowed: string[]
+  eventsOffset: number
+  eventsOrdinal: number
+  activity: Activity | null
+  chat: ChatState
+}
+
+export interface ChatState {
+  /** Name of the present prompt, and how many there were. */
+  prompt: string
+  promptCount: number
+  /** Hashes of texts seen since the last prompt, with how often. */
+  seen: [string, number][]
+  /** Time of the last prompt found in prompt_history.jsonl. */
+  lastAt: number
+}
+
+export const newState = (): State => ({
+  ordinal: 0,
+  book: newCallBook(),
+  openCalls: [],
+  closedCalls: [],
+  doubtful: [],
+  failedCalls: [],
+  prompts: [],
+  indexed: false,
+  hasPrompt: false,
+  model: null,
+  lastError: '',
+  children: [],
+  turnEnds: [],
+  hasTurnCompleted: false,
+  borrowed: [],
+  eventsOffset: 0,
+  eventsOrdinal: 0,
+  activity: null,
+  chat: { prompt: '', promptCount: 0, seen: [], lastAt: 0 },
+})
+
+/** Appends and forgets the oldest beyond the bound. */
+export function remember<T>(list: T[], entry: T, bound: number): void {
+  list.push(entry)
+  if (list.length > bound) list.shift()
+}

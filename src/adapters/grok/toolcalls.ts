@@ -1,0 +1,156 @@
+// Follows each tool call of updates.jsonl from its first sight to its result. Updates in between repeat the output so
+// far: only the last of them is kept, in memory, and shown only if the result never comes.
+import type { Item } from '../adapter.ts'
+import { closeCall, openCall } from '../calls.ts'
+import { isRecord, str } from '../guards.ts'
+import type { Session } from './facts.ts'
+import { remember, type State } from './state.ts'
+import { stringsOf } from './text.ts'
+import { callPayload, callSummary, filesTouched, hasInput, outcomeOf, toolFacts } from './tools.ts'
+import { eventOf, parseUpdate, type Update } from './updates.ts'
+
+const MAX_CALLS = 256
+
+export class Calls {
+  readonly #session: Session
+  readonly #state: State
+  readonly #reread: (offset: number, length: number) => Record<string, unknown> | undefined
+  /** Latest output of calls that still run, by call id. */
+  readonly #partial = new Map<string, Update>()
+
+  constructor(
+    session: Session,
+    state: State,
+    reread: (offset: number, length: number) => Record<string, unknown> | undefined,
+  ) {
+    this.#session = session
+    this.#state = state
+    this.#reread = reread
+  }
+
+  *update(update: Update): Generator<Item> {
+    const state = this.#state
+    const id = str(update.body['toolCallId']) ?? String(update.body['toolCallId'] ?? update.key)
+    const known = state.openCalls.find((call) => call[0] === id)
+    const status = update.body['status']
+    const isEnd = status === 'completed' || status === 'failed'
+    if (update.kind === 'tool_call' && !known) {
+      state.closedCalls = state.closedCalls.filter((closed) => closed !== id)
+      yield* this.#open(id, update, update.key)
+    } else if (!known) {
+      // Repetition after the end says nothing new; the first sight of a call may be an update.
+      if (state.closedCalls.includes(id)) return
+      yield* this.#open(id, update, update.key)
+    } else if (!known[2] && hasInput(update.body['rawInput'])) {
+      state.openCalls = state.openCalls.filter((call) => call !== known)
+      state.book.open = state.book.open.filter((entry) => entry[0] !== id)
+      yield* this.#open(id, update, known[1])
+    }
+    if (isEnd) yield* this.#close(id, update)
+    else if (update.body['rawOutput'] !== undefined) this.#partial.set(id, update)
+  }
+
+  *#open(id: string, update: Update, key: string): Generator<Item> {
+    const tool = toolFacts(update.body)
+    const ts = update.ts
+    const kind = openCall(this.#state.book, {
+      id,
+      tool: tool.name,
+      input: tool.input,
+      ts,
+      edits: tool.edits,
+      command: tool.command,
+    })
+    remember(this.#state.openCalls, [id, key, hasInput(tool.input)], MAX_CALLS)
+    const meta = isRecord(update.body['_meta']) ? update.body['_meta'] : {}
+    const files = filesTouched(update.body)
+    yield eventOf(this.#session, update, {
+      key,
+      kind,
+      // A command typed behind `!` is run by the person, not by the model.
+      role: meta['bash_mode'] === true ? 'user' : 'assistant',
+      tool: tool.name,
+      callId: id,
+      summary: callSummary(tool),
+      text: stringsOf(tool.input),
+      payload: callPayload(update.body, tool),
+      ...(files ? { files } : {}),
+      ...(this.#state.model ? { model: this.#state.model } : {}),
+    })
+  }
+
+  *#close(id: string, update: Update): Generator<Item> {
+    const state = this.#state
+    const open = state.openCalls.find((call) => call[0] === id)
+    const key = resultKey(open?.[1] ?? update.key)
+    const toldFailed = state.failedCalls.includes(id)
+    const tool = state.book.open.find((entry) => entry[0] === id)?.[1] ?? toolFacts(update.body).name
+    const outcome = outcomeOf(this.#session, update.body, tool, toldFailed)
+    const closed = closeCall(state.book, id, outcome.kind === 'error', update.ts)
+    state.openCalls = state.openCalls.filter((call) => call[0] !== id)
+    state.failedCalls = state.failedCalls.filter((one) => one !== id)
+    this.#partial.delete(id)
+    remember(state.closedCalls, id, MAX_CALLS)
+    if (!outcome.certain) {
+      const { offset, length } = update
+      remember(state.doubtful, { id, key, offset, length, tool, durationMs: closed?.durationMs ?? null }, 64)
+    }
+    yield this.#result(id, key, tool, update, outcome, closed?.durationMs ?? null)
+  }
+
+  #result(
+    id: string,
+    key: string,
+    tool: string,
+    update: Update,
+    outcome: ReturnType<typeof outcomeOf>,
+    durationMs: number | null,
+  ): Item {
+    const files = filesTouched(update.body)
+    return eventOf(this.#session, update, {
+      key,
+      kind: outcome.kind,
+      role: 'tool',
+      tool,
+      callId: id,
+      summary: outcome.summary,
+      text: outcome.text,
+      payload: outcome.payload,
+      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+      ...(durationMs === null ? {} : { durationMs }),
+      ...(files ? { files } : {}),
+    })
+  }
+
+  /** events.jsonl calls the call failed: what was given out as a good result is given out again. */
+  *failed(id: string): Generator<Item> {
+    const state = this.#state
+    const result = state.doubtful.find((one) => one.id === id)
+    if (!result) {
+      if (!state.closedCalls.includes(id)) remember(state.failedCalls, id, 64)
+      return
+    }
+    state.doubtful = state.doubtful.filter((one) => one !== result)
+    const record = this.#reread(result.offset, result.length)
+    const update = record && parseUpdate(this.#session, record, 0, result)
+    if (!update) return
+    const outcome = outcomeOf(this.#session, update.body, result.tool, true)
+    yield this.#result(id, result.key, result.tool, update, outcome, result.durationMs)
+  }
+
+  /** The last output of calls that have no result (yet). */
+  *unfinished(): Generator<Item> {
+    for (const [id, update] of this.#partial) {
+      const open = this.#state.openCalls.find((call) => call[0] === id)
+      if (!open) continue
+      const tool = this.#state.book.open.find((entry) => entry[0] === id)?.[1] ?? toolFacts(update.body).name
+      const outcome = outcomeOf(this.#session, update.body, tool, false)
+      outcome.kind = 'tool_result'
+      outcome.summary = `unfinished: ${outcome.summary}`
+      yield this.#result(id, resultKey(open[1]), tool, update, outcome, null)
+    }
+    this.#partial.clear()
+  }
+}
+
+const resultKey = (callKey: string): string => `${callKey}:result`
