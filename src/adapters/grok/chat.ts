@@ -6,7 +6,7 @@ import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
-import { remember, type State } from './state.ts'
+import { type ChatState, remember, type State } from './state.ts'
 import { contentText, firstLine, stringsOf } from './text.ts'
 import { callSummary, isDecision, namedTool } from './tools.ts'
 
@@ -68,12 +68,25 @@ function event(
 /** The same text twice under one prompt is counted; under another prompt it is another event. */
 function textKey(context: Context, type: string, text: string): string {
   const { chat } = context.state
-  const body = text === '' ? JSON.stringify(context.item['content'] ?? null) : text
-  const hash = createHash('sha1').update(type).update('\0').update(body).digest('hex').slice(0, 20)
-  const seen = chat.seen.find(([one]) => one === hash)
-  const times = seen ? ++seen[1] : 1
-  if (!seen) remember(chat.seen, [hash, 1], 512)
-  return `${chat.prompt}/${hash}${times === 1 ? '' : `.${times}`}`
+  const body = text === '' ? (JSON.stringify(context.item['content']) ?? '') : text
+  return `${chat.prompt}/${numbered(chat.seen, hashOf(type, body))}`
+}
+
+/** Prompts lose their index when a compaction writes them anew, so they too are named by their text. */
+function promptKey(chat: ChatState, text: string): string {
+  chat.prompt = numbered(chat.prompts, hashOf('prompt', text))
+  chat.seen = []
+  return chat.prompt
+}
+
+const hashOf = (type: string, body: string): string =>
+  createHash('sha1').update(type).update('\0').update(body).digest('hex').slice(0, 20)
+
+function numbered(seen: [string, number][], hash: string): string {
+  const known = seen.find(([one]) => one === hash)
+  if (!known) remember(seen, [hash, 1], 512)
+  else known[1]++
+  return known ? `${hash}.${known[1]}` : hash
 }
 
 const REMINDERS = /^\s*<(?:user_info|system-reminder|rules|project_layout|environment_context)\b/
@@ -96,13 +109,9 @@ function* userItem(context: Context, history: HistoryPrompt[]): Generator<Item> 
       payload: item,
     })
   } else {
-    const { chat } = state
-    chat.prompt = `p${num(item['prompt_index']) ?? `-${chat.promptCount}`}`
-    chat.promptCount++
-    chat.seen = []
+    const key = promptKey(state.chat, text)
     state.hasPrompt = true
     yield* interrupted(context)
-    const key = textKey(context, 'user', raw)
     const at = historyTime(state, history, text)
     yield { ...event(context, key, 'user_msg', 'user', firstLine(text), { text, payload: item }), ts: at }
     yield* giveBack(context)

@@ -53,9 +53,10 @@ export interface State {
 }
 
 export interface ChatState {
-  /** Name of the present prompt, and how many there were. */
+  /** Key of the present prompt. */
   prompt: string
-  promptCount: number
+  /** Hashes of the prompts so far, with how often. */
+  prompts: [string, number][]
   /** Hashes of texts seen since the last prompt, with how often. */
   seen: [string, number][]
   /** Time of the last prompt found in prompt_history.jsonl. */
@@ -81,7 +82,7 @@ export const newState = (): State => ({
   eventsOffset: 0,
   eventsOrdinal: 0,
   activity: null,
-  chat: { prompt: '', promptCount: 0, seen: [], lastAt: 0 },
+  chat: { prompt: '', prompts: [], seen: [], lastAt: 0 },
 })
 
 /** Appends and forgets the oldest beyond the bound. */
