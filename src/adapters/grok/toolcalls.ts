@@ -43,15 +43,20 @@ export class Calls {
       yield* this.#open(id, update, update.key)
     } else if (!known[2] && hasInput(update.body['rawInput'])) {
       state.openCalls = state.openCalls.filter((call) => call !== known)
+      const tool = this.#toolOf(id, update)
       state.book.open = state.book.open.filter((entry) => entry[0] !== id)
-      yield* this.#open(id, update, known[1])
+      yield* this.#open(id, update, known[1], tool)
     }
     if (isEnd) yield* this.#close(id, update)
     else if (update.body['rawOutput'] !== undefined) this.#partial.set(id, update)
   }
 
-  *#open(id: string, update: Update, key: string): Generator<Item> {
-    const tool = toolFacts(update.body)
+  #toolOf(id: string, update: Update): string {
+    return this.#state.book.open.find((entry) => entry[0] === id)?.[1] ?? toolFacts(update.body).name
+  }
+
+  *#open(id: string, update: Update, key: string, name?: string): Generator<Item> {
+    const tool = toolFacts(update.body, name)
     const ts = update.ts
     const kind = openCall(this.#state.book, {
       id,
@@ -84,7 +89,7 @@ export class Calls {
     const open = state.openCalls.find((call) => call[0] === id)
     const key = resultKey(open?.[1] ?? update.key)
     const toldFailed = state.failedCalls.includes(id)
-    const tool = state.book.open.find((entry) => entry[0] === id)?.[1] ?? toolFacts(update.body).name
+    const tool = this.#toolOf(id, update)
     const outcome = outcomeOf(this.#session, update.body, tool, toldFailed)
     const closed = closeCall(state.book, id, outcome.kind === 'error', update.ts)
     state.openCalls = state.openCalls.filter((call) => call[0] !== id)
@@ -143,7 +148,7 @@ export class Calls {
     for (const [id, update] of this.#partial) {
       const open = this.#state.openCalls.find((call) => call[0] === id)
       if (!open) continue
-      const tool = this.#state.book.open.find((entry) => entry[0] === id)?.[1] ?? toolFacts(update.body).name
+      const tool = this.#toolOf(id, update)
       const outcome = outcomeOf(this.#session, update.body, tool, false)
       outcome.kind = 'tool_result'
       outcome.summary = `unfinished: ${outcome.summary}`

@@ -41,13 +41,14 @@ export interface ToolFacts {
   command: string | undefined
 }
 
-export function toolFacts(update: Fields): ToolFacts {
+/** `known` is the name from the call's first record; later ones may have none. */
+export function toolFacts(update: Fields, known?: string): ToolFacts {
   const meta = isRecord(update['_meta']) ? update['_meta'] : {}
   const own = isRecord(meta['x.ai/tool']) ? meta['x.ai/tool'] : {}
   const title = str(update['title'])
   const acpKind = str(update['kind'])
   // Before `_meta` was written the title was the tool's name at first, and a sentence later.
-  const name = str(own['name']) ?? (title && /^[\w.:/-]+$/.test(title) ? title : (acpKind ?? 'tool'))
+  const name = known ?? str(own['name']) ?? (title && /^[\w.:/-]+$/.test(title) ? title : (acpKind ?? 'tool'))
   return namedTool(name, update['rawInput'], [str(own['kind']), acpKind])
 }
 

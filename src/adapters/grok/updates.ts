@@ -237,8 +237,8 @@ function* subagentSpawned(session: Session, state: State, update: Update): Gener
   const description = str(body['description']) ?? ''
   yield note(session, update, 'lifecycle', `sub-agent started: ${description}`)
   const child = str(body['child_session_id']) ?? str(body['subagent_id'])
-  if (!child || state.children.includes(child)) return
-  remember(state.children, child, 256)
+  if (!child) return
+  if (!state.children.includes(child)) remember(state.children, child, 256)
   // In a fork's copy the line still names the session that really started it.
   yield edge('subagent', child, str(body['parent_session_id']) || session.id, update.ts, update.key)
 }
