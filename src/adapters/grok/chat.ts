@@ -84,7 +84,7 @@ const hashOf = (type: string, body: string): string =>
 
 function numbered(seen: [string, number][], hash: string): string {
   const known = seen.find(([one]) => one === hash)
-  if (!known) remember(seen, [hash, 1], 512)
+  if (!known) remember(seen, [hash, 1], 256)
   else known[1]++
   return known ? `${hash}.${known[1]}` : hash
 }

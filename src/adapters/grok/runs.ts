@@ -119,5 +119,6 @@ export function* endRun(session: Session, state: State, run: Run): Generator<Ite
     state.prompts = state.prompts.filter(([known]) => known < index)
     state.indexed = true
   } else if (state.indexed) return
-  remember(state.prompts, [index ?? state.prompts.length, run.first.key], 4096)
+  const next = (state.prompts.at(-1)?.[0] ?? -1) + 1
+  remember(state.prompts, [index ?? next, run.first.key], 512)
 }

@@ -95,7 +95,7 @@ export class Calls {
     state.openCalls = state.openCalls.filter((call) => call[0] !== id)
     state.failedCalls = state.failedCalls.filter((one) => one !== id)
     this.#partial.delete(id)
-    remember(state.closedCalls, id, MAX_CALLS)
+    remember(state.closedCalls, id, 64)
     if (!outcome.certain) {
       const { offset, length } = update
       remember(state.doubtful, { id, key, offset, length, tool, durationMs: closed?.durationMs ?? null }, 64)
