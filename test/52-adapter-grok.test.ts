@@ -1,5 +1,5 @@
 // The traps of the format, one by one; then reading in any number of steps, and content of any shape.
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { EventItem } from '../src/adapters/adapter.ts'
@@ -265,6 +265,10 @@ describe('tools', () => {
     const more = { 'terminal/c1.log': 'the whole output', 'secret.log': 'no' }
     const whole = readOn(writeSession({ updates: long('/old/place/terminal/c1.log'), more }))
     expect(eventsOf(whole)[1]).toMatchObject({ text: 'the whole output' })
+    const link = writeSession({ updates: long('terminal/c1.log'), more: { 'secret.log': 'no' } })
+    mkdirSync(join(dirname(link), 'terminal'))
+    symlinkSync('../secret.log', join(dirname(link), 'terminal', 'c1.log'))
+    expect(eventsOf(readOn(link))[1]?.text).toBe('cut')
     for (const bad of ['../secret.log', '/x/../../secret.log', 'c2.log', '']) {
       const read = readOn(writeSession({ updates: long(bad), more }))
       expect(eventsOf(read)[1]?.text, bad).toBe('cut')
@@ -445,6 +449,16 @@ describe('usage', () => {
       summary: { session_kind: 'subagent' },
     })
     const read = readOn(path)
+    expect(read.usage.get('p')?.nested).toBe(true)
+    expect(read.sessions.get(SESSION)?.facts.relation).toBe('subagent')
+  })
+
+  it('of a sub-agent stays nested while its summary is broken', () => {
+    const path = writeSession({ updates: [], summary: { session_kind: 'subagent' } })
+    const read = readOn(path)
+    writeFileSync(join(dirname(path), 'summary.json'), '{')
+    appendFileSync(path, jsonl(completed({ inputTokens: 1, outputTokens: 1 })))
+    readOn(path, read)
     expect(read.usage.get('p')?.nested).toBe(true)
     expect(read.sessions.get(SESSION)?.facts.relation).toBe('subagent')
   })

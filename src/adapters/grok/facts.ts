@@ -6,18 +6,12 @@ import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { decodedCwd, metaFiles, type SessionFiles } from './paths.ts'
 import { readBeginning, readJson } from './small.ts'
-import { remember, type State } from './state.ts'
+import { type Origin, remember, type State } from './state.ts'
 
 /** What the parsers need to know of the session they read. */
-export interface Session {
+export interface Session extends Origin {
   id: string
   files: SessionFiles
-  parent: string | undefined
-  /** Records older than this were copied from the parent. */
-  forkedAt: number | null
-  /** Items at the beginning of chat_history.jsonl that were copied. */
-  inheritedCount: number
-  isSubagent: boolean
 }
 
 export interface Facts {
@@ -25,27 +19,32 @@ export interface Facts {
   items: Item[]
 }
 
-export function readFacts(files: SessionFiles): Facts {
+/** `known` is what an earlier read learned: it holds while the summary is broken or gone. */
+export function readFacts(files: SessionFiles, known: Origin | null): Facts {
   const gaps: GapItem[] = []
-  const summary = readJson(files.summary, gaps) ?? {}
-  const parent = str(summary['parent_session_id']) || undefined
-  const kind = str(summary['session_kind']) ?? ''
-  const isSubagent = kind.startsWith('subagent')
-  const forkedAt = parent ? time(summary['forked_at']) : null
-  const session: Session = {
-    id: files.session,
-    files,
-    parent,
-    forkedAt,
-    inheritedCount: num(summary['inherited_prefix_len']) ?? 0,
-    isSubagent,
-  }
-  const items: Item[] = [factsItem(session, summary, kind), ...gaps]
-  if (parent) items.push(edge(isSubagent ? 'subagent' : 'interactive_fork', session.id, parent, forkedAt))
+  const summary = readJson(files.summary, gaps)
+  const origin = summary ? originOf(summary) : (known ?? originOf({}))
+  const session: Session = { ...origin, id: files.session, files }
+  const items: Item[] = [factsItem(session, summary), ...gaps]
+  const kind = session.isSubagent ? 'subagent' : 'interactive_fork'
+  if (session.parent) items.push(edge(kind, session.id, session.parent, session.forkedAt))
   return { session, items }
 }
 
-function factsItem(session: Session, summary: Record<string, unknown>, kind: string): SessionItem {
+function originOf(summary: Record<string, unknown>): Origin {
+  const parent = str(summary['parent_session_id']) || null
+  const kind = str(summary['session_kind']) ?? ''
+  return {
+    parent,
+    forkedAt: parent ? time(summary['forked_at']) : null,
+    inheritedCount: num(summary['inherited_prefix_len']) ?? 0,
+    isSubagent: kind.startsWith('subagent'),
+    isFork: parent !== null || kind === 'fork',
+  }
+}
+
+function factsItem(session: Session, read: Record<string, unknown> | undefined): SessionItem {
+  const summary = read ?? {}
   const info = isRecord(summary['info']) ? summary['info'] : {}
   const item: SessionItem = { type: 'session', session: session.id }
   const set = <Name extends keyof SessionItem>(name: Name, value: SessionItem[Name] | null): void => {
@@ -59,7 +58,7 @@ function factsItem(session: Session, summary: Record<string, unknown>, kind: str
   set('title', str(summary['generated_title']) || str(summary['session_summary']))
   set('titleByPerson', summary['title_is_manual'] === true ? true : undefined)
   set('startedAt', time(summary['created_at']))
-  set('relation', session.isSubagent ? 'subagent' : session.parent || kind === 'fork' ? 'fork' : 'main')
+  if (read) set('relation', session.isSubagent ? 'subagent' : session.isFork ? 'fork' : 'main')
   return item
 }
 

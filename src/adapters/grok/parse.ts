@@ -17,9 +17,11 @@ import { Calls } from './toolcalls.ts'
 import { otherUpdate, parseUpdate, type Update } from './updates.ts'
 
 export function* read(source: Source, from: Position | null): Generator<Item> {
-  const { session, items } = readFacts(filesOf(source.path))
-  yield* items
   const state: State = from ? { ...newState(), ...structuredClone(from.state as State) } : newState()
+  const { session, items } = readFacts(filesOf(source.path), state.origin)
+  yield* items
+  const { parent, forkedAt, inheritedCount, isSubagent, isFork } = session
+  state.origin = { parent, forkedAt, inheritedCount, isSubagent, isFork }
   yield* session.files.isChat ? readChat(session, state, from) : readUpdates(session, state, from)
 }
 

@@ -21,7 +21,19 @@ export interface Activity {
   counts: [string, number][]
 }
 
+/** Where a session comes from, as its summary tells. */
+export interface Origin {
+  parent: string | null
+  /** Records older than this were copied from the parent. */
+  forkedAt: number | null
+  /** Items at the beginning of chat_history.jsonl that were copied. */
+  inheritedCount: number
+  isSubagent: boolean
+  isFork: boolean
+}
+
 export interface State {
+  origin: Origin | null
   /** Records of the spine read so far; names those without an id. */
   ordinal: number
   book: CallBook
@@ -64,6 +76,7 @@ export interface ChatState {
 }
 
 export const newState = (): State => ({
+  origin: null,
   ordinal: 0,
   book: newCallBook(),
   openCalls: [],
