@@ -44,6 +44,31 @@ export const SETTINGS = [
     default: '30s',
     doc: 'How long an append waits while another process holds the lock of the file.',
   },
+  {
+    key: 'store.db_path',
+    type: 'path',
+    env: 'HELIX_STORE_DB',
+    default: '',
+    doc: 'The durable memory (SQLite). Empty: `memory.db` in the home directory.',
+  },
+  {
+    key: 'sources',
+    type: 'map',
+    default: {},
+    doc: 'More directories to look in, by flavor: `[sources.<flavor>] roots = ["…"]`.',
+  },
+  {
+    key: 'domains',
+    type: 'map',
+    default: {},
+    doc: 'Repository name, or absolute path of a repository, to the domain it belongs to.',
+  },
+  {
+    key: 'task_ref.patterns',
+    type: 'list',
+    default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
+    doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
+  },
 ] as const satisfies readonly Row[]
 
 type SettingRow = (typeof SETTINGS)[number]

@@ -57,6 +57,10 @@ export interface Session {
   ingested_at: string | null
   analyzed_at: string | null
   evicted_at: string | null
+  /** True when the agent's own file is gone: what is remembered here is all there is. */
+  is_sole_copy: boolean
+  /** Secrets removed, by rule. */
+  redactions: Record<string, number>
 }
 
 export interface SessionCost {
@@ -81,6 +85,13 @@ export interface SessionEvent {
   payload_ref: string | null
   tokens: number
   is_sidechain: boolean
+  /** Copied from another session (a fork's prefix): counted there. */
+  is_inherited: boolean
+  /** Taken back later by a rewind, rollback or retraction. */
+  is_superseded: boolean
+  agent: string | null
+  exit_code: number | null
+  duration_ms: number | null
 }
 
 export const sessionUid = (flavor: string, nativeId: string): string => `${flavor}:${nativeId}`

@@ -15,5 +15,6 @@ export function reportError(error: unknown): number {
   if (error.where !== undefined) process.stderr.write(`where: ${error.where}\n`)
   if (error.cause instanceof Error) process.stderr.write(`cause: ${error.cause.message}\n`)
   if (error.hint !== undefined) process.stderr.write(`try: ${error.hint}\n`)
+  if (error.code === 'BUSY') return EXIT.busy
   return error.code === 'USAGE' || error.code === 'BAD_CONFIG' ? EXIT.usage : EXIT.failed
 }

@@ -1,0 +1,4 @@
+// The adapters there are, in the order they are asked.
+import type { Adapter } from './adapter.ts'
+
+export const ADAPTERS: readonly Adapter[] = []

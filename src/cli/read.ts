@@ -1,0 +1,190 @@
+// The reading commands: sessions, show, search, verify and the plain status.
+import { Config, parseDuration } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import type { EventKind, Session, SessionEvent } from '../model.ts'
+import { EVENT_KINDS } from '../model.ts'
+import { sessionEvents } from '../query/events.ts'
+import { search } from '../query/search.ts'
+import { getSession, listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
+import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { EXIT } from './exit.ts'
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
+
+function withMemory<T>(work: (handle: ReadHandle) => T): T {
+  const config = new Config()
+  const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
+  try {
+    return work(handle)
+  } finally {
+    handle.close()
+  }
+}
+
+export interface SessionsCommand {
+  flavor?: string
+  repo?: string
+  domain?: string
+  model?: string
+  since?: string
+  until?: string
+  limit?: string
+  all?: boolean
+  json?: boolean
+}
+
+export function showSessions(options: SessionsCommand): void {
+  const filter: SessionFilter = { withSubagents: options.all ?? false }
+  for (const name of ['flavor', 'repo', 'domain', 'model'] as const)
+    if (options[name]) filter[name] = options[name]
+  if (options.since) filter.sinceAt = parseTime(options.since, '--since')
+  if (options.until) filter.untilAt = parseTime(options.until, '--until')
+  if (options.limit) filter.limit = parseCount(options.limit, '--limit')
+  const sessions = withMemory((handle) => listSessions(handle, filter))
+  if (options.json) printJson({ sessions })
+  else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
+  else for (const session of sessions) print(sessionLine(session))
+}
+
+function sessionLine(session: Session): string {
+  const when = session.started_at?.slice(0, 16).replace('T', ' ') ?? 'unknown time   '
+  const what = session.title ?? ''
+  const tokens = session.cost.input_tokens + session.cost.output_tokens + session.cost.cache_tokens
+  return `${when}  ${session.session_uid}  ${session.repo ?? '-'}  ${session.cost.turns} turns  ${tokens} tokens  ${what}`.trimEnd()
+}
+
+export interface ShowCommand {
+  json?: boolean
+  payload?: boolean
+  kind?: string
+}
+
+export function showSession(typed: string, options: ShowCommand): void {
+  const [id, seqText] = typed.split('#') as [string, string | undefined]
+  const kinds = options.kind === undefined ? undefined : parseKinds(options.kind)
+  withMemory((handle) => {
+    const uid = resolveSession(handle, id)
+    const session = getSession(handle, uid) as Session
+    const seq = seqText === undefined ? undefined : parseCount(seqText, 'SEQ')
+    const filter = {
+      ...(kinds ? { kinds } : {}),
+      ...(seq === undefined ? {} : { fromSeq: seq, toSeq: seq }),
+    }
+    const events = [...sessionEvents(handle, uid, filter)]
+    if (options.json)
+      printJson({ session, events: events.map((event) => withPayload(handle, event, options)) })
+    else {
+      print(sessionLine(session))
+      for (const event of events) print(eventLine(event))
+    }
+  })
+}
+
+function withPayload(
+  handle: ReadHandle,
+  event: SessionEvent,
+  options: ShowCommand,
+): SessionEvent & { payload?: unknown } {
+  if (!options.payload || event.payload_ref === null) return event
+  const body = handle.payload(event.payload_ref)
+  return { ...event, payload: body === undefined ? null : (JSON.parse(body) as unknown) }
+}
+
+function eventLine(event: SessionEvent): string {
+  const marks = `${event.is_sidechain ? '│ ' : ''}${event.is_superseded ? '(taken back) ' : ''}${event.is_inherited ? '(inherited) ' : ''}`
+  return `${String(event.seq).padStart(5)}  ${event.ts?.slice(11, 19) ?? '        '}  ${event.kind.padEnd(18)}  ${marks}${event.summary}`
+}
+
+export function runSearch(
+  words: string[],
+  options: { json?: boolean; flavor?: string; limit?: string },
+): void {
+  const limit = options.limit === undefined ? 20 : parseCount(options.limit, '--limit')
+  const hits = withMemory((handle) =>
+    search(handle, words.join(' '), { limit, ...(options.flavor ? { flavor: options.flavor } : {}) }),
+  )
+  if (options.json) printJson({ query: words.join(' '), hits })
+  else if (hits.length === 0) print('nothing found')
+  else for (const hit of hits) print(`${hit.session_uid}#${hit.seq}  ${hit.kind}  ${hit.summary}`)
+}
+
+export function runVerify(options: { json?: boolean }): void {
+  const config = new Config()
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  // Opened for reading first: it says so when there is nothing to verify.
+  openForReading(paths).close()
+  const store = openStore(paths)
+  try {
+    const report = store.verify()
+    if (options.json) printJson(report)
+    else {
+      print(
+        `${report.eventCount} events, ${report.payloadCount} payloads, ${report.segmentBytes} bytes of payload files`,
+      )
+      print(report.problems.length === 0 ? 'everything is as it should be' : report.problems.join('\n'))
+    }
+    if (report.problems.length > 0) process.exitCode = EXIT.failed
+  } finally {
+    store.close()
+  }
+}
+
+/** The command without a name: what is remembered. */
+export function showStatus(options: { json?: boolean }): void {
+  withMemory((handle) => {
+    const flavors = handle.memory
+      .prepare(
+        `SELECT flavor, count(*) AS sessions, max(ended_at) AS last_at, sum(event_count) AS events
+         FROM sessions WHERE relation <> 'subagent' GROUP BY flavor ORDER BY sessions DESC`,
+      )
+      .all() as unknown as { flavor: string; sessions: number; last_at: number | null; events: number }[]
+    if (options.json) {
+      const rows = flavors.map(({ last_at, ...row }) => ({
+        ...row,
+        last_at: last_at === null ? null : new Date(last_at).toISOString(),
+      }))
+      return printJson({ flavors: rows })
+    }
+    if (flavors.length === 0) return print('nothing remembered yet\n\nnext: recollect sweep')
+    for (const row of flavors) {
+      const last =
+        row.last_at === null ? 'unknown' : new Date(row.last_at).toISOString().slice(0, 16).replace('T', ' ')
+      print(
+        `${row.flavor.padEnd(8)} ${String(row.sessions).padStart(6)} sessions  ${String(row.events).padStart(8)} events  last ${last}`,
+      )
+    }
+    print('\nnext: recollect sessions · recollect show @last · recollect search WORDS')
+  })
+}
+
+/** A date, a date and time, or an age such as 7d. */
+function parseTime(text: string, flag: string): number {
+  const age = parseDuration(text)
+  if (age !== undefined) return Date.now() - age
+  const at = Date.parse(text)
+  if (!Number.isNaN(at)) return at
+  throw new RecollectError('USAGE', `${text} is no time`, {
+    where: flag,
+    hint: 'a date such as 2026-11-01, or an age such as 7d',
+  })
+}
+
+function parseCount(text: string, flag: string): number {
+  const count = Number(text)
+  if (Number.isSafeInteger(count) && count >= 0) return count
+  throw new RecollectError('USAGE', `${text} is no count`, { where: flag, hint: 'a whole number' })
+}
+
+function parseKinds(text: string): EventKind[] {
+  return text.split(',').map((name) => {
+    if ((EVENT_KINDS as readonly string[]).includes(name)) return name as EventKind
+    throw new RecollectError('USAGE', `no kind ${name}`, {
+      where: '--kind',
+      hint: `one of ${EVENT_KINDS.join(', ')}`,
+    })
+  })
+}

@@ -1,0 +1,144 @@
+// `recollect sweep`: one sweep, with a progress bar on a terminal and a report of what was and was not understood.
+import { ADAPTERS } from '../adapters/index.ts'
+import { Config, nearest } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { type SweepProgress, sweep } from '../sweep/index.ts'
+import type { SweepReport } from '../sweep/report.ts'
+import { EXIT } from './exit.ts'
+
+export interface SweepCommand {
+  flavor?: string
+  full?: boolean
+  json?: boolean
+}
+
+export async function runSweep(options: SweepCommand): Promise<void> {
+  const adapters = pickAdapters(options.flavor)
+  const abort = new AbortController()
+  const stop = (): void => abort.abort()
+  // The first Ctrl-C ends after the commit under way; a second one ends at once, which is just as safe.
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+  const bar = process.stderr.isTTY ? new Bar() : undefined
+  try {
+    const report = await sweep({
+      config: new Config(),
+      adapters,
+      env: process.env,
+      full: options.full ?? false,
+      signal: abort.signal,
+      ...(bar ? { onProgress: (progress: SweepProgress) => bar.show(progress) } : {}),
+    })
+    bar?.clear()
+    process.stdout.write(options.json ? `${JSON.stringify(toJson(report), null, 2)}\n` : toText(report))
+    process.exitCode = exitCodeOf(report)
+  } finally {
+    bar?.clear()
+    process.removeListener('SIGINT', stop)
+    process.removeListener('SIGTERM', stop)
+  }
+}
+
+function pickAdapters(flavor: string | undefined): typeof ADAPTERS {
+  if (flavor === undefined) return ADAPTERS
+  const chosen = ADAPTERS.filter((adapter) => adapter.flavor === flavor)
+  if (chosen.length > 0) return chosen
+  const names = ADAPTERS.map((adapter) => adapter.flavor)
+  const near = nearest(flavor, names)
+  throw new RecollectError('USAGE', `no flavor ${flavor}`, {
+    where: '--flavor',
+    hint: near ? `did you mean ${near}?` : `one of ${names.join(', ')}`,
+  })
+}
+
+function exitCodeOf(report: SweepReport): number {
+  if (report.interrupted) return 130
+  const hasGaps = report.sources.some((source) => Object.keys(source.gaps).length > 0)
+  return hasGaps || report.problems.length > 0 ? EXIT.partial : EXIT.ok
+}
+
+function toJson(report: SweepReport): Record<string, unknown> {
+  const { sessionUids, startedAt, endedAt, ...rest } = report
+  return {
+    started_at: new Date(startedAt).toISOString(),
+    duration_ms: endedAt - startedAt,
+    interrupted: rest.interrupted,
+    sources: rest.counts,
+    read_bytes: rest.readBytes,
+    new_events: rest.newEventCount,
+    changed_events: rest.changedEventCount,
+    sessions: [...sessionUids].sort(),
+    roots: rest.roots,
+    coverage: rest.sources.map((source) => ({
+      path: source.path,
+      flavor: source.flavor,
+      change: source.change,
+      size: source.size,
+      understood_bytes: source.understoodBytes,
+      gaps: source.gaps,
+      unknown: source.unknown,
+    })),
+    problems: rest.problems,
+  }
+}
+
+function toText(report: SweepReport): string {
+  const { counts } = report
+  const lines = [
+    `${counts.new} new, ${counts.appended} grown, ${counts.changed} changed, ${counts.moved} moved, ${counts.missing} gone, ${counts.unchanged} unchanged`,
+    `${report.newEventCount} new events in ${report.sessionUids.size} sessions, ${formatBytes(report.readBytes)} read in ${((report.endedAt - report.startedAt) / 1000).toFixed(1)} s`,
+  ]
+  const gaps = addUp(report.sources.map((source) => source.gaps))
+  const unknown = addUp(report.sources.map((source) => source.unknown))
+  if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)
+  if (Object.keys(unknown).length > 0) lines.push(`record types never described: ${listCounts(unknown)}`)
+  for (const problem of report.problems) lines.push(`skipped ${problem.path}: ${problem.reason}`)
+  if (report.roots.every((root) => !root.exists)) {
+    lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
+  }
+  if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
+  return `${lines.join('\n')}\n`
+}
+
+const addUp = (all: Record<string, number>[]): Record<string, number> => {
+  const sum: Record<string, number> = {}
+  for (const counts of all)
+    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count
+  return sum
+}
+
+const listCounts = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ×${count}`)
+    .join(', ')
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB']
+  const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
+}
+
+/** Drawn at most ten times a second, and only when there is something to wait for. */
+class Bar {
+  #drawnAt = 0
+  #startedAt = Date.now()
+  #isShown = false
+
+  show(progress: SweepProgress): void {
+    const now = Date.now()
+    if (now - this.#drawnAt < 100 || now - this.#startedAt < 500) return
+    this.#drawnAt = now
+    const share = progress.totalBytes === 0 ? 1 : Math.min(1, progress.doneBytes / progress.totalBytes)
+    const filled = Math.round(share * 24)
+    const bar = '█'.repeat(filled) + '░'.repeat(24 - filled)
+    process.stderr.write(
+      `\r\x1b[K${bar} ${Math.floor(share * 100)}% ${progress.doneSources}/${progress.totalSources} files, ${formatBytes(progress.doneBytes)}`,
+    )
+    this.#isShown = true
+  }
+
+  clear(): void {
+    if (this.#isShown) process.stderr.write('\r\x1b[K')
+    this.#isShown = false
+  }
+}

@@ -1,0 +1,74 @@
+// Events of one session, in order, and their full bodies.
+import { EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { FLAG, ROLES } from '../store/write.ts'
+
+export interface EventFilter {
+  kinds?: readonly EventKind[]
+  /** First and last seq, both included. */
+  fromSeq?: number
+  toSeq?: number
+}
+
+/** Streams a session's events. */
+export function* sessionEvents(
+  handle: ReadHandle,
+  uid: string,
+  filter: EventFilter = {},
+): Generator<SessionEvent> {
+  const kinds = (filter.kinds ?? EVENT_KINDS).map((kind) => EVENT_KINDS.indexOf(kind))
+  const rows = handle.cache
+    .prepare(
+      `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.seq BETWEEN ? AND ? AND e.kind IN (${kinds.join(',')}) ORDER BY e.seq`,
+    )
+    .iterate(uid, filter.fromSeq ?? 0, filter.toSeq ?? Number.MAX_SAFE_INTEGER)
+  const tokens = tokensByTime(handle, uid)
+  for (const row of rows as Iterable<Record<string, unknown>>) yield toEvent(uid, row, tokens)
+}
+
+/** Output tokens of a response, shown on the one event that carries its time; a display aid, the ledger is the truth. */
+function tokensByTime(handle: ReadHandle, uid: string): Map<number, number> {
+  const rows = handle.memory
+    .prepare('SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL')
+    .all(uid)
+  return new Map((rows as unknown as { ts: number; output: number }[]).map((row) => [row.ts, row.output]))
+}
+
+const WITH_TOKENS = new Set<EventKind>([
+  'assistant_msg',
+  'thinking',
+  'tool_call',
+  'edit',
+  'test_run',
+  'retry',
+])
+
+function toEvent(uid: string, row: Record<string, unknown>, tokens: Map<number, number>): SessionEvent {
+  const flags = row['flags'] as number
+  const ts = row['ts'] as number | null
+  const kind = EVENT_KINDS[row['kind'] as number] as EventKind
+  let spent = 0
+  if (ts !== null && WITH_TOKENS.has(kind)) {
+    spent = tokens.get(ts) ?? 0
+    tokens.delete(ts)
+  }
+  return {
+    session_uid: uid,
+    seq: row['seq'] as number,
+    parent_seq: row['parent_seq'] as number | null,
+    ts: ts === null ? null : new Date(ts).toISOString(),
+    kind,
+    role: ROLES[row['role'] as number] ?? 'system',
+    tool: row['tool'] as string | null,
+    summary: row['summary'] as string,
+    payload_ref: `blob://${Buffer.from(row['payload'] as Uint8Array).toString('hex')}`,
+    tokens: spent,
+    is_sidechain: (flags & FLAG.sidechain) !== 0,
+    is_inherited: (flags & (FLAG.inherited | FLAG.copied)) !== 0,
+    is_superseded: (flags & FLAG.superseded) !== 0,
+    agent: row['agent'] as string | null,
+    exit_code: row['exit_code'] as number | null,
+    duration_ms: row['duration_ms'] as number | null,
+  }
+}

@@ -1,0 +1,98 @@
+// Whether a file is still the one we read, and where it has changed: by device, inode and time of birth, by size and
+// time, and by hashes of its first bytes and of the bytes just before the cursor. A name alone proves nothing, and inodes
+// are reused at once.
+import { hash } from 'node:crypto'
+import { closeSync, lstatSync, readSync, type Stats, statSync } from 'node:fs'
+import type { Source } from '../adapters/adapter.ts'
+import { errnoOf, fromSystem } from '../errors.ts'
+import { openForReading } from '../files/jsonl.ts'
+import type { Cursor } from '../store/batch.ts'
+
+export interface FileFacts {
+  device: number
+  inode: number
+  bornAt: number
+  size: number
+  modifiedAt: number
+  companions: string
+}
+
+/** `appended`: go on from the cursor. `changed`: read from the beginning; keys keep what is known from doubling. */
+export type Change = 'unchanged' | 'new' | 'appended' | 'changed'
+
+const PROBE_BYTES = 1024
+
+/** Facts of a source's file, or undefined when it is gone. One `stat` for the file and one per companion. */
+export function factsOf(source: Source): FileFacts | undefined {
+  let stats: Stats
+  try {
+    stats = lstatSync(source.path)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw fromSystem(error, 'cannot look at file', source.path, 'read')
+  }
+  return {
+    device: stats.dev,
+    inode: stats.ino,
+    bornAt: Math.trunc(stats.birthtimeMs),
+    size: stats.size,
+    modifiedAt: stats.mtimeMs,
+    companions: (source.companions ?? []).map(companionMark).join('\n'),
+  }
+}
+
+function companionMark(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats ? `${path}\t${stats.size}\t${stats.mtimeMs}` : `${path}\t-`
+}
+
+/** What happened to a source since its cursor was written. Opens the file only when something did. */
+export function changeOf(facts: FileFacts, cursor: Cursor | undefined, adapterVersion: number): Change {
+  if (!cursor) return 'new'
+  if (cursor.adapterVersion !== adapterVersion) return 'changed'
+  const isSameFile =
+    cursor.device === facts.device && cursor.inode === facts.inode && cursor.bornAt === facts.bornAt
+  if (!isSameFile) return 'changed'
+  const isSame = cursor.size === facts.size && cursor.modifiedAt === facts.modifiedAt
+  if (isSame) return cursor.companions === facts.companions ? 'unchanged' : 'changed'
+  // Same size, other time: rewritten in place, or only touched. Reading again is right in both cases.
+  if (facts.size < cursor.offset || facts.size === cursor.size) return 'changed'
+  return hasSameEnds(cursor) ? 'appended' : 'changed'
+}
+
+function hasSameEnds(cursor: Cursor): boolean {
+  const fd = openForReading(cursor.path)
+  try {
+    return (
+      probe(fd, 0, cursor.headLength) === cursor.headHash && tailProbe(fd, cursor.offset) === cursor.tailHash
+    )
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Hashes for the next cursor. */
+export function probes(
+  path: string,
+  offset: number,
+  size: number,
+): Pick<Cursor, 'headHash' | 'headLength' | 'tailHash'> {
+  const fd = openForReading(path)
+  try {
+    const headLength = Math.min(PROBE_BYTES, offset, size)
+    return { headLength, headHash: probe(fd, 0, headLength), tailHash: tailProbe(fd, Math.min(offset, size)) }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function tailProbe(fd: number, offset: number): string {
+  const length = Math.min(PROBE_BYTES, offset)
+  return probe(fd, offset - length, length)
+}
+
+function probe(fd: number, at: number, length: number): string {
+  const bytes = Buffer.alloc(length)
+  const count = length === 0 ? 0 : readSync(fd, bytes, 0, length, at)
+  return hash('sha1', bytes.subarray(0, count), 'hex')
+}

@@ -1,0 +1,64 @@
+// Where a session belongs: the repository from its working directory (git root, also through worktrees) or from the
+// remote the agent wrote down, the domain from the configured map, the task from patterns.
+import { readFileSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import type { Place, SessionPlace } from '../store/store.ts'
+
+/** Resolves places; directories are looked at once per resolver. */
+export function placeResolver(domains: Record<string, string>): (session: SessionPlace) => Place {
+  const roots = new Map<string, string | undefined>()
+  const rootOf = (directory: string): string | undefined => {
+    if (!roots.has(directory)) roots.set(directory, repositoryRoot(directory))
+    return roots.get(directory)
+  }
+  return ({ cwd, gitRemote }) => {
+    const root = cwd === null ? undefined : rootOf(cwd)
+    const repo = remoteName(gitRemote) ?? (root ? basename(root) : cwd ? basename(cwd) || null : null)
+    const domain =
+      (repo !== null ? domains[repo] : undefined) ??
+      (root ? domains[root] : undefined) ??
+      (cwd ? domains[cwd] : undefined)
+    return { repo, domain: domain ?? null }
+  }
+}
+
+/** The directory of the main working tree that holds `directory`; undefined when it is in none, or is gone. */
+function repositoryRoot(directory: string): string | undefined {
+  if (!isAbsolute(directory)) return undefined
+  for (let at = directory; ; at = dirname(at)) {
+    const git = join(at, '.git')
+    const stats = statSync(git, { throwIfNoEntry: false })
+    if (stats?.isDirectory()) return at
+    if (stats?.isFile()) return worktreeRoot(at, git) ?? at
+    if (at === dirname(at)) return undefined
+  }
+}
+
+/** A linked worktree's `.git` is a file; its common directory lies in the repository it belongs to. */
+function worktreeRoot(at: string, gitFile: string): string | undefined {
+  try {
+    const gitDirectory = /^gitdir: (.+)$/m.exec(readFileSync(gitFile, 'utf8'))?.[1]
+    if (gitDirectory === undefined) return undefined
+    const absolute = resolve(at, gitDirectory.trim())
+    const common = resolve(absolute, readFileSync(join(absolute, 'commondir'), 'utf8').trim())
+    return basename(common) === '.git' ? dirname(common) : common
+  } catch {
+    return undefined
+  }
+}
+
+function remoteName(remote: string | null): string | undefined {
+  return remote === null ? undefined : (/([^/:]+?)(?:\.git)?\/?$/.exec(remote)?.[1] ?? undefined)
+}
+
+/** Finds a task reference: the first pattern that matches; the first group, if it has one, is the reference. */
+export function taskFinder(patterns: readonly string[]): (text: string) => string | undefined {
+  const compiled = patterns.map((pattern) => new RegExp(pattern, 'u'))
+  return (text) => {
+    for (const pattern of compiled) {
+      const match = pattern.exec(text)
+      if (match) return match[1] ?? match[0]
+    }
+    return undefined
+  }
+}

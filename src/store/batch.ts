@@ -1,0 +1,130 @@
+// What the reader hands to the store: one source's items up to a position, redacted, shortened and ready to be written.
+import type { EdgeKind, EventKind, Role } from '../model.ts'
+
+/** Where a source stands: who it is, how much of it is understood, and what its adapter needs to go on. */
+export interface Cursor {
+  path: string
+  flavor: string
+  adapterVersion: number
+  /** Identity of the file: device, inode, time of birth. */
+  device: number
+  inode: number
+  bornAt: number
+  size: number
+  modifiedAt: number
+  /** Hash of the first bytes, and of the bytes just before `offset`: an append leaves both as they are. */
+  headHash: string
+  headLength: number
+  tailHash: string
+  offset: number
+  /** The adapter's carry-over and the reader's own, as JSON. */
+  state: string
+  /** Sizes and times of the companions, as one text. */
+  companions: string
+  /** Raised each time the file had to be read again from the beginning. */
+  generation: number
+  sessionUid: string | null
+  /** When the file was found to be gone; null while it is there. */
+  missingAt: number | null
+}
+
+export interface PreparedEvent {
+  sessionUid: string
+  /** Hash of the native key; global for ids that are unique everywhere, else salted with the session. */
+  key: Uint8Array
+  parentKey: Uint8Array | null
+  ts: number | null
+  kind: EventKind
+  role: Role
+  tool: string | null
+  call: Uint8Array | null
+  summary: string
+  isSidechain: boolean
+  isInherited: boolean
+  agent: string | null
+  exitCode: number | null
+  durationMs: number | null
+  files: string[]
+  /** Place of the payload's bytes in the batch's `payloads`, and their hash. */
+  payloadAt: number
+  payloadLength: number
+  payloadHash: Uint8Array
+  /** What the full-text index gets, and under which heading. */
+  text: string
+  heading: 'prompt' | 'answer' | 'work'
+}
+
+export interface PreparedUsage {
+  sessionUid: string
+  responseId: string
+  ts: number | null
+  model: string | null
+  input: number
+  cacheRead: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  output: number
+  reasoning: number
+  scope: 'response' | 'turn'
+  isSidechain: boolean
+  isNested: boolean
+  reportedCost: number | null
+}
+
+export interface PreparedFacts {
+  sessionUid: string
+  flavor: string
+  nativeId: string
+  cwd?: string
+  gitBranch?: string
+  gitRemote?: string
+  model?: string
+  title?: string
+  titleByPerson?: boolean
+  agentVersion?: string
+  startedAt?: number
+  relation?: 'main' | 'subagent' | 'fork'
+  taskRef?: string
+  taskRefRank?: number
+}
+
+export interface PreparedEdge {
+  sessionUid: string
+  parentUid: string | null
+  kind: EdgeKind
+  at: number | null
+  evidence: string | null
+}
+
+export interface PreparedSupersede {
+  sessionUid: string
+  keys: Uint8Array[]
+  /** …or the main-chain events between these two, both included. */
+  sinceKey: Uint8Array | null
+  untilKey: Uint8Array | null
+  reason: string
+}
+
+export interface PreparedGap {
+  offset: number
+  length: number
+  reason: string
+  detail: string
+}
+
+export interface Batch {
+  /** The cursor after this batch. */
+  cursor: Cursor
+  /** Where reading began: gaps noted from there on are replaced. */
+  fromOffset: number
+  events: PreparedEvent[]
+  payloads: Uint8Array
+  usage: PreparedUsage[]
+  facts: PreparedFacts[]
+  edges: PreparedEdge[]
+  supersedes: PreparedSupersede[]
+  gaps: PreparedGap[]
+  unknown: Record<string, number>
+  /** Redactions by session and rule. */
+  findings: Record<string, Record<string, number>>
+}

@@ -1,0 +1,89 @@
+// Opens the SQLite files: driver, pragmas, migrations. The only file that knows which driver it is.
+import { chmodSync, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { RecollectError } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+
+export type Database = InstanceType<typeof DatabaseSync>
+export type Statement = ReturnType<Database['prepare']>
+
+export interface OpenOptions {
+  readOnly?: boolean
+}
+
+/** Opens a database and brings its schema up to date; a newer schema than ours is refused, not touched. */
+export function openDatabase(
+  path: string,
+  migrations: readonly string[],
+  options: OpenOptions = {},
+): Database {
+  const isNew = !existsSync(path)
+  if (isNew && options.readOnly) {
+    throw new RecollectError('NOT_FOUND', 'there is no memory here yet', {
+      where: path,
+      hint: 'run: recollect sweep',
+    })
+  }
+  ensureDirectory(dirname(path), 0o700, false)
+  try {
+    const database = new DatabaseSync(path, { readOnly: options.readOnly ?? false })
+    if (isNew) chmodSync(path, 0o600)
+    // A reader meets a commit in progress for a moment only; waiting beats failing.
+    database.exec('PRAGMA busy_timeout = 10000')
+    if (options.readOnly) {
+      refuseOther(database, migrations.length, path)
+      return database
+    }
+    // FULL: whatever moves a cursor, a watermark or a tombstone must survive a power cut (WAL + NORMAL lost commits).
+    database.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY')
+    migrate(database, migrations, path)
+    return database
+  } catch (error) {
+    if (error instanceof RecollectError) throw error
+    throw new RecollectError('CORRUPT', `cannot open the database: ${(error as Error).message}`, {
+      where: path,
+      cause: error,
+      hint: 'run: recollect verify',
+    })
+  }
+}
+
+function version(database: Database): number {
+  return (database.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
+}
+
+function refuseOther(database: Database, known: number, path: string): void {
+  const found = version(database)
+  if (found === known) return
+  throw new RecollectError('CORRUPT', `the database has schema ${found}, this program knows ${known}`, {
+    where: path,
+    hint: found > known ? 'use the newer recollect that wrote it' : 'run: recollect sweep',
+  })
+}
+
+function migrate(database: Database, migrations: readonly string[], path: string): void {
+  if (version(database) > migrations.length) refuseOther(database, migrations.length, path)
+  for (let from = version(database); from < migrations.length; from++) {
+    // One transaction per step: a kill leaves the step before or the step after.
+    transaction(database, () => {
+      if (version(database) !== from) return
+      database.exec(migrations[from] as string)
+      database.exec(`PRAGMA user_version = ${from + 1}`)
+    })
+  }
+}
+
+/** Runs `work` in a transaction that is rolled back if it throws. */
+export function transaction<T>(database: Database, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}

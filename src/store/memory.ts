@@ -1,0 +1,132 @@
+// Tier 2 rows of a batch: session facts, the usage ledger and lineage edges. Every statement is an upsert, because a
+// kill between the two commits makes the same batch come again.
+import { SCHEMA_VERSION } from '../model.ts'
+import type { Batch, PreparedFacts } from './batch.ts'
+import { type Database, type Statement, transaction } from './database.ts'
+
+/** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
+export interface Span {
+  firstAt: number | null
+  lastAt: number | null
+}
+
+export class MemoryWriter {
+  readonly #memory: Database
+  readonly #ensure: Statement
+  readonly #facts: Statement
+  readonly #span: Statement
+  readonly #usage: Statement
+  readonly #edge: Statement
+  readonly #recount: Statement
+
+  constructor(memory: Database) {
+    this.#memory = memory
+    this.#ensure = memory.prepare(
+      `INSERT INTO sessions (session_uid, flavor, native_session_id, schema_version, discovered_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+    )
+    // A title given by a person is only replaced by another one.
+    this.#facts = memory.prepare(
+      `UPDATE sessions SET cwd = coalesce(:cwd, cwd), git_branch = coalesce(:branch, git_branch),
+       git_remote = coalesce(:remote, git_remote), model = coalesce(:model, model),
+       title = CASE WHEN :title IS NULL OR (title_by_person AND NOT :byPerson) THEN title ELSE :title END,
+       title_by_person = max(title_by_person, CASE WHEN :title IS NULL THEN 0 ELSE :byPerson END),
+       agent_version = coalesce(:version, agent_version), relation = coalesce(:relation, relation),
+       started_at = CASE WHEN :startedAt IS NULL THEN started_at ELSE min(coalesce(started_at, :startedAt), :startedAt) END,
+       task_ref = CASE WHEN :taskRank > task_ref_rank THEN :taskRef ELSE task_ref END,
+       task_ref_rank = max(task_ref_rank, :taskRank), source_path = coalesce(:path, source_path)
+       WHERE session_uid = :uid`,
+    )
+    this.#span = memory.prepare(
+      `UPDATE sessions SET started_at = CASE WHEN :firstAt IS NULL THEN started_at ELSE min(coalesce(started_at, :firstAt), :firstAt) END,
+       ended_at = CASE WHEN :lastAt IS NULL THEN ended_at ELSE max(coalesce(ended_at, :lastAt), :lastAt) END
+       WHERE session_uid = :uid`,
+    )
+    // One response may be written several times while it streams: the greatest output is the final one.
+    this.#usage = memory.prepare(
+      `INSERT INTO usage (session_uid, response_id, ts, model, input, cache_read, cache_write_5m, cache_write_1h, output,
+       reasoning, scope, is_sidechain, is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (session_uid, response_id) DO UPDATE SET ts = min(coalesce(ts, excluded.ts), coalesce(excluded.ts, ts)),
+       model = coalesce(excluded.model, model), input = excluded.input, cache_read = excluded.cache_read,
+       cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, output = excluded.output,
+       reasoning = excluded.reasoning, is_sidechain = min(is_sidechain, excluded.is_sidechain),
+       reported_cost = coalesce(excluded.reported_cost, reported_cost)
+       WHERE (excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)`,
+    )
+    this.#edge = memory.prepare(
+      `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET at = coalesce(at, excluded.at), evidence = coalesce(evidence, excluded.evidence)`,
+    )
+    // A response that several sessions hold is counted in one of them; which one is decided when all are known.
+    this.#recount = memory.prepare(
+      `INSERT OR IGNORE INTO recount SELECT response_id FROM usage WHERE response_id = ? GROUP BY response_id HAVING count(*) > 1`,
+    )
+  }
+
+  write(batches: readonly Batch[], spans: ReadonlyMap<string, Span>): void {
+    const now = Date.now()
+    transaction(this.#memory, () => {
+      for (const batch of batches) {
+        const flavor = batch.cursor.flavor
+        const known = new Set<string>()
+        const ensure = (uid: string): void => {
+          if (known.has(uid)) return
+          known.add(uid)
+          this.#ensure.run(uid, flavor, uid.slice(flavor.length + 1), SCHEMA_VERSION, now)
+        }
+        for (const event of batch.events) ensure(event.sessionUid)
+        for (const facts of batch.facts) {
+          ensure(facts.sessionUid)
+          this.#writeFacts(facts, batch.cursor.path)
+        }
+        this.#writeLedger(batch, ensure)
+      }
+      for (const [uid, span] of spans) this.#span.run({ uid, firstAt: span.firstAt, lastAt: span.lastAt })
+    })
+  }
+
+  #writeFacts(facts: PreparedFacts, path: string): void {
+    this.#facts.run({
+      uid: facts.sessionUid,
+      cwd: facts.cwd ?? null,
+      branch: facts.gitBranch ?? null,
+      remote: facts.gitRemote ?? null,
+      model: facts.model ?? null,
+      title: facts.title ?? null,
+      byPerson: facts.titleByPerson ? 1 : 0,
+      version: facts.agentVersion ?? null,
+      relation: facts.relation ?? null,
+      startedAt: facts.startedAt ?? null,
+      taskRef: facts.taskRef ?? null,
+      taskRank: facts.taskRefRank ?? 0,
+      path,
+    })
+  }
+
+  #writeLedger(batch: Batch, ensure: (uid: string) => void): void {
+    for (const one of batch.usage) {
+      ensure(one.sessionUid)
+      this.#usage.run(
+        one.sessionUid,
+        one.responseId,
+        one.ts,
+        one.model,
+        one.input,
+        one.cacheRead,
+        one.cacheWrite5m,
+        one.cacheWrite1h,
+        one.output,
+        one.reasoning,
+        one.scope,
+        one.isSidechain ? 1 : 0,
+        one.isNested ? 1 : 0,
+        one.reportedCost,
+      )
+      this.#recount.run(one.responseId)
+    }
+    for (const edge of batch.edges) {
+      ensure(edge.sessionUid)
+      this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)
+    }
+  }
+}

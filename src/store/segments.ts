@@ -1,0 +1,112 @@
+// Payload bytes on disk: one append-only file per session, made of compressed chunks. Dropping a session's raw bytes is
+// one unlink, which also works when the disk is full. The database says which chunk holds which payload; bytes past the
+// committed size are left over from a crash and are cut off before the next append.
+
+import { hash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { brotliCompressSync, brotliDecompressSync, constants as zlib } from 'node:zlib'
+import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+
+const MAGIC = 0x314b4352 // "RCK1"
+const HEADER_BYTES = 16
+const CODEC_BROTLI = 1
+/** Larger chunks compress little better and cost more to read one event from. */
+export const CHUNK_BYTES = 128 * 1024
+
+export const segmentPath = (directory: string, sessionUid: string): string => {
+  const name = hash('sha1', sessionUid, 'hex')
+  return join(directory, name.slice(0, 2), `${name}.seg`)
+}
+
+/** Quality 1: 4x smaller at 320 MB/s here; higher levels cost far more than they save (docs/decisions). */
+export function compressChunk(raw: Uint8Array): Buffer {
+  const body = brotliCompressSync(raw, {
+    params: { [zlib.BROTLI_PARAM_QUALITY]: 1, [zlib.BROTLI_PARAM_SIZE_HINT]: raw.length },
+  })
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.writeUInt32LE(MAGIC, 0)
+  header.writeUInt32LE(CODEC_BROTLI, 4)
+  header.writeUInt32LE(raw.length, 8)
+  header.writeUInt32LE(body.length, 12)
+  return Buffer.concat([header, body])
+}
+
+/** Appends chunks at the committed size and flushes them; returns the new size. The caller commits it afterwards. */
+export function appendChunks(path: string, committedSize: number, chunks: readonly Buffer[]): number {
+  let fd: number | undefined
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+    const size = fstatSync(fd).size
+    if (size < committedSize) {
+      throw new RecollectError('CORRUPT', `segment has ${size} bytes, ${committedSize} were committed`, {
+        where: path,
+      })
+    }
+    if (size > committedSize) ftruncateSync(fd, committedSize)
+    let at = committedSize
+    for (const chunk of chunks) {
+      for (let done = 0; done < chunk.length; )
+        done += writeSync(fd, chunk, done, chunk.length - done, at + done)
+      at += chunk.length
+    }
+    fdatasyncSync(fd)
+    return at
+  } catch (error) {
+    throw fromSystem(error, 'cannot write payloads', path)
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/** The decompressed chunk that starts at `offset`. */
+export function readChunk(path: string, offset: number): Buffer {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const header = Buffer.alloc(HEADER_BYTES)
+    const got = readSync(fd, header, 0, HEADER_BYTES, offset)
+    if (got !== HEADER_BYTES || header.readUInt32LE(0) !== MAGIC || header.readUInt32LE(4) !== CODEC_BROTLI) {
+      throw new RecollectError('CORRUPT', `no chunk at byte ${offset}`, {
+        where: path,
+        hint: 'run: recollect verify',
+      })
+    }
+    const body = Buffer.alloc(header.readUInt32LE(12))
+    if (readSync(fd, body, 0, body.length, offset + HEADER_BYTES) !== body.length) {
+      throw new RecollectError('CORRUPT', `chunk at byte ${offset} is cut short`, { where: path })
+    }
+    const raw = brotliDecompressSync(body, { maxOutputLength: header.readUInt32LE(8) })
+    if (raw.length !== header.readUInt32LE(8)) {
+      throw new RecollectError('CORRUPT', `chunk at byte ${offset} has the wrong length`, { where: path })
+    }
+    return raw
+  } catch (error) {
+    throw fromSystem(error, 'cannot read payload', path, 'read')
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/** True if there was a file to remove. */
+export function removeSegment(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw fromSystem(error, 'cannot remove payloads', path)
+  }
+}

@@ -1,0 +1,149 @@
+// The SQLite store: memory.db and cache.db side by side, payload segments below cache/blobs.
+import { join } from 'node:path'
+import type { Batch, Cursor } from './batch.ts'
+import { type Database, openDatabase, transaction } from './database.ts'
+import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
+import { readChunk, segmentPath } from './segments.ts'
+import { settleAll } from './settle.ts'
+import type { Place, ReadHandle, SessionPlace, Store, VerifyReport, WriteReport } from './store.ts'
+import { verifyStore } from './verify.ts'
+import { CacheWriter } from './write.ts'
+
+export interface StorePaths {
+  memoryPath: string
+  cacheDirectory: string
+}
+
+/** Where a memory lies, given its home. */
+export const storePaths = (home: string, memoryPath?: string): StorePaths => ({
+  memoryPath: memoryPath || join(home, 'memory.db'),
+  cacheDirectory: join(home, 'cache'),
+})
+
+export function openStore(paths: StorePaths): Store {
+  return new SqliteStore(paths)
+}
+
+/** Opens what is there for reading; throws NOT_FOUND when nothing was ever swept. */
+export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
+  const cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, { readOnly: true })
+  return {
+    memory,
+    cache,
+    payload: payloadReader(cache, join(paths.cacheDirectory, 'blobs')),
+    close: () => {
+      memory.close()
+      cache.close()
+    },
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #memory: Database
+  readonly #cache: Database
+  readonly #blobDirectory: string
+  readonly #writer: CacheWriter
+
+  constructor(paths: StorePaths) {
+    this.#memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS)
+    this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS)
+    this.#blobDirectory = join(paths.cacheDirectory, 'blobs')
+    this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)
+  }
+
+  cursors(): Map<string, Cursor> {
+    const rows = this.#cache.prepare('SELECT * FROM sources').all() as unknown as Record<string, unknown>[]
+    return new Map(rows.map((row) => [row['path'] as string, cursorFrom(row)]))
+  }
+
+  write(batches: readonly Batch[]): WriteReport {
+    return this.#writer.write(batches)
+  }
+
+  moveSource(path: string, newPath: string): void {
+    transaction(this.#cache, () => {
+      for (const table of ['sources', 'gaps', 'unknown_records', 'findings']) {
+        this.#cache.prepare(`UPDATE OR REPLACE ${table} SET path = ? WHERE path = ?`).run(newPath, path)
+      }
+    })
+    this.#memory.prepare('UPDATE sessions SET source_path = ? WHERE source_path = ?').run(newPath, path)
+  }
+
+  markMissing(paths: readonly string[], at: number): void {
+    const mark = this.#cache.prepare(
+      'UPDATE sources SET missing_at = ? WHERE path = ? AND missing_at IS NULL RETURNING session_uid',
+    )
+    const isThere = this.#cache.prepare(
+      'SELECT 1 FROM sources WHERE session_uid = ? AND missing_at IS NULL LIMIT 1',
+    )
+    const sole = this.#memory.prepare('UPDATE sessions SET is_sole_copy = 1 WHERE session_uid = ?')
+    transaction(this.#cache, () => {
+      for (const path of paths) {
+        const row = mark.get(at, path) as { session_uid: string | null } | undefined
+        if (row?.session_uid && !isThere.get(row.session_uid)) sole.run(row.session_uid)
+      }
+    })
+  }
+
+  settle(place: (session: SessionPlace) => Place): number {
+    return settleAll(this.#cache, this.#memory, place)
+  }
+
+  read(): ReadHandle {
+    return {
+      memory: this.#memory,
+      cache: this.#cache,
+      payload: payloadReader(this.#cache, this.#blobDirectory),
+    }
+  }
+
+  verify(): VerifyReport {
+    return verifyStore(this.#cache, this.#memory, this.#blobDirectory)
+  }
+
+  close(): void {
+    this.#cache.close()
+    this.#memory.close()
+  }
+}
+
+function payloadReader(cache: Database, blobDirectory: string): (ref: string) => string | undefined {
+  const find = cache.prepare(
+    `SELECT p.chunk, p.at, p.length, c.session_uid FROM payloads p JOIN cached c ON c.id = p.session WHERE p.hash = ?`,
+  )
+  // Neighbours are read one after another: the last chunk is worth keeping.
+  let last: { key: string; bytes: Buffer } | undefined
+  return (ref) => {
+    const row = find.get(Buffer.from(ref.replace(/^blob:\/\//, ''), 'hex')) as
+      | { chunk: number; at: number; length: number; session_uid: string }
+      | undefined
+    if (!row) return undefined
+    const key = `${row.session_uid}\0${row.chunk}`
+    if (last?.key !== key)
+      last = { key, bytes: readChunk(segmentPath(blobDirectory, row.session_uid), row.chunk) }
+    return last.bytes.toString('utf8', row.at, row.at + row.length)
+  }
+}
+
+function cursorFrom(row: Record<string, unknown>): Cursor {
+  return {
+    path: row['path'] as string,
+    flavor: row['flavor'] as string,
+    adapterVersion: row['adapter_version'] as number,
+    device: row['device'] as number,
+    inode: row['inode'] as number,
+    bornAt: row['born_at'] as number,
+    size: row['size'] as number,
+    modifiedAt: row['modified_at'] as number,
+    headHash: row['head_hash'] as string,
+    headLength: row['head_length'] as number,
+    tailHash: row['tail_hash'] as string,
+    offset: row['offset'] as number,
+    state: row['state'] as string,
+    companions: row['companions'] as string,
+    generation: row['generation'] as number,
+    sessionUid: row['session_uid'] as string | null,
+    missingAt: row['missing_at'] as number | null,
+  }
+}

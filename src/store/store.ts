@@ -1,0 +1,59 @@
+// What a store can do. One implementation today (SQLite); the contract suite in test/contract/ is what makes another
+// one possible. Reading queries are not here: they live in query/, on the read handle.
+import type { Batch, Cursor } from './batch.ts'
+import type { Database } from './database.ts'
+
+export interface SourceStat {
+  path: string
+  size: number
+  modifiedAt: number
+}
+
+/** What one call of `write` changed. */
+export interface WriteReport {
+  newEventCount: number
+  changedEventCount: number
+  sessionUids: Set<string>
+}
+
+export interface SessionPlace {
+  sessionUid: string
+  cwd: string | null
+  gitRemote: string | null
+}
+
+export interface Store {
+  /** All cursors, by path. */
+  cursors(): Map<string, Cursor>
+  /** Commits batches with their cursors: all of a batch or nothing of it. */
+  write(batches: readonly Batch[]): WriteReport
+  /** Notes that a source has another name now, or is gone, without reading it. */
+  moveSource(path: string, newPath: string): void
+  markMissing(paths: readonly string[], at: number): void
+  /** After the sources of a sweep are read: what needs more than one source to be known. */
+  settle(place: (session: SessionPlace) => Place): number
+  /** Handles for query/. */
+  read(): ReadHandle
+  verify(): VerifyReport
+  close(): void
+}
+
+/** Repository and domain of a session. */
+export interface Place {
+  repo: string | null
+  domain: string | null
+}
+
+export interface ReadHandle {
+  memory: Database
+  cache: Database
+  /** The redacted body behind a `payload_ref`; undefined when it was evicted. */
+  payload(ref: string): string | undefined
+}
+
+export interface VerifyReport {
+  eventCount: number
+  payloadCount: number
+  segmentBytes: number
+  problems: string[]
+}

@@ -1,0 +1,102 @@
+// Re-derives everything that can be: SQLite's own checks, every payload against its hash, every reference against its row.
+import { hash } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import type { Database } from './database.ts'
+import { readChunk, segmentPath } from './segments.ts'
+import type { VerifyReport } from './store.ts'
+
+export function verifyStore(cache: Database, memory: Database, blobDirectory: string): VerifyReport {
+  const problems: string[] = []
+  for (const [name, database] of [
+    ['memory.db', memory],
+    ['cache.db', cache],
+  ] as const) {
+    const rows = database.prepare('PRAGMA integrity_check(20)').all() as unknown as {
+      integrity_check: string
+    }[]
+    for (const row of rows) if (row.integrity_check !== 'ok') problems.push(`${name}: ${row.integrity_check}`)
+  }
+  checkReferences(cache, problems)
+  const { payloadCount, segmentBytes } = checkPayloads(cache, blobDirectory, problems)
+  const { count } = cache.prepare('SELECT count(*) AS count FROM events').get() as { count: number }
+  return { eventCount: count, payloadCount, segmentBytes, problems }
+}
+
+const REFERENCES: [what: string, sql: string][] = [
+  [
+    'events without a payload',
+    'SELECT count(*) AS n FROM events e WHERE NOT EXISTS (SELECT 1 FROM payloads p WHERE p.hash = e.payload)',
+  ],
+  [
+    'events without a session',
+    'SELECT count(*) AS n FROM events e WHERE NOT EXISTS (SELECT 1 FROM cached c WHERE c.id = e.session)',
+  ],
+  [
+    'events whose parent is missing',
+    `SELECT count(*) AS n FROM events e WHERE parent_seq IS NOT NULL
+     AND NOT EXISTS (SELECT 1 FROM events p WHERE p.session = e.session AND p.seq = e.parent_seq)`,
+  ],
+  ['payloads never written', 'SELECT count(*) AS n FROM payloads WHERE chunk < 0'],
+  [
+    'sessions numbered past their end',
+    `SELECT count(*) AS n FROM cached c WHERE EXISTS
+     (SELECT 1 FROM events e WHERE e.session = c.id AND e.seq >= c.next_seq)`,
+  ],
+]
+
+function checkReferences(cache: Database, problems: string[]): void {
+  for (const [what, sql] of REFERENCES) {
+    const { n } = cache.prepare(sql).get() as { n: number }
+    if (n > 0) problems.push(`${n} ${what}`)
+  }
+  try {
+    cache.exec("INSERT INTO words (words) VALUES ('integrity-check')")
+  } catch (error) {
+    problems.push(`full-text index: ${(error as Error).message}`)
+  }
+}
+
+interface PayloadRow {
+  hash: Uint8Array
+  chunk: number
+  at: number
+  length: number
+}
+
+function checkPayloads(
+  cache: Database,
+  blobDirectory: string,
+  problems: string[],
+): { payloadCount: number; segmentBytes: number } {
+  let payloadCount = 0
+  let segmentBytes = 0
+  const sessions = cache.prepare('SELECT id, session_uid, segment_size FROM cached').all() as unknown as {
+    id: number
+    session_uid: string
+    segment_size: number
+  }[]
+  const payloads = cache.prepare(
+    'SELECT hash, chunk, at, length FROM payloads WHERE session = ? ORDER BY chunk, at',
+  )
+  for (const { id, session_uid, segment_size } of sessions) {
+    const path = segmentPath(blobDirectory, session_uid)
+    const size = existsSync(path) ? statSync(path).size : 0
+    if (size < segment_size)
+      problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`)
+    segmentBytes += size
+    let chunk: { offset: number; bytes: Buffer } | undefined
+    for (const row of payloads.all(id) as unknown as PayloadRow[]) {
+      payloadCount++
+      try {
+        if (chunk?.offset !== row.chunk) chunk = { offset: row.chunk, bytes: readChunk(path, row.chunk) }
+        const bytes = chunk.bytes.subarray(row.at, row.at + row.length)
+        if (!hash('sha256', bytes, 'buffer').subarray(0, row.hash.length).equals(row.hash))
+          throw new Error('hash differs')
+      } catch (error) {
+        problems.push(`${session_uid}: payload at ${row.chunk}+${row.at}: ${(error as Error).message}`)
+        break
+      }
+    }
+  }
+  return { payloadCount, segmentBytes }
+}

@@ -1,0 +1,46 @@
+// Text for the full-text index, and queries against it. The tokenizer splits at everything that is no letter or digit,
+// so `parse_line` and `--no-verify` are phrases of their parts, on both sides alike. What it cannot do is done here:
+// the parts of camelCase words are added, and CJK text, which has no spaces, is indexed character by character.
+
+const CJK =
+  /[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]|[\ud840-\ud888][\udc00-\udfff]/g
+const HAS_CJK =
+  /[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\ud840-\ud888]/
+const CAMEL_WORD = /[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*/g
+const CAMEL_JOINT = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
+
+/** The text as it is handed to the index. */
+export function indexText(text: string): string {
+  let out = text
+  if (HAS_CJK.test(out)) out = out.replace(CJK, ' $& ')
+  const camel = out.match(CAMEL_WORD)
+  if (!camel) return out
+  const parts = new Set<string>()
+  for (const word of new Set(camel)) if (word.length < 200) parts.add(word.split(CAMEL_JOINT).join(' '))
+  return `${out}\n${[...parts].join('\n')}`
+}
+
+/** One word or phrase of a query as an FTS5 string; undefined when it holds no letter or digit. */
+export function queryTerm(term: string, isPrefix: boolean): string | undefined {
+  const spaced = term.replace(CJK, ' $& ').replaceAll('"', ' ').trim()
+  if (!/[\p{L}\p{N}]/u.test(spaced)) return undefined
+  return `"${spaced}"${isPrefix ? '*' : ''}`
+}
+
+/** Words, "phrases", prefix* and -not, as an FTS5 query; undefined when nothing is left to look for. */
+export function buildQuery(query: string): string | undefined {
+  const wanted: string[] = []
+  const unwanted: string[] = []
+  for (const match of query.matchAll(/(-?)"([^"]*)"(\*?)|(\S+)/g)) {
+    const isQuoted = match[2] !== undefined
+    const word = match[4] ?? ''
+    // `-word` excludes; `--flag` is something people search for.
+    const isNot = isQuoted ? match[1] === '-' : /^-[^-]/.test(word)
+    const body = isQuoted ? (match[2] as string) : word.replace(/^-(?=[^-])/, '').replace(/\*$/, '')
+    const term = queryTerm(body, isQuoted ? match[3] === '*' : word.endsWith('*'))
+    if (term !== undefined) (isNot ? unwanted : wanted).push(term)
+  }
+  if (wanted.length === 0) return undefined
+  const positive = wanted.join(' AND ')
+  return unwanted.length === 0 ? positive : `(${positive}) NOT (${unwanted.join(' OR ')})`
+}

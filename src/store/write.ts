@@ -1,0 +1,339 @@
+// The write path of the SQLite store. Order, and what a kill leaves at each step:
+//   1. payload chunks appended and flushed   left over bytes at the end of segments, cut off by the next append
+//   2. memory.db committed                   usage, facts and edges that will be written again: all are upserts
+//   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
+
+import { EVENT_KINDS, type Role } from '../model.ts'
+import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
+import { type Database, transaction } from './database.ts'
+import { MemoryWriter, type Span } from './memory.ts'
+import { appendChunks, CHUNK_BYTES, compressChunk, segmentPath } from './segments.ts'
+import type { WriteReport } from './store.ts'
+import { indexText } from './words.ts'
+
+export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
+/** `inherited` is the format's own word, `copied` was found by comparing sessions. */
+export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8 } as const
+
+interface CachedSession {
+  id: number
+  nextSeq: number
+  segmentSize: number
+  eventCount: number
+  turnCount: number
+  retryCount: number
+  errorCount: number
+  /** Payloads waiting to be written to the session's segment. */
+  pending: { hash: Uint8Array; bytes: Uint8Array }[]
+}
+
+interface Row {
+  id: number
+  session: number
+  seq: number
+  payload: Uint8Array
+  flags: number
+  kind: number
+}
+
+export class CacheWriter {
+  readonly #cache: Database
+  readonly #memory: MemoryWriter
+  readonly #blobDirectory: string
+  readonly #sessions = new Map<string, CachedSession>()
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(cache: Database, memory: Database, blobDirectory: string) {
+    this.#cache = cache
+    this.#memory = new MemoryWriter(memory)
+    this.#blobDirectory = blobDirectory
+    this.#sql = statements(cache)
+  }
+
+  write(batches: readonly Batch[]): WriteReport {
+    const report: WriteReport = { newEventCount: 0, changedEventCount: 0, sessionUids: new Set() }
+    try {
+      // The cache transaction is opened first and committed last: rows refer to chunks that are flushed before either commit.
+      transaction(this.#cache, () => {
+        const spans = new Map<string, Span>()
+        for (const batch of batches) this.#writeBatch(batch, report, spans)
+        this.#flushPayloads()
+        this.#memory.write(batches, spans)
+      })
+    } catch (error) {
+      // What was handed out in memory (ids, seqs, sizes) belongs to the transaction that is gone.
+      this.#sessions.clear()
+      throw error
+    }
+    return report
+  }
+
+  #session(uid: string): CachedSession {
+    const known = this.#sessions.get(uid)
+    if (known) return known
+    const row = (this.#sql.session.get(uid) ?? this.#sql.newSession.get(uid)) as Record<string, number>
+    const session: CachedSession = {
+      id: row['id'] as number,
+      nextSeq: row['next_seq'] as number,
+      segmentSize: row['segment_size'] as number,
+      eventCount: row['event_count'] as number,
+      turnCount: row['turn_count'] as number,
+      retryCount: row['retry_count'] as number,
+      errorCount: row['error_count'] as number,
+      pending: [],
+    }
+    this.#sessions.set(uid, session)
+    return session
+  }
+
+  #writeBatch(batch: Batch, report: WriteReport, spans: Map<string, Span>): void {
+    const path = batch.cursor.path
+    if (batch.fromOffset === 0) {
+      this.#sql.clearUnknown.run(path)
+      this.#sql.clearFindings.run(path)
+    }
+    for (const event of batch.events) {
+      this.#writeEvent(event, batch.payloads, report)
+      report.sessionUids.add(event.sessionUid)
+      const span = spans.get(event.sessionUid) ?? { firstAt: null, lastAt: null }
+      spans.set(event.sessionUid, span)
+      if (event.ts === null) continue
+      span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
+      span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
+    }
+    for (const facts of batch.facts) report.sessionUids.add(facts.sessionUid)
+    for (const usage of batch.usage) report.sessionUids.add(usage.sessionUid)
+    for (const item of batch.supersedes) this.#supersede(item)
+    this.#sql.clearGaps.run(path, batch.fromOffset)
+    for (const gap of batch.gaps) this.#sql.gap.run(path, gap.offset, gap.length, gap.reason, gap.detail)
+    for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
+    for (const [uid, counts] of Object.entries(batch.findings)) {
+      const { id } = this.#session(uid)
+      for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(path, id, rule, count)
+    }
+    for (const uid of report.sessionUids) this.#session(uid)
+    this.#saveCursor(batch)
+  }
+
+  #writeEvent(event: PreparedEvent, payloads: Uint8Array, report: WriteReport): void {
+    const session = this.#session(event.sessionUid)
+    const others = this.#sql.findKey.all(event.key) as unknown as Row[]
+    const known = others.find((row) => row.session === session.id)
+    if (known) {
+      if (!sameBytes(known.payload, event.payloadHash)) {
+        this.#replaceEvent(known, event, payloads, session)
+        report.changedEventCount++
+      }
+      return
+    }
+    const seq = session.nextSeq++
+    const flags = (event.isSidechain ? FLAG.sidechain : 0) | (event.isInherited ? FLAG.inherited : 0)
+    const parentSeq = event.parentKey === null ? null : this.#seqOf(event.parentKey, session.id)
+    this.#storePayload(event, payloads, session)
+    const { lastInsertRowid } = this.#sql.insert.run(
+      session.id,
+      seq,
+      event.key,
+      parentSeq,
+      parentSeq === null ? event.parentKey : null,
+      event.ts,
+      EVENT_KINDS.indexOf(event.kind),
+      ROLES.indexOf(event.role),
+      event.tool,
+      event.call,
+      event.summary,
+      flags,
+      event.agent,
+      event.exitCode,
+      event.durationMs,
+      event.payloadHash,
+    )
+    for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
+    this.#indexWords(Number(lastInsertRowid), event)
+    report.newEventCount++
+    for (const other of others)
+      this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
+    countEvent(session, event)
+  }
+
+  #replaceEvent(known: Row, event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
+    this.#storePayload(event, payloads, session)
+    this.#sql.update.run(
+      event.ts,
+      event.summary,
+      event.tool,
+      event.exitCode,
+      event.durationMs,
+      event.payloadHash,
+      known.id,
+    )
+    this.#sql.unword.run(known.id)
+    this.#indexWords(known.id, event)
+  }
+
+  #indexWords(id: number, event: PreparedEvent): void {
+    if (event.text === '') return
+    const text = indexText(event.text)
+    const { heading } = event
+    this.#sql.words.run(
+      id,
+      heading === 'prompt' ? text : '',
+      heading === 'answer' ? text : '',
+      heading === 'work' ? text : '',
+    )
+  }
+
+  #seqOf(key: Uint8Array, session: number): number | null {
+    return (this.#sql.seqOf.get(key, session) as { seq: number } | undefined)?.seq ?? null
+  }
+
+  #storePayload(event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
+    if (this.#sql.payload.get(event.payloadHash)) return
+    const bytes = payloads.subarray(event.payloadAt, event.payloadAt + event.payloadLength)
+    session.pending.push({ hash: event.payloadHash, bytes })
+    // A placeholder, so that an equal payload later in the same transaction is not stored twice.
+    this.#sql.newPayload.run(event.payloadHash, session.id, -1, 0, event.payloadLength)
+  }
+
+  /** Packs what waits into chunks, writes them, and points the payload rows at them. */
+  #flushPayloads(): void {
+    const place = this.#cache.prepare('UPDATE payloads SET chunk = ?, at = ? WHERE hash = ?')
+    for (const [uid, session] of this.#sessions) {
+      if (session.pending.length > 0) {
+        const chunks: Buffer[] = []
+        let chunkOffset = session.segmentSize
+        for (const group of groupBySize(session.pending)) {
+          let at = 0
+          for (const { hash, bytes } of group) {
+            place.run(chunkOffset, at, hash)
+            at += bytes.length
+          }
+          const chunk = compressChunk(Buffer.concat(group.map((one) => one.bytes)))
+          chunks.push(chunk)
+          chunkOffset += chunk.length
+        }
+        session.segmentSize = appendChunks(segmentPath(this.#blobDirectory, uid), session.segmentSize, chunks)
+        session.pending = []
+      }
+      this.#sql.saveSession.run(
+        session.nextSeq,
+        session.segmentSize,
+        session.eventCount,
+        session.turnCount,
+        session.retryCount,
+        session.errorCount,
+        session.id,
+      )
+    }
+    // Kept small: a sweep over thousands of sessions must not hold them all.
+    if (this.#sessions.size > 64) this.#sessions.clear()
+  }
+
+  #supersede(item: PreparedSupersede): void {
+    const session = this.#session(item.sessionUid)
+    for (const key of item.keys) this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
+    if (item.sinceKey === null || item.untilKey === null) return
+    const since = this.#seqOf(item.sinceKey, session.id)
+    const until = this.#seqOf(item.untilKey, session.id)
+    if (since !== null && until !== null)
+      this.#sql.supersedeRange.run(FLAG.superseded, session.id, since, until, FLAG.sidechain)
+  }
+
+  #saveCursor({ cursor }: Batch): void {
+    this.#sql.cursor.run(
+      cursor.path,
+      cursor.flavor,
+      cursor.adapterVersion,
+      cursor.device,
+      cursor.inode,
+      cursor.bornAt,
+      cursor.size,
+      cursor.modifiedAt,
+      cursor.headHash,
+      cursor.headLength,
+      cursor.tailHash,
+      cursor.offset,
+      cursor.state,
+      cursor.companions,
+      cursor.generation,
+      cursor.sessionUid,
+      cursor.missingAt,
+    )
+  }
+}
+
+function countEvent(session: CachedSession, event: PreparedEvent): void {
+  session.eventCount++
+  if (event.isInherited) return
+  if (event.kind === 'user_msg' && !event.isSidechain) session.turnCount++
+  if (event.kind === 'retry') session.retryCount++
+  if (event.kind === 'error') session.errorCount++
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}
+
+function* groupBySize<T extends { bytes: Uint8Array }>(items: readonly T[]): Generator<T[]> {
+  let group: T[] = []
+  let size = 0
+  for (const item of items) {
+    group.push(item)
+    size += item.bytes.length
+    if (size < CHUNK_BYTES) continue
+    yield group
+    group = []
+    size = 0
+  }
+  if (group.length > 0) yield group
+}
+
+function statements(cache: Database) {
+  const marks = (count: number): string => Array(count).fill('?').join(',')
+  return {
+    session: cache.prepare('SELECT * FROM cached WHERE session_uid = ?'),
+    newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?) RETURNING *'),
+    saveSession: cache.prepare(
+      `UPDATE cached SET next_seq = ?, segment_size = ?, event_count = ?, turn_count = ?, retry_count = ?, error_count = ?,
+       is_settled = 0 WHERE id = ?`,
+    ),
+    shared: cache.prepare(
+      'INSERT INTO shared (first, second) VALUES (?, ?) ON CONFLICT DO UPDATE SET is_settled = 0 WHERE is_settled',
+    ),
+    finding: cache.prepare(
+      `INSERT INTO findings (path, session, rule, count) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+    ),
+    clearFindings: cache.prepare('DELETE FROM findings WHERE path = ?'),
+    findKey: cache.prepare('SELECT id, session, seq, payload, flags, kind FROM events WHERE key = ?'),
+    insert: cache.prepare(
+      `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
+       agent, exit_code, duration_ms, payload) VALUES (${marks(16)})`,
+    ),
+    update: cache.prepare(
+      'UPDATE events SET ts = ?, summary = ?, tool = ?, exit_code = ?, duration_ms = ?, payload = ? WHERE id = ?',
+    ),
+    payload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
+    newPayload: cache.prepare(
+      'INSERT INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
+    ),
+    touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
+    words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
+    unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
+    cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
+    clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND offset >= ?'),
+    gap: cache.prepare(
+      'INSERT OR REPLACE INTO gaps (path, offset, length, reason, detail) VALUES (?, ?, ?, ?, ?)',
+    ),
+    unknown: cache.prepare(
+      `INSERT INTO unknown_records (path, name, count) VALUES (?, ?, ?)
+       ON CONFLICT (path, name) DO UPDATE SET count = count + excluded.count`,
+    ),
+    clearUnknown: cache.prepare('DELETE FROM unknown_records WHERE path = ?'),
+    seqOf: cache.prepare('SELECT seq FROM events WHERE key = ? AND session = ?'),
+    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
+    supersedeRange: cache.prepare(
+      'UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?',
+    ),
+  }
+}

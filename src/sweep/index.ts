@@ -1,0 +1,257 @@
+// THE FLOW: discover → read → redact → store → settle. The only place where these stages meet.
+// One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
+import { closeSync, constants, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import { tryLock } from '../files/lock.ts'
+import { createRedactor, loadRedactionKey } from '../redact/index.ts'
+import { discover, type Found } from '../sources/discover.ts'
+import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
+import { placeResolver, taskFinder } from '../sources/place.ts'
+import type { Batch, Cursor } from '../store/batch.ts'
+import { openStore, storePaths } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import { type ReaderContext, readSource } from './reader.ts'
+import { newReport, type SourceReport, type SweepReport } from './report.ts'
+
+export interface SweepOptions {
+  config: Config
+  adapters: readonly Adapter[]
+  env: Environment
+  /** Read every source again from its beginning. */
+  full?: boolean
+  signal?: AbortSignal
+  onProgress?: (progress: SweepProgress) => void
+}
+
+export interface SweepProgress {
+  doneBytes: number
+  totalBytes: number
+  doneSources: number
+  totalSources: number
+}
+
+interface Task extends Found {
+  facts: FileFacts
+  cursor: Cursor | undefined
+  change: Change
+}
+
+const GROUP_BYTES = 8 << 20
+const GROUP_BATCHES = 128
+
+/** Runs one sweep. Throws BUSY when another one is running. */
+export async function sweep(options: SweepOptions): Promise<SweepReport> {
+  const { config } = options
+  ensureDirectory(config.home, 0o700, false)
+  const unlockSweep = takeSweepLock(config.home)
+  let store: Store | undefined
+  try {
+    // Before the store is opened: a redactor that cannot start must stop everything.
+    const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
+    const findTask = taskFinder(config.get('task_ref.patterns'))
+    store = openStore(storePaths(config.home, config.get('store.db_path')))
+    return await run(store, options, { redactor, findTask, now: Date.now })
+  } finally {
+    store?.close()
+    unlockSweep()
+  }
+}
+
+function takeSweepLock(home: string): () => void {
+  const path = join(home, 'sweep.lock')
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  if (tryLock(fd)) return () => closeSync(fd)
+  closeSync(fd)
+  throw new RecollectError('BUSY', 'another sweep is running', {
+    where: path,
+    hint: 'wait for it to end, then try again',
+  })
+}
+
+async function run(store: Store, options: SweepOptions, context: ReaderContext): Promise<SweepReport> {
+  const report = newReport()
+  const tasks = plan(store, options, report)
+  const progress: SweepProgress = {
+    doneBytes: 0,
+    totalBytes: tasks.reduce((sum, task) => sum + bytesToRead(task), 0),
+    doneSources: 0,
+    totalSources: tasks.length,
+  }
+  const group = new CommitGroup(store, report)
+  for (const task of tasks) {
+    if (options.signal?.aborted) break
+    await readTask(task, group, context, report, options, progress)
+  }
+  group.commit()
+  report.interrupted = options.signal?.aborted ?? false
+  const domains = options.config.get('domains') as Record<string, string>
+  report.settledCount = store.settle(placeResolver(domains))
+  report.endedAt = Date.now()
+  return report
+}
+
+/** What there is to read, and what has moved or gone. Moves and losses are written down at once: they cost one row. */
+function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] {
+  const { found, problems, roots } = discover(options.adapters, options.env, extraRoots(options.config))
+  report.roots = roots
+  report.problems.push(...problems)
+  const cursors = store.cursors()
+  const here = new Set(found.map((one) => one.source.path))
+  const gone = new Map(
+    [...cursors.values()]
+      .filter((one) => !here.has(one.path) && isInScope(one, options))
+      .map((one) => [fileId(one), one]),
+  )
+  const tasks: Task[] = []
+  for (const one of found) {
+    let facts: FileFacts | undefined
+    try {
+      facts = factsOf(one.source)
+    } catch (error) {
+      report.problems.push({ path: one.source.path, reason: (error as Error).message })
+    }
+    if (!facts) continue
+    let cursor = cursors.get(one.source.path)
+    const moved = cursor ? undefined : gone.get(fileId(facts))
+    if (moved && moved.flavor === one.adapter.flavor) {
+      store.moveSource(moved.path, one.source.path)
+      gone.delete(fileId(facts))
+      cursor = { ...moved, path: one.source.path, missingAt: null }
+      report.counts.moved++
+    }
+    const change = options.full && cursor ? 'changed' : changeSafely(one, facts, cursor, report)
+    if (change === undefined) continue
+    report.counts[change]++
+    if (change !== 'unchanged') tasks.push({ ...one, facts, cursor, change })
+  }
+  const lost = [...gone.values()].filter((one) => one.missingAt === null).map((one) => one.path)
+  if (lost.length > 0) store.markMissing(lost, Date.now())
+  report.counts.missing = lost.length
+  return tasks
+}
+
+function changeSafely(
+  one: Found,
+  facts: FileFacts,
+  cursor: Cursor | undefined,
+  report: SweepReport,
+): Change | undefined {
+  try {
+    return changeOf(facts, cursor, one.adapter.version)
+  } catch (error) {
+    report.problems.push({ path: one.source.path, reason: (error as Error).message })
+    return undefined
+  }
+}
+
+/** A sweep of one flavor knows nothing about the files of another. */
+function isInScope(cursor: Cursor, options: SweepOptions): boolean {
+  return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
+}
+
+const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
+  `${file.device}:${file.inode}:${file.bornAt}`
+
+const bytesToRead = (task: Task): number =>
+  task.change === 'appended' ? task.facts.size - (task.cursor?.offset ?? 0) : task.facts.size
+
+function extraRoots(config: Config): Record<string, string[]> {
+  const sources = config.get('sources') as Record<string, { roots?: unknown }>
+  return Object.fromEntries(
+    Object.entries(sources).map(([flavor, { roots }]) => [
+      flavor,
+      Array.isArray(roots) ? roots.map(String) : [],
+    ]),
+  )
+}
+
+async function readTask(
+  task: Task,
+  group: CommitGroup,
+  context: ReaderContext,
+  report: SweepReport,
+  options: SweepOptions,
+  progress: SweepProgress,
+): Promise<void> {
+  const start = { cursor: task.cursor, isResumed: task.change === 'appended' }
+  const begunAt = progress.doneBytes
+  const account: SourceReport = {
+    path: task.source.path,
+    flavor: task.adapter.flavor,
+    change: task.change,
+    size: task.facts.size,
+    understoodBytes: 0,
+    gaps: {},
+    unknown: {},
+  }
+  try {
+    for (const batch of readSource(task.adapter, task.source, start, task.facts, context)) {
+      group.add(batch)
+      tally(account, batch, report)
+      progress.doneBytes =
+        begunAt + Math.max(0, batch.cursor.offset - (start.isResumed ? (task.cursor?.offset ?? 0) : 0))
+      if (!group.isFull) continue
+      group.commit()
+      options.onProgress?.(progress)
+      // Lets signals and the progress bar through; a kill at any moment is safe anyway.
+      await new Promise(setImmediate)
+      if (options.signal?.aborted) break
+    }
+  } catch (error) {
+    report.problems.push({ path: task.source.path, reason: (error as Error).message })
+  }
+  progress.doneBytes = begunAt + bytesToRead(task)
+  progress.doneSources++
+  report.sources.push(account)
+  options.onProgress?.(progress)
+}
+
+function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
+  let gapBytes = 0
+  for (const gap of batch.gaps) {
+    account.gaps[gap.reason] = (account.gaps[gap.reason] ?? 0) + 1
+    gapBytes += gap.length
+  }
+  for (const [name, count] of Object.entries(batch.unknown)) {
+    account.unknown[name] = (account.unknown[name] ?? 0) + count
+  }
+  account.understoodBytes += Math.max(0, batch.cursor.offset - batch.fromOffset - gapBytes)
+  report.readBytes += batch.cursor.offset - batch.fromOffset
+  report.usageCount += batch.usage.length
+}
+
+/** Small sources share a commit: each costs two flushes to the disk. */
+class CommitGroup {
+  readonly #store: Store
+  readonly #report: SweepReport
+  #batches: Batch[] = []
+  #bytes = 0
+
+  constructor(store: Store, report: SweepReport) {
+    this.#store = store
+    this.#report = report
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= GROUP_BYTES || this.#batches.length >= GROUP_BATCHES
+  }
+
+  add(batch: Batch): void {
+    this.#batches.push(batch)
+    this.#bytes += batch.payloads.length
+  }
+
+  commit(): void {
+    if (this.#batches.length === 0) return
+    const written = this.#store.write(this.#batches)
+    this.#report.newEventCount += written.newEventCount
+    this.#report.changedEventCount += written.changedEventCount
+    for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
+    this.#batches = []
+    this.#bytes = 0
+  }
+}

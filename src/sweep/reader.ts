@@ -1,0 +1,322 @@
+// One source → batches ready to be written: read, redact, shorten. Every string of an item passes the redactor here,
+// before anything is cut (half a secret would not be recognised) and before anything is stored.
+import { hash } from 'node:crypto'
+import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
+import type { EventKind } from '../model.ts'
+import { sessionUid } from '../model.ts'
+import type { Findings, Redactor } from '../redact/index.ts'
+import { type FileFacts, probes } from '../sources/identity.ts'
+import type { Batch, Cursor, PreparedEvent, PreparedFacts } from '../store/batch.ts'
+
+export interface ReaderContext {
+  redactor: Redactor
+  findTask: (text: string) => string | undefined
+  now: () => number
+}
+
+/** The reader's own carry-over, beside the adapter's. */
+interface Carry {
+  adapter: unknown
+  /** Last event per session, for formats without links. */
+  last: [session: string, keyHex: string][]
+  main: string | null
+}
+
+const BATCH_BYTES = 2 << 20
+const BATCH_EVENTS = 4000
+const SUMMARY_LENGTH = 200
+const TALK_LIMIT = 200_000
+const WORK_LIMIT = 8_000
+const MAX_LAST = 16
+const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
+
+export function* readSource(
+  adapter: Adapter,
+  source: Source,
+  start: { cursor: Cursor | undefined; isResumed: boolean },
+  facts: FileFacts,
+  context: ReaderContext,
+): Generator<Batch> {
+  const cursor = start.isResumed ? start.cursor : undefined
+  const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, last: [], main: null }
+  const from: Position | null = cursor ? { offset: cursor.offset, state: carry.adapter } : null
+  const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
+  const builder = new BatchBuilder(adapter.flavor, carry, context, from?.offset ?? 0)
+  let position = from
+  let isDirty = true
+  for (const item of adapter.read(source, from)) {
+    if (item.type !== 'position') {
+      builder.add(item)
+      isDirty = true
+      continue
+    }
+    position = item.position
+    if (builder.isFull) {
+      yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
+      isDirty = false
+    }
+  }
+  if (isDirty)
+    yield builder.take(
+      cursorAt(adapter, source, facts, position ?? { offset: 0, state: null }, carry, generation),
+    )
+}
+
+function cursorAt(
+  adapter: Adapter,
+  source: Source,
+  facts: FileFacts,
+  position: Position,
+  carry: Carry,
+  generation: number,
+): Cursor {
+  return {
+    path: source.path,
+    flavor: adapter.flavor,
+    adapterVersion: adapter.version,
+    ...facts,
+    ...probes(source.path, position.offset, facts.size),
+    offset: position.offset,
+    state: JSON.stringify({ ...carry, adapter: position.state }),
+    generation,
+    sessionUid: carry.main,
+    missingAt: null,
+  }
+}
+
+class BatchBuilder {
+  readonly #flavor: string
+  readonly #carry: Carry
+  readonly #context: ReaderContext
+  #fromOffset: number
+  #batch: Omit<Batch, 'cursor' | 'payloads' | 'fromOffset'> = emptyBatch()
+  #payloads: Buffer[] = []
+  #payloadBytes = 0
+
+  constructor(flavor: string, carry: Carry, context: ReaderContext, fromOffset: number) {
+    this.#flavor = flavor
+    this.#carry = carry
+    this.#context = context
+    this.#fromOffset = fromOffset
+  }
+
+  get isFull(): boolean {
+    return this.#payloadBytes >= BATCH_BYTES || this.#batch.events.length >= BATCH_EVENTS
+  }
+
+  take(cursor: Cursor): Batch {
+    const batch: Batch = {
+      ...this.#batch,
+      cursor,
+      fromOffset: this.#fromOffset,
+      payloads: Buffer.concat(this.#payloads, this.#payloadBytes),
+    }
+    this.#batch = emptyBatch()
+    this.#payloads = []
+    this.#payloadBytes = 0
+    this.#fromOffset = cursor.offset
+    return batch
+  }
+
+  add(item: Exclude<Item, { type: 'position' }>): void {
+    switch (item.type) {
+      case 'event':
+        this.#addEvent(item)
+        return
+      case 'session':
+        this.#addFacts(item)
+        return
+      case 'usage':
+        this.#batch.usage.push({
+          sessionUid: this.#uid(item.session),
+          responseId: item.id,
+          ts: wholeOrNull(item.ts),
+          model: item.model,
+          input: count(item.input),
+          cacheRead: count(item.cacheRead),
+          cacheWrite5m: count(item.cacheWrite5m),
+          cacheWrite1h: count(item.cacheWrite1h),
+          output: count(item.output),
+          reasoning: count(item.reasoning),
+          scope: item.scope,
+          isSidechain: item.isSidechain ?? false,
+          isNested: item.nested ?? false,
+          reportedCost: item.reportedCost === undefined ? null : count(item.reportedCost),
+        })
+        return
+      case 'edge':
+        this.#batch.edges.push({
+          sessionUid: this.#uid(item.session),
+          parentUid: item.parent === null ? null : sessionUid(this.#flavor, item.parent),
+          kind: item.kind,
+          at: wholeOrNull(item.at),
+          evidence: item.evidence ?? null,
+        })
+        return
+      case 'supersede':
+        this.#batch.supersedes.push({
+          sessionUid: this.#uid(item.session),
+          keys: (item.keys ?? []).map((key) => this.#key(item.session, key)),
+          sinceKey: item.sinceKey === undefined ? null : this.#key(item.session, item.sinceKey),
+          untilKey: this.#lastKey(sessionUid(this.#flavor, item.session)),
+          reason: item.reason,
+        })
+        return
+      case 'gap':
+        this.#batch.gaps.push({
+          offset: item.offset,
+          length: item.length,
+          reason: item.reason,
+          detail: item.detail,
+        })
+        return
+      case 'unknown':
+        this.#batch.unknown[item.name.slice(0, 200)] = (this.#batch.unknown[item.name.slice(0, 200)] ?? 0) + 1
+    }
+  }
+
+  #uid(session: string): string {
+    const uid = sessionUid(this.#flavor, session)
+    this.#carry.main ??= uid
+    return uid
+  }
+
+  /** A uuid names the same event everywhere, also in a fork's copy; any other key only within its session. */
+  #key(session: string, key: string): Uint8Array {
+    const scope = UUID_KEY.test(key) ? this.#flavor : sessionUid(this.#flavor, session)
+    return hash('sha1', `${scope}\0${key}`, 'buffer').subarray(0, 12)
+  }
+
+  #findings(uid: string): Findings {
+    const known = this.#batch.findings[uid] ?? {}
+    this.#batch.findings[uid] = known
+    return known
+  }
+
+  #addEvent(item: EventItem): void {
+    const uid = this.#uid(item.session)
+    const findings = this.#findings(uid)
+    const { redactor } = this.#context
+    const clean = (text: string): string => redactor.text(text, findings)
+    const payload = encodePayload(redactor.value(item.payload, findings))
+    const text = item.text === undefined ? '' : clean(item.text)
+    const key = this.#key(item.session, item.key)
+    const parentKey =
+      item.parentKey === undefined
+        ? this.#lastKey(uid)
+        : item.parentKey === null
+          ? null
+          : this.#key(item.session, item.parentKey)
+    const event: PreparedEvent = {
+      sessionUid: uid,
+      key,
+      parentKey,
+      ts: wholeOrNull(item.ts),
+      kind: item.kind,
+      role: item.role,
+      tool: item.tool === undefined ? null : wellFormed(clean(item.tool)).slice(0, 200),
+      call: item.callId === undefined ? null : hash('sha1', item.callId, 'buffer').subarray(0, 8),
+      summary: oneLine(clean(item.summary)),
+      isSidechain: item.isSidechain ?? false,
+      isInherited: item.inherited ?? false,
+      agent: item.agent ?? null,
+      exitCode: wholeOrNull(item.exitCode ?? null),
+      durationMs: wholeOrNull(item.durationMs ?? null),
+      files: (item.files ?? []).map((file) => wellFormed(clean(file)).slice(0, 4096)),
+      payloadAt: this.#payloadBytes,
+      payloadLength: payload.length,
+      payloadHash: hash('sha256', payload, 'buffer').subarray(0, 16),
+      text: searchable(text, item.kind),
+      heading: headingOf(item.kind),
+    }
+    this.#payloads.push(payload)
+    this.#payloadBytes += payload.length
+    this.#batch.events.push(event)
+    this.#remember(uid, key)
+    if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
+  }
+
+  #lastKey(uid: string): Uint8Array | null {
+    const entry = this.#carry.last.find((one) => one[0] === uid)
+    return entry ? Buffer.from(entry[1], 'hex') : null
+  }
+
+  #remember(uid: string, key: Uint8Array): void {
+    const entry = this.#carry.last.find((one) => one[0] === uid)
+    const hex = Buffer.from(key).toString('hex')
+    if (entry) entry[1] = hex
+    else this.#carry.last.push([uid, hex])
+    if (this.#carry.last.length > MAX_LAST) this.#carry.last.shift()
+  }
+
+  #addFacts(item: Extract<Item, { type: 'session' }>): void {
+    const uid = this.#uid(item.session)
+    const findings = this.#findings(uid)
+    const facts: PreparedFacts = { sessionUid: uid, flavor: this.#flavor, nativeId: item.session }
+    for (const field of ['cwd', 'gitBranch', 'gitRemote', 'model', 'title', 'agentVersion'] as const) {
+      const value = item[field]
+      if (value !== undefined) facts[field] = oneLine(this.#context.redactor.text(value, findings), 1000)
+    }
+    if (item.titleByPerson !== undefined) facts.titleByPerson = item.titleByPerson
+    if (item.relation !== undefined) facts.relation = item.relation
+    if (item.startedAt !== undefined && Number.isFinite(item.startedAt))
+      facts.startedAt = Math.trunc(item.startedAt)
+    this.#batch.facts.push(facts)
+    if (item.gitBranch !== undefined) this.#noteTask(uid, item.session, item.gitBranch, 3)
+    if (item.cwd !== undefined) this.#noteTask(uid, item.session, item.cwd, 2)
+  }
+
+  /** The branch tells the task best, then the directory, then what was asked. */
+  #noteTask(uid: string, session: string, text: string, rank: number): void {
+    const task = this.#context.findTask(text.slice(0, 2000))
+    if (task === undefined) return
+    const taskRef = oneLine(task)
+    this.#batch.facts.push({
+      sessionUid: uid,
+      flavor: this.#flavor,
+      nativeId: session,
+      taskRef,
+      taskRefRank: rank,
+    })
+  }
+}
+
+function emptyBatch(): Omit<Batch, 'cursor' | 'payloads' | 'fromOffset'> {
+  return { events: [], usage: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
+}
+
+function encodePayload(value: unknown): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(value) ?? 'null')
+  } catch {
+    // Nested deeper than JSON.stringify can go: named, not lost silently.
+    return Buffer.from('{"recollect":"nested too deeply to keep"}')
+  }
+}
+
+const wellFormed = (text: string): string => text.toWellFormed()
+const wholeOrNull = (value: number | null): number | null =>
+  value !== null && Number.isFinite(value) ? Math.trunc(value) : null
+const count = (value: number): number => (Number.isFinite(value) && value > 0 ? Math.trunc(value) : 0)
+
+/** The first line that says something, in at most `limit` characters. */
+export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
+  const start = text
+    .slice(0, limit * 8)
+    .replace(/[\s\0]+/gu, ' ')
+    .trim()
+  return wellFormed(start.length > limit ? `${start.slice(0, limit - 1)}…` : start)
+}
+
+/** Talk is indexed whole; of a long tool output the two ends tell most. SQLite's functions stop at NUL. */
+function searchable(text: string, kind: EventKind): string {
+  const isTalk = headingOf(kind) !== 'work'
+  const limit = isTalk ? TALK_LIMIT : WORK_LIMIT * 2
+  const cut = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`
+  return wellFormed(cut.includes('\0') ? cut.replaceAll('\0', ' ') : cut)
+}
+
+function headingOf(kind: EventKind): PreparedEvent['heading'] {
+  if (kind === 'user_msg' || kind === 'human_intervention' || kind === 'decision') return 'prompt'
+  return kind === 'assistant_msg' || kind === 'completion' ? 'answer' : 'work'
+}

@@ -1,0 +1,47 @@
+// What a sweep did, source by source: nothing is dropped without a name and a count.
+import type { Problem } from '../sources/discover.ts'
+import type { Change } from '../sources/identity.ts'
+
+export interface SourceReport {
+  path: string
+  flavor: string
+  change: Change
+  size: number
+  understoodBytes: number
+  gaps: Record<string, number>
+  unknown: Record<string, number>
+}
+
+export interface SweepReport {
+  startedAt: number
+  endedAt: number
+  interrupted: boolean
+  roots: { flavor: string; path: string; exists: boolean }[]
+  counts: Record<Change | 'moved' | 'missing', number>
+  readBytes: number
+  newEventCount: number
+  changedEventCount: number
+  usageCount: number
+  settledCount: number
+  sessionUids: Set<string>
+  sources: SourceReport[]
+  problems: Problem[]
+}
+
+export function newReport(): SweepReport {
+  return {
+    startedAt: Date.now(),
+    endedAt: 0,
+    interrupted: false,
+    roots: [],
+    counts: { new: 0, appended: 0, changed: 0, unchanged: 0, moved: 0, missing: 0 },
+    readBytes: 0,
+    newEventCount: 0,
+    changedEventCount: 0,
+    usageCount: 0,
+    settledCount: 0,
+    sessionUids: new Set(),
+    sources: [],
+    problems: [],
+  }
+}
