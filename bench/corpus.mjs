@@ -4,10 +4,15 @@
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const source = readFileSync(createRequire(import.meta.url).resolve('typescript'), 'utf8').split('\n')
+const compiler = createRequire(import.meta.url).resolve('typescript')
+const source = readFileSync(compiler, 'utf8').split('\n')
+// English sentences: the documentation comments of the browser's interfaces.
+const sentences = (
+  readFileSync(join(dirname(compiler), 'lib.dom.d.ts'), 'utf8').match(/^ *\* +\*?\*?[A-Z].{30,}$/gm) ?? []
+).map((line) => line.replace(/^ *\* +/, ''))
 
 /** mulberry32 */
 function random(seed) {
@@ -42,12 +47,11 @@ class Session {
   }
 
   prose(words) {
-    const out = []
-    while (out.length < words) {
-      const line = source[Math.floor(this.next() * source.length)]
-      out.push(...(line.match(/[A-Za-z]{3,}/g) ?? []).slice(0, 4))
+    let out = ''
+    for (let at = Math.floor(this.next() * sentences.length); out.length < words * 6; at++) {
+      out += `${out === '' ? '' : ' '}${sentences[at % sentences.length]}`
     }
-    return out.join(' ')
+    return out.slice(0, words * 6)
   }
 
   line(type, message, extra = {}) {
@@ -73,7 +77,13 @@ class Session {
 
   /** One prompt and what follows from it: lines that share a message id, tool results that stand twice in a line. */
   turn() {
-    const lines = [this.line('user', { role: 'user', content: `${this.prose(20)} ${this.index}` }, { promptSource: 'typed' })]
+    const lines = [
+      this.line(
+        'user',
+        { role: 'user', content: `${this.prose(20)} ${this.index}` },
+        { promptSource: 'typed' },
+      ),
+    ]
     const steps = 1 + Math.floor(this.next() * 5)
     for (let step = 0; step < steps; step++) {
       const id = `msg_${this.uuid().replaceAll('-', '').slice(0, 24)}`
@@ -84,8 +94,13 @@ class Session {
         output_tokens: 20 + Math.floor(this.next() * 900),
       }
       const say = (block) =>
-        this.line('assistant', { id, type: 'message', role: 'assistant', model: 'claude-opus-5-5', content: [block], usage }, { requestId: `req_${id}` })
-      if (this.next() < 0.4) lines.push(say({ type: 'thinking', thinking: this.prose(60), signature: 'c2ln'.repeat(40) }))
+        this.line(
+          'assistant',
+          { id, type: 'message', role: 'assistant', model: 'claude-opus-5-5', content: [block], usage },
+          { requestId: `req_${id}` },
+        )
+      if (this.next() < 0.4)
+        lines.push(say({ type: 'thinking', thinking: this.prose(60), signature: 'c2ln'.repeat(40) }))
       lines.push(say({ type: 'text', text: this.prose(40) }))
       lines.push(...this.tool(say))
     }
@@ -98,12 +113,22 @@ class Session {
     const kind = this.next()
     const output = this.code(10 + Math.floor(this.next() ** 3 * 260))
     const result = (content, toolUseResult) =>
-      this.line('user', { role: 'user', content: [{ tool_use_id: id, type: 'tool_result', content }] }, { toolUseResult })
+      this.line(
+        'user',
+        { role: 'user', content: [{ tool_use_id: id, type: 'tool_result', content }] },
+        { toolUseResult },
+      )
     if (kind < 0.4) {
-      const numbered = output.split('\n').map((text, at) => `${String(at + 1).padStart(6)}→${text}`).join('\n')
+      const numbered = output
+        .split('\n')
+        .map((text, at) => `${String(at + 1).padStart(6)}→${text}`)
+        .join('\n')
       return [
         say({ type: 'tool_use', id, name: 'Read', input: { file_path: file } }),
-        result(numbered, { type: 'text', file: { filePath: file, content: output, numLines: 1, startLine: 1, totalLines: 1 } }),
+        result(numbered, {
+          type: 'text',
+          file: { filePath: file, content: output, numLines: 1, startLine: 1, totalLines: 1 },
+        }),
       ]
     }
     if (kind < 0.75) {
@@ -115,8 +140,19 @@ class Session {
     }
     const [oldText, newText] = [this.code(6), this.code(7)]
     return [
-      say({ type: 'tool_use', id, name: 'Edit', input: { file_path: file, old_string: oldText, new_string: newText } }),
-      result(`The file ${file} has been updated.`, { filePath: file, oldString: oldText, newString: newText, structuredPatch: [], userModified: false }),
+      say({
+        type: 'tool_use',
+        id,
+        name: 'Edit',
+        input: { file_path: file, old_string: oldText, new_string: newText },
+      }),
+      result(`The file ${file} has been updated.`, {
+        filePath: file,
+        oldString: oldText,
+        newString: newText,
+        structuredPatch: [],
+        userModified: false,
+      }),
     ]
   }
 }

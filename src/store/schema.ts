@@ -81,7 +81,6 @@ export const CACHE_MIGRATIONS = [
   CREATE TABLE payloads (
     hash BLOB PRIMARY KEY, session INTEGER NOT NULL, chunk INTEGER NOT NULL, at INTEGER NOT NULL, length INTEGER NOT NULL
   ) WITHOUT ROWID;
-  CREATE INDEX payloads_session ON payloads (session);
   CREATE VIRTUAL TABLE words USING fts5(prompt, answer, work, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
   INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
   `,

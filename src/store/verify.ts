@@ -85,7 +85,7 @@ function checkPayloads(
       problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`)
     segmentBytes += size
     let chunk: { offset: number; bytes: Buffer } | undefined
-    for (const row of payloads.all(id) as unknown as PayloadRow[]) {
+    for (const row of bySession.get(id) ?? []) {
       payloadCount++
       try {
         if (chunk?.offset !== row.chunk) chunk = { offset: row.chunk, bytes: readChunk(path, row.chunk) }
@@ -99,4 +99,17 @@ function checkPayloads(
     }
   }
   return { payloadCount, segmentBytes }
+}
+
+function payloadsBySession(cache: Database): Map<number, PayloadRow[]> {
+  const bySession = new Map<number, PayloadRow[]>()
+  const rows = cache
+    .prepare('SELECT hash, session, chunk, at, length FROM payloads ORDER BY session, chunk, at')
+    .iterate()
+  for (const row of rows as Iterable<PayloadRow & { session: number }>) {
+    const list = bySession.get(row.session)
+    if (list) list.push(row)
+    else bySession.set(row.session, [row])
+  }
+  return bySession
 }

@@ -6,18 +6,43 @@ const CJK =
   /[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]|[\ud840-\ud888][\udc00-\udfff]/g
 const HAS_CJK =
   /[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\ud840-\ud888]/
-const CAMEL_WORD = /[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*/g
 const CAMEL_JOINT = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
+const MAX_WORD = 100
 
 /** The text as it is handed to the index. */
 export function indexText(text: string): string {
-  let out = text
-  if (HAS_CJK.test(out)) out = out.replace(CJK, ' $& ')
-  const camel = out.match(CAMEL_WORD)
-  if (!camel) return out
-  const parts = new Set<string>()
-  for (const word of new Set(camel)) if (word.length < 200) parts.add(word.split(CAMEL_JOINT).join(' '))
-  return `${out}\n${[...parts].join('\n')}`
+  const spaced = HAS_CJK.test(text) ? text.replace(CJK, ' $& ') : text
+  const camel = camelWords(spaced)
+  if (camel === undefined) return spaced
+  let parts = ''
+  for (const word of camel) parts += `\n${word.split(CAMEL_JOINT).join(' ')}`
+  return spaced + parts
+}
+
+/** Distinct words with a small letter before a capital one. A loop over codes: a regular expression took four times as long. */
+function camelWords(text: string): Set<string> | undefined {
+  let found: Set<string> | undefined
+  let wordAt = -1
+  let hasJoint = false
+  let wasSmall = false
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 32
+    const isSmall = (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+    const isCapital = code >= 65 && code <= 90
+    if (isSmall || isCapital) {
+      if (wordAt === -1) wordAt = at
+      else if (isCapital && wasSmall) hasJoint = true
+    } else if (wordAt !== -1) {
+      if (hasJoint && at - wordAt <= MAX_WORD) {
+        found ??= new Set()
+        found.add(text.slice(wordAt, at))
+      }
+      wordAt = -1
+      hasJoint = false
+    }
+    wasSmall = isSmall
+  }
+  return found
 }
 
 /** One word or phrase of a query as an FTS5 string; undefined when it holds no letter or digit. */

@@ -41,6 +41,8 @@ export class CacheWriter {
   readonly #memory: MemoryWriter
   readonly #blobDirectory: string
   readonly #sessions = new Map<string, CachedSession>()
+  /** Payloads of this transaction that are not in the table yet. */
+  readonly #pendingHashes = new Set<string>()
   readonly #sql: ReturnType<typeof statements>
 
   constructor(cache: Database, memory: Database, blobDirectory: string) {
@@ -63,6 +65,7 @@ export class CacheWriter {
     } catch (error) {
       // What was handed out in memory (ids, seqs, sizes) belongs to the transaction that is gone.
       this.#sessions.clear()
+      this.#pendingHashes.clear()
       throw error
     }
     return report
@@ -117,8 +120,8 @@ export class CacheWriter {
 
   #writeEvent(event: PreparedEvent, payloads: Uint8Array, report: WriteReport): void {
     const session = this.#session(event.sessionUid)
-    const others = this.#sql.findKey.all(event.key) as unknown as Row[]
-    const known = others.find((row) => row.session === session.id)
+    const others = this.#rowsWithKey(event.key, session.id)
+    const known = others?.find((row) => row.session === session.id)
     if (known) {
       if (!sameBytes(known.payload, event.payloadHash)) {
         this.#replaceEvent(known, event, payloads, session)
@@ -156,6 +159,13 @@ export class CacheWriter {
     countEvent(session, event)
   }
 
+  /** Usually none, and none is the cheapest to find out. */
+  #rowsWithKey(key: Uint8Array, session: number): Row[] | undefined {
+    const first = this.#sql.findKey.get(key) as Row | undefined
+    if (!first) return undefined
+    return first.session === session ? [first] : (this.#sql.findKey.all(key) as unknown as Row[])
+  }
+
   #replaceEvent(known: Row, event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
     this.#storePayload(event, payloads, session)
     this.#sql.update.run(
@@ -188,16 +198,17 @@ export class CacheWriter {
   }
 
   #storePayload(event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
-    if (this.#sql.payload.get(event.payloadHash)) return
-    const bytes = payloads.subarray(event.payloadAt, event.payloadAt + event.payloadLength)
-    session.pending.push({ hash: event.payloadHash, bytes })
-    // A placeholder, so that an equal payload later in the same transaction is not stored twice.
-    this.#sql.newPayload.run(event.payloadHash, session.id, -1, 0, event.payloadLength)
+    const name = Buffer.from(event.payloadHash).toString('latin1')
+    if (this.#pendingHashes.has(name) || this.#sql.payload.get(event.payloadHash)) return
+    this.#pendingHashes.add(name)
+    session.pending.push({
+      hash: event.payloadHash,
+      bytes: payloads.subarray(event.payloadAt, event.payloadAt + event.payloadLength),
+    })
   }
 
   /** Packs what waits into chunks, writes them, and points the payload rows at them. */
   #flushPayloads(): void {
-    const place = this.#cache.prepare('UPDATE payloads SET chunk = ?, at = ? WHERE hash = ?')
     for (const [uid, session] of this.#sessions) {
       if (session.pending.length > 0) {
         const chunks: Buffer[] = []
@@ -205,7 +216,7 @@ export class CacheWriter {
         for (const group of groupBySize(session.pending)) {
           let at = 0
           for (const { hash, bytes } of group) {
-            place.run(chunkOffset, at, hash)
+            this.#sql.newPayload.run(hash, session.id, chunkOffset, at, bytes.length)
             at += bytes.length
           }
           const chunk = compressChunk(Buffer.concat(group.map((one) => one.bytes)))
@@ -225,6 +236,7 @@ export class CacheWriter {
         session.id,
       )
     }
+    this.#pendingHashes.clear()
     // Kept small: a sweep over thousands of sessions must not hold them all.
     if (this.#sessions.size > 64) this.#sessions.clear()
   }

@@ -24,9 +24,9 @@ interface Carry {
 
 const BATCH_BYTES = 2 << 20
 const BATCH_EVENTS = 4000
-const SUMMARY_LENGTH = 200
+const SUMMARY_LENGTH = 140
 const TALK_LIMIT = 200_000
-const WORK_LIMIT = 8_000
+const WORK_LIMIT = 3_000
 const MAX_LAST = 16
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
