@@ -1,4 +1,5 @@
 // The adapters there are, in the order they are asked.
 import type { Adapter } from './adapter.ts'
+import { claude } from './claude/index.ts'
 
-export const ADAPTERS: readonly Adapter[] = []
+export const ADAPTERS: readonly Adapter[] = [claude]

@@ -75,9 +75,7 @@ function checkPayloads(
     session_uid: string
     segment_size: number
   }[]
-  const payloads = cache.prepare(
-    'SELECT hash, chunk, at, length FROM payloads WHERE session = ? ORDER BY chunk, at',
-  )
+  const bySession = payloadsBySession(cache)
   for (const { id, session_uid, segment_size } of sessions) {
     const path = segmentPath(blobDirectory, session_uid)
     const size = existsSync(path) ? statSync(path).size : 0

@@ -154,7 +154,7 @@ export class CacheWriter {
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
     this.#indexWords(Number(lastInsertRowid), event)
     report.newEventCount++
-    for (const other of others)
+    for (const other of others ?? [])
       this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
     countEvent(session, event)
   }
