@@ -17,7 +17,7 @@ export interface Position {
   state: unknown
 }
 
-/** One native block becomes one event. */
+/** One native block becomes one event. An event that comes again with the same key replaces the first; its place stays. */
 export interface EventItem {
   type: 'event'
   /** Native id of the session the event belongs to. */
@@ -137,7 +137,7 @@ export interface UnknownItem {
   name: string
 }
 
-/** Everything before this is complete: the engine may commit here and resume from here. Yield often (each line, or each few). */
+/** Everything before this is complete (`state` may change in place afterwards, so it is serialised at once): the engine may commit here and resume from here. Yield often (each line, or each few). */
 export interface PositionItem {
   type: 'position'
   position: Position

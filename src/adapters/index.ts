@@ -1,5 +1,6 @@
 // The adapters there are, in the order they are asked.
 import type { Adapter } from './adapter.ts'
 import { claude } from './claude/index.ts'
+import { grok } from './grok/index.ts'
 
-export const ADAPTERS: readonly Adapter[] = [claude]
+export const ADAPTERS: readonly Adapter[] = [claude, grok]

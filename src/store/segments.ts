@@ -23,7 +23,7 @@ const MAGIC = 0x314b4352 // "RCK1"
 const HEADER_BYTES = 16
 const CODEC_BROTLI = 1
 /** Larger chunks compress little better and cost more to read one event from. */
-export const CHUNK_BYTES = 128 * 1024
+export const CHUNK_BYTES = 256 * 1024
 
 export const segmentPath = (directory: string, sessionUid: string): string => {
   const name = hash('sha1', sessionUid, 'hex')

@@ -3,7 +3,7 @@
 //   2. memory.db committed                   usage, facts and edges that will be written again: all are upserts
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
-import { EVENT_KINDS, type Role } from '../model.ts'
+import { EVENT_KINDS, type EventKind, type Role } from '../model.ts'
 import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
 import { type Database, transaction } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
@@ -156,7 +156,7 @@ export class CacheWriter {
     report.newEventCount++
     for (const other of others ?? [])
       this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
-    countEvent(session, event)
+    countEvent(session, event.kind, flags, 1)
   }
 
   /** Usually none, and none is the cheapest to find out. */
@@ -168,7 +168,10 @@ export class CacheWriter {
 
   #replaceEvent(known: Row, event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
     this.#storePayload(event, payloads, session)
+    countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
+    countEvent(session, event.kind, known.flags, 1)
     this.#sql.update.run(
+      EVENT_KINDS.indexOf(event.kind),
       event.ts,
       event.summary,
       event.tool,
@@ -274,12 +277,12 @@ export class CacheWriter {
   }
 }
 
-function countEvent(session: CachedSession, event: PreparedEvent): void {
-  session.eventCount++
-  if (event.isInherited) return
-  if (event.kind === 'user_msg' && !event.isSidechain) session.turnCount++
-  if (event.kind === 'retry') session.retryCount++
-  if (event.kind === 'error') session.errorCount++
+function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
+  session.eventCount += step
+  if (flags & (FLAG.inherited | FLAG.copied)) return
+  if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
+  if (kind === 'retry') session.retryCount += step
+  if (kind === 'error') session.errorCount += step
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -323,7 +326,7 @@ function statements(cache: Database) {
        agent, exit_code, duration_ms, payload) VALUES (${marks(16)})`,
     ),
     update: cache.prepare(
-      'UPDATE events SET ts = ?, summary = ?, tool = ?, exit_code = ?, duration_ms = ?, payload = ? WHERE id = ?',
+      'UPDATE events SET kind = ?, ts = ?, summary = ?, tool = ?, exit_code = ?, duration_ms = ?, payload = ? WHERE id = ?',
     ),
     payload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
     newPayload: cache.prepare(

@@ -173,8 +173,28 @@ export function resultExtras(
     const said = contentText(block?.['content'])
     return outcome === said || outcome === `Error: ${said}` ? bare(rest, 'toolUseResult') : rest
   }
-  const file = isRecord(outcome) ? outcome['file'] : undefined
-  if (!isRecord(outcome) || !isRecord(file) || typeof file['base64'] !== 'string') return rest
-  const { base64, ...shown } = file
-  return { ...rest, toolUseResult: { ...outcome, file: { ...shown, base64Length: String(base64).length } } }
+  return isRecord(outcome)
+    ? { ...rest, toolUseResult: withoutRepeats(outcome, contentText(block?.['content'])) }
+    : rest
 }
+
+/** Clients write an output twice on one line; a second copy would cost as much as the first and say nothing new. */
+function withoutRepeats(outcome: Record<string, unknown>, said: string | undefined): Record<string, unknown> {
+  if (typeof outcome['stdout'] === 'string' && outcome['stdout'] !== '' && outcome['stdout'] === said) {
+    return { ...outcome, stdout: SAME_AS_CONTENT }
+  }
+  const file = outcome['file']
+  if (!isRecord(file)) return outcome
+  if (typeof file['base64'] === 'string') {
+    const { base64, ...shown } = file
+    return { ...outcome, file: { ...shown, base64Length: String(base64).length } }
+  }
+  const isShown =
+    said !== undefined && typeof file['content'] === 'string' && unnumbered(said) === file['content']
+  return isShown ? { ...outcome, file: { ...file, content: SAME_AS_CONTENT } } : outcome
+}
+
+/** What stands in place of a text that the result block holds word for word (in a listing: behind the line numbers). */
+const SAME_AS_CONTENT = { recollect: 'same as content' }
+
+const unnumbered = (listing: string): string => listing.replace(/^ *\d+[→\t]/gm, '')
