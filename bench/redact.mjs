@@ -19,11 +19,24 @@ const { values: options } = parseArgs({
 })
 
 const outDir = join(tmpdir(), `redact-bench-${process.pid}`)
-await build({ entry: { redact: 'src/redact/index.ts' }, outDir, format: 'esm', dts: false, logLevel: 'error', config: false })
-const { createRedactor } = await import(join(outDir, 'redact.mjs')).catch(() => import(join(outDir, 'redact.js')))
+await build({
+  entry: { redact: 'src/redact/index.ts' },
+  outDir,
+  format: 'esm',
+  dts: false,
+  logLevel: 'error',
+  config: false,
+})
+const { createRedactor } = await import(join(outDir, 'redact.mjs')).catch(
+  () => import(join(outDir, 'redact.js')),
+)
 const redactor = createRedactor({ key: new Uint8Array(32).fill(7) })
 
-const readCases = (path) => readFileSync(path, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line))
+const readCases = (path) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
 const escaped = (text) => JSON.stringify(text).slice(1, -1)
 
 /** A case is found when one of its secrets no longer stands in the text; without a known secret, when anything changed. */
@@ -34,7 +47,9 @@ function isFound({ text, secrets }, form) {
 }
 
 function recall(directory) {
-  for (const file of readdirSync(directory).filter((name) => name.endsWith('.positives.jsonl')).sort()) {
+  for (const file of readdirSync(directory)
+    .filter((name) => name.endsWith('.positives.jsonl'))
+    .sort()) {
     const set = file.replace('.positives.jsonl', '')
     const positives = readCases(join(directory, file))
     const negatives = readCases(join(directory, `${set}.negatives.jsonl`))
@@ -50,7 +65,12 @@ function recall(directory) {
     )
     const step = Math.max(1, Math.floor(missed.length / Number(options.misses || 1)))
     for (let i = 0; i < missed.length && Number(options.misses) > 0; i += step) {
-      console.log('  missed', missed[i].rule, JSON.stringify(missed[i].secrets ?? null).slice(0, 100), JSON.stringify(missed[i].text.slice(0, 300)))
+      console.log(
+        '  missed',
+        missed[i].rule,
+        JSON.stringify(missed[i].secrets ?? null).slice(0, 100),
+        JSON.stringify(missed[i].text.slice(0, 300)),
+      )
     }
   }
 }
@@ -108,7 +128,13 @@ function shapes(items) {
       if (left-- <= 0) return
       const lead = after.slice(Math.max(0, match.index - 24), match.index)
       const at = before.indexOf(lead) + lead.length
-      console.log('  ', match[1], process.env.REDACT_SHOW ? JSON.stringify(`${lead}»${before.slice(at, at + 60)}`) : mask(before.slice(at, at + 40)))
+      console.log(
+        '  ',
+        match[1],
+        process.env.REDACT_SHOW
+          ? JSON.stringify(`${lead}»${before.slice(at, at + 60)}`)
+          : mask(before.slice(at, at + 40)),
+      )
     }
   }
   for (const item of items) {

@@ -50,7 +50,9 @@ export function looksRandom(text: string): boolean {
   }
   const solid = text.length - others
   if (solid < 12 || letters < 3 || others * 4 > text.length) return false
-  if (digits === 0) return solid >= 20 && changes * 5 >= solid && others * 10 <= text.length
+  // A number at the end is how names are told apart: `getValue2`.
+  if (digits <= 2 && /[A-Za-z]\d{1,2}$/.test(text)) digits = 0
+  if (digits < 2) return solid >= 24 && changes * 4 >= solid && others * 10 <= text.length
   return changes * 6 >= solid && entropy(text) >= 2.9
 }
 

@@ -29,9 +29,10 @@ export class LiteralGate<Rule> {
     }
   }
 
-  /** Calls `found` for every literal that begins in [from, to). */
+  /** Calls `found` for every literal that begins in [from, to); `codes` are the character codes of `text`. */
   search(
     text: string,
+    codes: Uint16Array,
     from: number,
     to: number,
     found: (at: number, literal: string, rules: Rule[]) => void,
@@ -39,7 +40,7 @@ export class LiteralGate<Rule> {
     const marks = this.#marks
     const last = Math.min(to, text.length - 2)
     for (let i = from; i < last; i++) {
-      const index = slot(text.charCodeAt(i), text.charCodeAt(i + 1), text.charCodeAt(i + 2))
+      const index = slot(codes[i] as number, codes[i + 1] as number, codes[i + 2] as number)
       if (marks[index] === 0) continue
       for (const entry of this.#bySlot.get(index) ?? []) {
         if (text.startsWith(entry.literal, i)) found(i, entry.literal, entry.rules)

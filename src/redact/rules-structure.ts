@@ -1,6 +1,7 @@
 // Secrets known by where they stand, not by how they look: after a secret-like name, in a URL, a header, a key block.
 // Each function is called at one character of the text and gives the range of the secret, or nothing.
-import { isStandIn, looksLikeIdentity, looksLikePassword, looksRandom } from './entropy.ts'
+import { nameBefore } from './context.ts'
+import { isStandIn, looksLikePassword, looksRandom } from './entropy.ts'
 import { nameKind } from './names.ts'
 
 export interface Finding {
@@ -23,23 +24,28 @@ export const STRUCTURE_RULES: Record<string, string> = {
   'azure-sas': 'signature of a shared access URL',
 }
 
-const NAME_BEFORE = /((?:[\w$@.-]+[ ]){0,2}[\w$@.-]*\w)["'`\])\\ \t]{0,4}$/
 const QUOTE = /["'`]/
 
-/** The identifier (with up to two words before it) that ends at `at`, quotes and spaces skipped; '' if none. */
-function nameBefore(text: string, at: number): string {
-  return NAME_BEFORE.exec(text.slice(Math.max(0, at - 60), at))?.[1] ?? ''
+// The last three letters of the names that matter at an operator: one look spares the regular expressions almost always.
+const LAST_THREE = new Uint8Array(1 << 15)
+for (const end of 'ord swd pwd ass ase ret ken key ion kie sig uth nes ial als'.split(' ')) {
+  LAST_THREE[((end.charCodeAt(0) & 31) << 10) | ((end.charCodeAt(1) & 31) << 5) | (end.charCodeAt(2) & 31)] =
+    1
 }
 
-// Last letters of the names that matter here: a look at one character spares the regular expressions almost always.
-const LAST = new Set([...'drestyhnwgiaDRESTYHNWGIA0123456789'].map((c) => c.charCodeAt(0)))
+/** Could the name before the operator at `at` be secret-like? */
+export function mayBeSecretName(codes: Uint16Array, at: number): boolean {
+  let last = at - 1
+  // Over quotes, brackets, spaces and a trailing number: `"password" :`, `token2=`.
+  while (last > 1 && at - last < 5 && (codes[last] as number) < 65) last--
+  if (last < 2) return false
+  const end = (((codes[last - 2] as number) & 31) << 10) | (((codes[last - 1] as number) & 31) << 5)
+  return LAST_THREE[end | ((codes[last] as number) & 31)] === 1
+}
 
 /** At `=`, `:` or `>`: a value assigned to a secret-like name, a header, or a URL's password. */
 export function atOperator(text: string, at: number): Finding | undefined {
   if (text.charCodeAt(at + 1) === 47 && text.charCodeAt(at + 2) === 47) return urlPassword(text, at + 3)
-  let back = at - 1
-  while (back >= 0 && at - back < 4 && !(text.charCodeAt(back) > 47 && text.charCodeAt(back) < 123)) back--
-  if (back < 0 || !LAST.has(text.charCodeAt(back))) return undefined
   const name = nameBefore(text, at)
   if (name === '') return undefined
   const last = /[\w$@-]*$/.exec(name)?.[0].toLowerCase() ?? ''
@@ -109,9 +115,7 @@ function urlPassword(text: string, at: number): Finding | undefined {
   const match = USERINFO.exec(text.slice(at, at + 420))
   const user = match?.[1] ?? ''
   const password = match?.[2] ?? ''
-  if (!match || password.startsWith(MARKER) || password.includes('/') === password.length < 20) {
-    if (!match || password.startsWith(MARKER) || password.includes('/')) return undefined
-  }
+  if (!match || password.startsWith(MARKER) || password.includes('/')) return undefined
   if (/[${}<>%]/.test(password.slice(0, 2)) || PLAIN_PASSWORD.test(password) || password === user)
     return undefined
   if (isStandIn(password)) return undefined
@@ -191,24 +195,4 @@ function puttyLines(text: string, at: number): Finding | undefined {
   const start = at + match[0].length - match[2].length
   const stop = match[2].search(/(?:\\[rn]|\s)+Private(?=$|-)/)
   return { start, end: stop < 0 ? start + match[2].length : start + stop, rule: 'putty-key' }
-}
-
-const LINE_LEAD = /^[\s"'`({[<\\]*$/
-const DIRECT =
-  /((?:[\w$@.-]+ ){0,2}[\w$@.-]*\w)["'`\])}\\\s]{0,4}(?:=>|:{0,3}=|\?=|\.=|:|,|>|-|\||\bis\b|=)[ \t\r\n"'`\\({<[]{0,24}(?:(?:bearer|basic|token|apikey|key|bot|sso-key|string)[ :]\s{0,3}["'`]?)?$/i
-const NEAR =
-  /(?:secret|token|passw(?:or)?d|api[-_ ]?key|access[-_ ]?key|credentials?|bearer)(?![a-z])[^\n]{1,50}$/i
-
-/** Judges random-looking text by what stands before it; `before` ends where the text begins. */
-export function byContext(before: string, value: string): string | undefined {
-  const marker = before.lastIndexOf(MARKER)
-  let context = marker < 0 ? before : before.slice(before.indexOf(']', marker) + 1 || before.length)
-  const line = context.lastIndexOf('\n')
-  if (line >= 0 && !LINE_LEAD.test(context.slice(line + 1))) context = context.slice(line + 1)
-  const name = DIRECT.exec(context)?.[1] ?? ''
-  const kind = nameKind(name)
-  if (kind === 'strong' || kind === 'password') return 'assigned-secret'
-  const identity = looksLikeIdentity(value)
-  if (kind === 'weak' && !identity) return 'assigned-secret'
-  return !identity && NEAR.test(context) ? 'nearby-secret' : undefined
 }
