@@ -1,6 +1,7 @@
 // Reads backwards from a value: which name is it assigned to, or which secret-like word stands before it on the line?
 // Written by hand, since a regular expression anchored at its end tries every start.
 import { looksLikeIdentity } from './entropy.ts'
+import { readEscapes } from './escapes.ts'
 import { nameKind } from './names.ts'
 
 const MARKER = '[REDACTED:'
@@ -26,7 +27,8 @@ function skipBack(text: string, at: number, set: string, most: number): number {
 function wordStart(text: string, at: number): number {
   let i = at
   while (i > 0 && at - i < MAX_NAME && isNameCode(text.charCodeAt(i - 1))) i--
-  return i
+  // After an escaped line end the first letter is the escape's: `\\npassword`.
+  return i < at && text.charCodeAt(i - 1) === 92 && 'bfnrt'.includes(text[i] as string) ? i + 1 : i
 }
 
 /** The name that ends before `at`, quotes and spaces skipped, with the word before it: `API Key`; '' if none. */
@@ -73,7 +75,8 @@ function hasNearWord(line: string): boolean {
 /** The rule that makes random-looking `value` a secret by what stands before it, or undefined. */
 export function byContext(before: string, value: string): string | undefined {
   const marker = before.lastIndexOf(MARKER)
-  let context = marker < 0 ? before : before.slice(before.indexOf(']', marker) + 1 || before.length)
+  const after = marker < 0 ? before : before.slice(before.indexOf(']', marker) + 1 || before.length)
+  let context = readEscapes(after)
   const line = context.lastIndexOf('\n')
   // A value alone on its line belongs to the name on the line before.
   if (line >= 0 && /[^\s"'`({[<\\]/.test(context.slice(line + 1))) context = context.slice(line + 1)

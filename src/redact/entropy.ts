@@ -16,50 +16,50 @@ export function entropy(text: string): number {
 const LOWER = 1
 const UPPER = 2
 const DIGIT = 3
-
-function kindOf(code: number): number {
-  if (code >= 97 && code <= 122) return LOWER
-  if (code >= 65 && code <= 90) return UPPER
-  if (code >= 48 && code <= 57) return DIGIT
-  return 0
-}
+const KIND = new Uint8Array(65_536)
+KIND.fill(LOWER, 97, 123)
+KIND.fill(UPPER, 65, 91)
+KIND.fill(DIGIT, 48, 58)
 
 /**
- * True for text that no person would choose: digits and letters in changing order. Names change their kind of
- * character at word borders only, random text every second character; that tells them apart better than entropy,
- * which a long name easily reaches.
+ * True for characters that no person would choose: digits and letters in changing order. Names change their kind of
+ * character at word borders only, random text every second character; that tells them apart better and faster than
+ * entropy, which a long name easily reaches.
  */
-export function looksRandom(text: string): boolean {
+export function isShuffled(codes: ArrayLike<number>, start: number, end: number): boolean {
   let last = 0
   let changes = 0
   let digits = 0
   let letters = 0
-  let others = 0
-  for (let i = 0; i < text.length; i++) {
-    const kind = kindOf(text.charCodeAt(i))
-    if (kind === 0) {
-      others++
-      last = 0
-      continue
-    }
+  for (let i = start; i < end; i++) {
+    const kind = KIND[codes[i] as number] as number
     if (kind === DIGIT) digits++
-    else letters++
+    else if (kind !== 0) letters++
     // Upper then lower is how a word begins, so it says nothing.
-    if (last !== 0 && kind !== last && !(last === UPPER && kind === LOWER)) changes++
+    if (last !== 0 && kind !== 0 && kind !== last && !(last === UPPER && kind === LOWER)) changes++
     last = kind
   }
-  const solid = text.length - others
-  if (solid < 12 || letters < 3 || others * 4 > text.length) return false
+  const solid = digits + letters
+  const others = end - start - solid
+  if (solid < 12 || letters < 3 || others * 4 > end - start) return false
   // A number at the end is how names are told apart: `getValue2`.
-  if (digits <= 2 && /[A-Za-z]\d{1,2}$/.test(text)) digits = 0
-  if (digits < 2) return solid >= 24 && changes * 4 >= solid && others * 10 <= text.length
-  return changes * 6 >= solid && entropy(text) >= 2.9
+  const tail =
+    KIND[codes[end - 1] as number] === DIGIT ? 1 + Number(KIND[codes[end - 2] as number] === DIGIT) : 0
+  if (digits - tail < 1 || digits < 2)
+    return solid >= 24 && changes * 4 >= solid && others * 10 <= end - start
+  return changes * 6 >= solid
 }
 
-const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})$/
+/** Shuffled, and of enough different characters. */
+export function looksRandom(text: string): boolean {
+  const codes = Array.from(text, (c) => c.charCodeAt(0))
+  return isShuffled(codes, 0, codes.length) && entropy(text) >= 2.9
+}
+
+const HASH = /^(?:\d+|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})$/
 const UUID = /^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$/
 
-/** Digests and UUIDs: random, but in code mostly identities and seldom secrets. */
+/** Digests, UUIDs and numbers: random, but in code mostly identities and seldom secrets. */
 export function looksLikeIdentity(text: string): boolean {
   return HASH.test(text) || UUID.test(text)
 }

@@ -3,12 +3,12 @@
 import { createHmac } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { RecollectError } from '../errors.ts'
+import { readEscapes, unescapedView } from './escapes.ts'
 import { mergeSecrets, type Secret } from './merge.ts'
 import { makeRule, type ProviderRule, providerRules } from './rules-providers.ts'
 import { STRUCTURE_RULES, wholeValue } from './rules-structure.ts'
 import { Scanner } from './scan.ts'
 import { selfTest } from './self-test.ts'
-import { unescapedView } from './view.ts'
 import { walk } from './walk.ts'
 
 export { loadRedactionKey } from './key.ts'
@@ -134,7 +134,11 @@ function build(key: Uint8Array, rules: ProviderRule[], budgetMs: number): Redact
 function findSecrets(scanner: Scanner, value: string, name: string, deadline: number): Secret[] | undefined {
   const raw = scanner.scan(value, name, deadline)
   if (raw === undefined) return undefined
-  const secrets: Secret[] = raw.map((f) => ({ ...f, text: value.slice(f.start, f.end), unescaped: false }))
+  const secrets: Secret[] = raw.map((f) => ({
+    ...f,
+    text: readEscapes(value.slice(f.start, f.end)),
+    unescaped: false,
+  }))
   const whole = name === '' ? undefined : wholeValue(value, name)
   if (whole) secrets.push({ ...whole, text: value, unescaped: false })
   const view = unescapedView(value)

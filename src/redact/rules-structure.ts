@@ -33,11 +33,13 @@ for (const end of 'ord swd pwd ass ase ret ken key ion kie sig uth nes ial als'.
     1
 }
 
+const isLetter = (code: number): boolean => (code > 96 && code < 123) || (code > 64 && code < 91)
+
 /** Could the name before the operator at `at` be secret-like? */
 export function mayBeSecretName(codes: Uint16Array, at: number): boolean {
   let last = at - 1
   // Over quotes, brackets, spaces and a trailing number: `"password" :`, `token2=`.
-  while (last > 1 && at - last < 5 && (codes[last] as number) < 65) last--
+  while (last > 1 && at - last < 6 && !isLetter(codes[last] as number)) last--
   if (last < 2) return false
   const end = (((codes[last - 2] as number) & 31) << 10) | (((codes[last - 1] as number) & 31) << 5)
   return LAST_THREE[end | ((codes[last] as number) & 31)] === 1

@@ -2,7 +2,8 @@
 // around those are the provider table (behind its literal gate) and the structural rules asked.
 import { performance } from 'node:perf_hooks'
 import { byContext } from './context.ts'
-import { isStandIn, looksRandom } from './entropy.ts'
+import { entropy, isShuffled, isStandIn } from './entropy.ts'
+import { escapeEnd } from './escapes.ts'
 import { LiteralGate } from './gate.ts'
 import type { ProviderRule } from './rules-providers.ts'
 import { atFlag, atOperator, type Finding, mayBeSecretName, privateKey } from './rules-structure.ts'
@@ -10,13 +11,12 @@ import { atFlag, atOperator, type Finding, mayBeSecretName, privateKey } from '.
 const TOKEN = 1
 const OPERATOR = 2
 const SPACE = 3
+const BACKSLASH = 4
 /** Shorter runs hold no token of any provider; passwords are found by their names instead. */
 const MIN_RUN = 16
 /** Longer unbroken base64 is a file, not a token. */
 const MAX_TOKEN = 1200
 const MAX_SHAPE = 9000
-/** A buffer larger than this is given back after use. */
-const KEPT_CODES = 4_000_000
 
 const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
@@ -26,7 +26,7 @@ function table(...groups: [characters: string, value: number][]): Uint8Array {
   return out
 }
 
-const KIND = table([`${ALPHANUMERIC}_-~`, TOKEN], [':=>', OPERATOR], [' ', SPACE])
+const KIND = table([`${ALPHANUMERIC}_-~`, TOKEN], [':=>', OPERATOR], [' ', SPACE], ['\\', BACKSLASH])
 /** Characters that can join runs to one token, path or URL. */
 const WIDE = table([`${ALPHANUMERIC}_-~.+/%`, 1])
 const BASE64 = table([`${ALPHANUMERIC}_-~+/=`, 1])
@@ -44,11 +44,14 @@ interface State {
   searchedTo: number
   /** Random-looking text was judged up to here. */
   judgedTo: number
+  /** Where the last escape (`\\n`) ended; its letter is no part of what follows. */
+  escapeEnd: number
 }
 
 export class Scanner {
   readonly #gate = new LiteralGate<ProviderRule>()
   #codes = new Uint16Array(65_536)
+  #bytes = Buffer.from(this.#codes.buffer)
 
   constructor(rules: ProviderRule[]) {
     for (const rule of rules) for (const literal of rule.literals) this.#gate.add(literal, rule)
@@ -57,7 +60,7 @@ export class Scanner {
   /** All findings, overlapping ones included; undefined when time ran out. */
   scan(text: string, name: string, deadline: number): Finding[] | undefined {
     const codes = this.#load(text)
-    const state: State = { text, codes, name, findings: [], searchedTo: 0, judgedTo: 0 }
+    const state: State = { text, codes, name, findings: [], searchedTo: 0, judgedTo: 0, escapeEnd: 0 }
     const end = text.length
     let runStart = 0
     let hitCount = 0
@@ -77,6 +80,10 @@ export class Scanner {
         push(state, atOperator(text, i))
         hitCount++
       }
+      if (kind === BACKSLASH) {
+        next = Math.max(next, escapeEnd(codes, i) - 1)
+        state.escapeEnd = next + 1
+      }
       if (next > i) i = next
       runStart = i + 1
       if (hitCount > 64) {
@@ -89,14 +96,13 @@ export class Scanner {
 
   /** The character codes, ended by a 0: a typed array is read several times faster than a string. */
   #load(text: string): Uint16Array {
-    let codes = this.#codes
-    if (codes.length <= text.length) {
-      codes = new Uint16Array(Math.ceil(text.length * 1.2) + 1)
-      if (codes.length <= KEPT_CODES) this.#codes = codes
+    if (text.length >= this.#codes.length) {
+      this.#codes = new Uint16Array(Math.ceil(text.length * 1.2) + 1)
+      this.#bytes = Buffer.from(this.#codes.buffer)
     }
-    Buffer.from(codes.buffer).write(text, 'utf16le')
-    codes[text.length] = 0
-    return codes
+    this.#bytes.write(text, 'utf16le')
+    this.#codes[text.length] = 0
+    return this.#codes
   }
 
   /** At a short run that starts with a dash: a key block or a flag. Returns where to go on. */
@@ -156,12 +162,17 @@ function reaches(codes: Uint16Array, start: number, end: number): boolean {
   return at >= limit
 }
 
+function isNumber(codes: Uint16Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (!DIGITS[codes[i] as number]) return false
+  return true
+}
+
 /** Is the text around a run random and does its context make it a secret? */
 function judge(state: State, start: number, end: number, stop: number): void {
   const { text, codes } = state
-  if (!looksRandom(text.slice(start, Math.min(end, start + 200)))) return
+  if (!isShuffled(codes, start, Math.min(end, start + 200)) && !isNumber(codes, start, end)) return
   let from = start
-  const floor = Math.max(0, start - 100)
+  const floor = Math.max(state.escapeEnd, start - 100)
   while (from > floor && WIDE[codes[from - 1] as number]) from--
   const first = codes[from]
   const isPath = first === 47 || (first === 46 && codes[from + 1] === 47) || first === 126
@@ -170,11 +181,11 @@ function judge(state: State, start: number, end: number, stop: number): void {
   while (to > end && codes[to - 1] === 46) to--
   while (codes[to] === 61 && to - stop < 3) to++
   const value = text.slice(from, to)
-  if (isStandIn(value.slice(0, 300))) return
   const before = text.slice(Math.max(0, from - 80), from)
   const context = from < 80 && state.name !== '' ? `${state.name}: ${before}` : before
   const rule = byContext(context, value)
-  if (rule) state.findings.push({ start: from, end: to, rule })
+  if (rule === undefined || isStandIn(value.slice(0, 300)) || entropy(value.slice(0, 300)) < 2.5) return
+  state.findings.push({ start: from, end: to, rule })
 }
 
 /** Tries one provider rule where its literal stands. */
@@ -192,6 +203,6 @@ function matchAt(text: string, at: number, literal: string, rule: ProviderRule):
   if (start > 0 && isInsideWord && text.charCodeAt(start - 2) !== 92) return undefined
   const end = from + right[0].length
   const body = text.slice(rule.left ? start : from, Math.min(end, from + 200))
-  if (new Set(body).size < Math.min(8, body.length / 3) || /(.)\1{7}/.test(body)) return undefined
+  if (new Set(body).size < Math.min(8, body.length / 3) || /([^0-9])\1{7}/.test(body)) return undefined
   return { start, end, rule: rule.id }
 }

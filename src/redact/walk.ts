@@ -5,6 +5,9 @@
 const MAX_DEPTH = 10_000
 const MAX_NODES = 5_000_000
 
+/** A shorter key can be a name only. */
+const MIN_KEY = 16
+
 type Visit = (text: string, name: string) => string
 type Container = unknown[] | Record<string, unknown>
 
@@ -106,7 +109,7 @@ function close(frame: Frame, visitKey: (key: string) => string): Container {
     for (const [index, value] of changed) copy[index] = value
     return copy
   }
-  const names = keys.map(visitKey)
+  const names = keys.some((key) => key.length >= MIN_KEY) ? keys.map(visitKey) : keys
   if (!changed && names.every((name, i) => name === keys[i])) return node
   const copy: Record<string, unknown> = {}
   names.forEach((name, i) => {
