@@ -21,6 +21,7 @@ export const STRUCTURE_RULES: Record<string, string> = {
   password: 'literal beside a password-like name, flag or element',
   'assigned-secret': 'random-looking text assigned to a secret-like name',
   'nearby-secret': 'random-looking text on the same line after a secret-like word',
+  'curl-user': 'password of `curl -u user:password`',
   'azure-sas': 'signature of a shared access URL',
 }
 
@@ -60,9 +61,21 @@ export function atOperator(text: string, at: number): Finding | undefined {
   return assigned(text, at + 1, name)
 }
 
+/** After `-u` or `--user`: the password, if it is curl's. */
+export function atUserFlag(text: string, start: number, end: number): Finding | undefined {
+  if (!/\bcurl\b[^\n;|&]{0,400}$/.test(text.slice(Math.max(0, start - 410), start))) return undefined
+  const match = /^[ =]["'`\\]{0,2}([^\s:"'`]{1,80}):([^\s"'`\\]{3,200})/.exec(text.slice(end, end + 300))
+  const password = match?.[2] ?? ''
+  if (!match || /^[$<{%[]|^\.{3}/.test(password) || PLAIN_PASSWORD.test(password) || isStandIn(password))
+    return undefined
+  const from = end + match[0].length - password.length
+  return { start: from, end: from + password.length, rule: 'curl-user' }
+}
+
 /** After `--password`, `PASSWORD` and the like followed by a space. */
 export function atFlag(text: string, start: number, end: number): Finding | undefined {
   const name = text.slice(start, end)
+  if (name === '--user') return atUserFlag(text, start, end)
   const isFlag = name.startsWith('--')
   const kind = nameKind(name)
   if (kind !== 'password' && !(isFlag && kind === 'strong')) return undefined
@@ -71,12 +84,12 @@ export function atFlag(text: string, start: number, end: number): Finding | unde
   return isFlag || netrc ? literalAt(text, end, 'password', false) : undefined
 }
 
-const SPACE_AND_OPERATOR = /^[=:>]{0,2}[ \t]{0,8}/
-
 function assigned(text: string, at: number, name: string): Finding | undefined {
   const kind = nameKind(name)
   if (kind === 'none' || kind === 'weak') return undefined
-  const skip = SPACE_AND_OPERATOR.exec(text.slice(at, at + 10))?.[0].length ?? 0
+  // The value of an XML element may stand on a line of its own.
+  const lead = text[at - 1] === '>' ? /^(?:\s|\\+[nrt]){0,40}/ : /^[=:>]{0,2}[ \t]{0,8}/
+  const skip = lead.exec(text.slice(at, at + 80))?.[0].length ?? 0
   return literalAt(text, at + skip, kind === 'password' ? 'password' : 'assigned-secret', kind !== 'password')
 }
 

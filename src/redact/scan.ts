@@ -6,7 +6,14 @@ import { entropy, isShuffled, isStandIn } from './entropy.ts'
 import { escapeEnd } from './escapes.ts'
 import { LiteralGate } from './gate.ts'
 import type { ProviderRule } from './rules-providers.ts'
-import { atFlag, atOperator, type Finding, mayBeSecretName, privateKey } from './rules-structure.ts'
+import {
+  atFlag,
+  atOperator,
+  atUserFlag,
+  type Finding,
+  mayBeSecretName,
+  privateKey,
+} from './rules-structure.ts'
 
 const TOKEN = 1
 const OPERATOR = 2
@@ -72,6 +79,8 @@ export class Scanner {
       if (length >= MIN_RUN) {
         next = this.#atRun(state, runStart, i)
         hitCount++
+      } else if (kind === SPACE && length === 2 && codes[runStart] === 45) {
+        if (codes[runStart + 1] === 117) push(state, atUserFlag(text, runStart, i))
       } else if (kind === SPACE && length >= 6) {
         if (codes[runStart] === 45) next = this.#atDashes(state, runStart, i)
         else if (((codes[i - 1] as number) | 32) === 100) push(state, atFlag(text, runStart, i))
