@@ -1,0 +1,184 @@
+// Secrets out before a byte is stored. Owns the public interface: what a redactor is and when it refuses. Best effort,
+// never a promise: docs/redaction.md says what it finds and what it cannot.
+import { createHmac } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { RecollectError } from '../errors.ts'
+import { readEscapes, unescapedView } from './escapes.ts'
+import { mergeSecrets, type Secret } from './merge.ts'
+import { makeRule, type ProviderRule, providerRules } from './rules-providers.ts'
+import { STRUCTURE_RULES, wholeValue } from './rules-structure.ts'
+import { Scanner } from './scan.ts'
+import { selfTest } from './self-test.ts'
+import { walk } from './walk.ts'
+
+export { loadRedactionKey } from './key.ts'
+
+/** Raised whenever a rule changes; stored beside what was redacted so that old rows can be scanned again. */
+export const REDACTION_VERSION = 1
+
+/** How often each rule found something. */
+export interface Findings {
+  [rule: string]: number
+}
+
+/** A pattern of the user's own: `pattern` (a regular expression source) must match what follows one of the literals. */
+export interface UserRule {
+  id: string
+  literals: string[]
+  pattern: string
+}
+
+export interface RedactorOptions {
+  /** From `loadRedactionKey`. */
+  key: Uint8Array
+  rules?: UserRule[]
+  /** Milliseconds allowed per million characters of one string, and at least for each string (default 2000). */
+  budgetMs?: number
+}
+
+export interface Redactor {
+  /** The text with secrets replaced, counted into `findings`; the same string when nothing was found. */
+  text(value: string, findings: Findings): string
+  /** A parsed JSON value with every string and long key redacted; the same reference when nothing was found. */
+  value<T>(value: T, findings: Findings): T
+}
+
+const MIN_LENGTH = 8
+const MARKER = /\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]/g
+/** Below this a string cannot take long, and asking the clock would cost more than the scan. */
+const TIMED_LENGTH = 4096
+
+/** Makes a redactor; throws BAD_CONFIG when a rule cannot load or the self-test fails, so none ever runs half-armed. */
+export function createRedactor(options: RedactorOptions): Redactor {
+  const { key, budgetMs = 2000 } = options
+  if (!(key instanceof Uint8Array) || key.length < 16) {
+    throw new RecollectError('BAD_CONFIG', 'the redaction key is missing or too short', {
+      hint: 'pass the 32 bytes that loadRedactionKey returns',
+    })
+  }
+  try {
+    const redactor = build(Uint8Array.from(key), loadRules(options.rules ?? []), budgetMs)
+    selfTest(build(key, loadRules(options.rules ?? []), Number.POSITIVE_INFINITY).text)
+    return redactor
+  } catch (cause) {
+    throw new RecollectError('BAD_CONFIG', 'the redaction rules cannot be used', {
+      cause,
+      hint: 'nothing is stored without redaction: correct or remove the rule named in the cause',
+    })
+  }
+}
+
+/** Every rule in use, for documentation: id and what it finds. */
+export function listRules(): { id: string; note: string }[] {
+  const providers = providerRules().map(({ id, note }) => ({ id, note }))
+  return [...providers, ...Object.entries(STRUCTURE_RULES).map(([id, note]) => ({ id, note }))]
+}
+
+function loadRules(own: UserRule[]): ProviderRule[] {
+  const rules = providerRules()
+  for (const { id, literals, pattern } of own) {
+    if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(id))
+      throw new Error(`rule id ${JSON.stringify(id)}: use a-z, 0-9, dashes`)
+    if (literals.length === 0 || literals.some((literal) => literal.length < 3)) {
+      throw new Error(`rule ${id}: every literal needs three characters or more`)
+    }
+    const rule = makeRule(id, literals, pattern, 'added by the user')
+    if (rule.right.test('')) throw new Error(`rule ${id}: the pattern matches nothing at all`)
+    rules.push(rule)
+  }
+  const ids = new Set<string>(Object.keys(STRUCTURE_RULES))
+  for (const { id } of rules) {
+    if (ids.has(id)) throw new Error(`rule ${id} exists twice`)
+    ids.add(id)
+  }
+  return rules
+}
+
+function build(key: Uint8Array, rules: ProviderRule[], budgetMs: number): Redactor {
+  const scanner = new Scanner(rules)
+  const marker = (rule: string, secret: string): string => {
+    const digest = createHmac('sha256', key).update(secret).digest('hex').slice(0, 8)
+    return `[REDACTED:${rule}:${digest}]`
+  }
+
+  function redact(value: string, name: string, findings: Findings): string {
+    if (value.length < MIN_LENGTH && name === '') return value
+    const isTimed = value.length >= TIMED_LENGTH
+    const deadline = isTimed
+      ? performance.now() + budgetMs * Math.max(1, value.length / 1e6)
+      : Number.POSITIVE_INFINITY
+    const secrets = findSecrets(scanner, value, name, deadline)
+    if (secrets === undefined) {
+      findings['budget'] = (findings['budget'] ?? 0) + 1
+      return marker('budget', value)
+    }
+    return secrets.length === 0 ? value : replace(value, secrets, findings, marker)
+  }
+
+  return {
+    text: (value, findings) => redact(value, '', findings),
+    value<T>(value: T, findings: Findings): T {
+      const done = walk(
+        value,
+        (text, name) => redact(text, name, findings),
+        (name) => redact(name, '', findings),
+      )
+      if (done) return done.value as T
+      findings['too-deep'] = (findings['too-deep'] ?? 0) + 1
+      return marker('too-deep', 'too-deep') as T
+    },
+  }
+}
+
+/** Findings in the text as it stands and in its unescaped view, joined; undefined when time ran out. */
+function findSecrets(scanner: Scanner, value: string, name: string, deadline: number): Secret[] | undefined {
+  const raw = scanner.scan(value, name, deadline)
+  if (raw === undefined) return undefined
+  const secrets: Secret[] = raw.map((f) => ({
+    ...f,
+    text: readEscapes(value.slice(f.start, f.end)),
+    unescaped: false,
+  }))
+  const whole = name === '' ? undefined : wholeValue(value, name)
+  if (whole) secrets.push({ ...whole, text: value, unescaped: false })
+  const view = unescapedView(value)
+  if (view) {
+    const found = scanner.scan(view.text, name, deadline)
+    if (found === undefined) return undefined
+    for (const { start, end, rule } of found) {
+      const text = view.text.slice(start, end)
+      secrets.push({ start: view.toSource(start), end: view.toSource(end), rule, text, unescaped: true })
+    }
+  }
+  return secrets.length < 2 ? secrets : mergeSecrets(secrets)
+}
+
+function replace(
+  value: string,
+  secrets: Secret[],
+  findings: Findings,
+  marker: (rule: string, secret: string) => string,
+): string {
+  const kept = value.includes('[REDACTED:')
+    ? [...value.matchAll(MARKER)].map((m) => [m.index, m.index + m[0].length])
+    : []
+  let out = ''
+  let done = 0
+  for (const secret of secrets) {
+    // A marker inside a finding stays as it is; only what stands around it is replaced.
+    let from = secret.start
+    const inside = kept.filter(
+      ([start, end]) => (end as number) > secret.start && (start as number) < secret.end,
+    )
+    for (const [start, end] of [...inside, [secret.end, secret.end]] as [number, number][]) {
+      const piece = value.slice(from, Math.max(from, start))
+      if (/[A-Za-z0-9]/.test(piece)) {
+        out += value.slice(done, from) + marker(secret.rule, inside.length === 0 ? secret.text : piece)
+        done = from + piece.length
+        findings[secret.rule] = (findings[secret.rule] ?? 0) + 1
+      }
+      from = Math.max(from, end)
+    }
+  }
+  return done === 0 && out === '' ? value : out + value.slice(done)
+}

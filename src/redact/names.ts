@@ -1,0 +1,35 @@
+// What a name says about the value beside it. Owns the words that make a name secret-like and those that only look so
+// (`cache_key`, `token_count`). Answers are remembered: keys repeat by the thousand in a transcript.
+
+/** How much a name vouches for its value being secret. */
+export type NameKind = 'none' | 'weak' | 'strong' | 'password'
+
+const PASSWORD = /(?:^|[^a-z])(?:passw(?:or)?d|passwd|passphrase|passcode|pwd|pass|pw)\d*$|password\d*$/
+const STRONG =
+  /secret(?!ar|ion)|token(?![a-z])|passw|(?:^|[^a-z])pwd|passphrase|(?:api|app|application|access|private|auth|signing|encryption|account|master|service|admin|license|subscription|deploy|client|consumer|shared|storage|write|read|server|live|prod|security|hmac|webhook|integration|project|session|x)[-_. ]?key(?!s?[-_. ]?(?:id|name|path|file|type))|apikey|secretkey|authkey|credential|bearer|authorization|(?:^|[^a-z])(?:creds?|jwt|pat|sas|otp|psk|dsn|cookie)$/
+const WEAK = /(?:^|[^a-z])(?:key|auth|salt|webhook|license)$|key$/
+const NOT_SECRET =
+  /(?:^|[^a-z])(?:public|pub|cache|primary|foreign|sort|partition|idempotency|row|object|dedupe?|hot|group|shard|s3|translation|route|query|unique|composite|publishable|index|map|dict|json|lookup|natural|surrogate|hash|range|item|node|state|storage_?path|query|prop|data|style|theme|react|registry|sign(?:ing)?_?in|arrow|shift|meta|enter|event|key)[-_. ]?keys?$|keys$|(?:^|[^a-z])(?:page|continuation|cancel(?:lation)?|sync|next|stop|eos|bos|pad|mask|special|end|start|first|last|lexer|prev|current|peek|operator|punctuat\w*|syntax|input|output|max|prompt|completion|reasoning|total|design|cached?|abort|unk|color|css)[-_. ]?tokens?$|token[-_. ]?(?:type|count|usage|limit|budget|id|name|ids|url|uri|path|file|length|address|endpoint|expir\w*|ttl|kind|hash|index|set|class)|(?:secret|password|credential)s?[-_. ]?(?:name|id|arn|path|file|url|type|ref|manager|key_ref|hash|store|scanner|count|version|field|label|reset|policy)|key[-_. ]?(?:id|ids|name|path|file|type|down|up|press|code|word|board|frame|pair|space|hash|fingerprint|ring|algorithm|usage|size|length|vault|share)|(?:monkey|turkey|donkey|hockey|jockey|whiskey)s?$|keyword|tokeniz/
+
+const known = new Map<string, NameKind>()
+
+function classify(name: string): NameKind {
+  const plain = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
+  if (NOT_SECRET.test(plain)) return 'none'
+  if (PASSWORD.test(plain)) return 'password'
+  if (STRONG.test(plain)) return 'strong'
+  return WEAK.test(plain) ? 'weak' : 'none'
+}
+
+/** Judges an identifier, an object key or the last words before an assignment. */
+export function nameKind(name: string): NameKind {
+  if (name.length < 2 || name.length > 80) return 'none'
+  let kind = known.get(name)
+  if (kind === undefined) {
+    kind = classify(name)
+    // Bounded: hostile input may hold any number of names.
+    if (known.size >= 10_000) known.clear()
+    known.set(name, kind)
+  }
+  return kind
+}
