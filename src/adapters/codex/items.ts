@@ -1,0 +1,215 @@
+// `item_completed` of paginated rollouts (0.147+): turn items, PascalCase. Most repeat a response item; in code mode the
+// commands and edits exist only here, because the model's own call is a script.
+import type { EventItem, Item } from '../adapter.ts'
+import { isRecord, list, num, str, time } from '../guards.ts'
+import { answer, reasoning, reasoningParts, userPrompt } from './messages.ts'
+import type { Output } from './outputs.ts'
+import { partsText } from './outputs.ts'
+import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
+import { callEvent, callStanding, commandLine, noteEnd, resultEvent } from './tools.ts'
+
+type Item_ = Record<string, unknown>
+
+const QUIET = new Set([
+  'HookPrompt',
+  'Sleep',
+  'ImageView',
+  'ImageGeneration',
+  'WebSearch',
+  'Extension',
+  'EnteredReviewMode',
+  'ExitedReviewMode',
+  'ContextCompaction',
+])
+
+export function itemCompleted(spot: Spot): Item[] {
+  const item = spot.payload['item']
+  const type = isRecord(item) ? str(item['type']) : undefined
+  if (!isRecord(item) || type === undefined)
+    return [noted(spot, { type: 'item_completed', item }), unnamed('unnamed')]
+  switch (type) {
+    case 'UserMessage':
+      return userPrompt(spot, 'notice', partsText(item['content']), { content: item['content'] })
+    case 'AgentMessage':
+      return answer(spot, 'notice', outputTexts(item['content']), str(item['id']), str(item['phase']))
+    case 'Reasoning':
+      return reasoning(
+        spot,
+        'notice',
+        reasoningParts(item['summary_text'], item['raw_content']),
+        str(item['id']),
+      )
+    case 'CommandExecution':
+    case 'FileChange':
+    case 'McpToolCall':
+    case 'DynamicToolCall':
+      return toolEnd(spot, type, item)
+    case 'CollabAgentToolCall':
+    case 'SubAgentActivity':
+      return [...spawnEdges(spot, item), noted(spot, item)]
+    case 'Plan':
+      return [plan(spot, item)]
+    default:
+      return QUIET.has(type) ? [noted(spot, item)] : [noted(spot, item), unnamed(type)]
+  }
+}
+
+const unnamed = (type: string): Item => ({ type: 'unknown', name: `item_completed/${type}` })
+
+/** The same shape as in the response item that follows. */
+function outputTexts(content: unknown): unknown[] {
+  return list(content).map((part) =>
+    isRecord(part) && part['type'] === 'Text' ? { type: 'output_text', text: part['text'] } : part,
+  )
+}
+
+/** A record that adds nothing to search: kept whole, without text. */
+function noted(spot: Spot, item: Item_): EventItem {
+  const id = str(item['id']) ?? shortHash(JSON.stringify(item))
+  return eventAt(spot, {
+    origin: `item:${str(item['type'])}:${id}`,
+    kind: 'lifecycle',
+    role: 'system',
+    summary: [item['type'], item['tool'] ?? item['kind'] ?? item['status']].filter(Boolean).join(': '),
+    payload: item,
+  })
+}
+
+function plan(spot: Spot, item: Item_): EventItem {
+  const text = str(item['text']) ?? ''
+  const event: EventItem = {
+    ...noted(spot, item),
+    kind: 'decision',
+    role: 'assistant',
+    summary: firstLine(text),
+  }
+  return text ? { ...event, text } : event
+}
+
+function spawnEdges(spot: Spot, item: Item_): Item[] {
+  const isSpawn = item['tool'] === 'spawn_agent' || item['kind'] === 'started'
+  if (!isSpawn || spot.inherited) return []
+  const children = [...list(item['receiver_thread_ids']), item['agent_thread_id']]
+  const evidence = str(item['id'])
+  return children.flatMap((child): Item[] =>
+    typeof child === 'string' && child !== spot.session
+      ? [
+          {
+            type: 'edge',
+            kind: 'subagent',
+            session: child,
+            parent: spot.session,
+            at: spot.ts,
+            ...(evidence ? { evidence } : {}),
+          },
+        ]
+      : [],
+  )
+}
+
+/** The end of a command, an edit or a tool: enrichment of the model's call, or, in code mode, the call itself. */
+function toolEnd(spot: Spot, type: string, item: Item_): Item[] {
+  const id = str(item['id']) ?? ''
+  const output = endOf(type, item)
+  const standing = callStanding(spot, id)
+  if (standing === 'open') {
+    noteEnd(spot, id, output.exitCode, output.durationMs, output.failed)
+    return [noted(spot, item)]
+  }
+  // A command in the background: its output was answered with "still running", and here is how it ended.
+  if (standing === 'answered') return [resultEvent(spot, id, output, item)]
+  const call = callEvent(spot, {
+    id,
+    ...callOf(type, item),
+    ts: time(spot.payload['started_at_ms']) ?? spot.ts,
+  })
+  // A person's own `!command`.
+  if (item['source'] === 'user_shell') call.role = 'user'
+  const files = type === 'FileChange' ? changedFiles(item) : readFiles(item)
+  if (files.length > 0) call.files = files
+  if (type === 'FileChange') call.summary = `Edit ${files.join(', ')}`
+  const { command, changes, arguments: _, ...end } = item
+  return [call, resultEvent(spot, id, output, end, { part: 'result' })]
+}
+
+function callOf(type: string, item: Item_): { tool: string; input: unknown; payload: unknown; text: string } {
+  if (type === 'CommandExecution') {
+    const { type: _, command, cwd, parsed_cmd, source } = item
+    const text = commandLine(command) ?? ''
+    return {
+      tool: 'exec_command',
+      input: { cmd: text },
+      payload: { type, command, cwd, parsed_cmd, source },
+      text,
+    }
+  }
+  if (type === 'FileChange') {
+    const text = patchText(item)
+    return { tool: 'apply_patch', input: text, payload: { type, changes: item['changes'] }, text }
+  }
+  const server = str(item['server'])
+  const tool = str(item['tool']) ?? type
+  const input = item['arguments']
+  return {
+    tool: server ? `mcp__${server}__${tool}` : tool,
+    input,
+    payload: { type, server, tool, arguments: input },
+    text: typeof input === 'string' ? input : input === undefined ? '' : JSON.stringify(input),
+  }
+}
+
+function changesOf(item: Item_): [string, unknown][] {
+  return isRecord(item['changes']) ? Object.entries(item['changes']) : []
+}
+
+export const changedFiles = (item: Item_): string[] =>
+  changesOf(item).flatMap(([path, change]) => {
+    const moved = isRecord(change) ? str(change['move_path']) : undefined
+    return moved ? [path, moved] : [path]
+  })
+
+function patchText(item: Item_): string {
+  return changesOf(item)
+    .map(([path, change]) => {
+      const body = isRecord(change) ? (str(change['unified_diff']) ?? str(change['content']) ?? '') : ''
+      return `${path}\n${body}`
+    })
+    .join('\n')
+}
+
+const readFiles = (item: Item_): string[] =>
+  list(item['parsed_cmd']).flatMap((part) => {
+    const path = isRecord(part) && part['type'] === 'read' ? str(part['path']) : undefined
+    return path ? [path] : []
+  })
+
+function endOf(type: string, item: Item_): Output {
+  const status = str(item['status'])
+  const exitCode = num(item['exit_code'])
+  const result = item['result'] ?? item['content_items']
+  const text =
+    str(item['aggregated_output']) ??
+    [str(item['stdout']), str(item['stderr'])].filter(Boolean).join('\n') ??
+    ''
+  const error = isRecord(item['error']) ? str(item['error']['message']) : str(item['error'])
+  const told = text || error || (isRecord(result) ? partsText(result['content']) : partsText(result))
+  const output: Output = {
+    value: undefined,
+    text: told,
+    body: told,
+    failed: status === 'failed' || (exitCode !== undefined && exitCode !== 0) || error !== undefined,
+    stopped: status === 'declined',
+  }
+  if (exitCode !== undefined) output.exitCode = exitCode
+  const durationMs = durationOf(item['duration']) ?? num(item['durationMs'])
+  if (durationMs !== undefined) output.durationMs = durationMs
+  if (type === 'FileChange' && !told) output.body = status ?? ''
+  return output
+}
+
+/** `{secs,nanos}`. */
+export function durationOf(duration: unknown): number | undefined {
+  if (!isRecord(duration)) return undefined
+  const ms = (num(duration['secs']) ?? 0) * 1000 + (num(duration['nanos']) ?? 0) / 1e6
+  return Math.round(ms)
+}

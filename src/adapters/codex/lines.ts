@@ -1,0 +1,170 @@
+// The three ways a rollout lies on disk: JSON Lines, JSON Lines compressed with zstd (cold files, 0.137+), and one JSON
+// document (early 2025). Positions in a compressed file count the unfolded bytes, so it is unfolded anew on each read.
+import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
+import { Decompress, type ZstdError, ZstdErrorCode } from 'fzstd'
+import { fromSystem } from '../../errors.ts'
+import { type JsonlItem, openForReading, parseLine, readJsonl } from '../../files/jsonl.ts'
+import type { GapItem, Item, Position } from '../adapter.ts'
+import { isRecord, list } from '../guards.ts'
+import { readLines } from '../lines.ts'
+
+type Step<State> = (state: State, line: { record: Record<string, unknown> }) => Iterable<Item>
+
+const CHUNK_BYTES = 1 << 18
+const MAX_BYTES = 64 << 20
+const NEWLINE = 10
+
+export function readRollout<State>(
+  path: string,
+  from: Position | null,
+  fresh: () => State,
+  step: Step<State>,
+): Iterable<Item> {
+  if (path.endsWith('.zst')) return readCompressed(path, from, fresh, step)
+  return path.endsWith('.json') ? readDocument(path, from, fresh, step) : readLines(path, from, fresh, step)
+}
+
+/** The records of a rollout, whatever their meaning. */
+export function* readRecords(path: string): Generator<Record<string, unknown>> {
+  for (const item of path.endsWith('.zst') ? unfoldedLines(path, 0) : readJsonl(path))
+    if ('record' in item) yield item.record
+}
+
+function* readCompressed<State>(
+  path: string,
+  from: Position | null,
+  fresh: () => State,
+  step: Step<State>,
+): Generator<Item> {
+  const state = from ? (structuredClone(from.state) as State) : fresh()
+  for (const item of unfoldedLines(path, from?.offset ?? 0)) {
+    if ('gap' in item) {
+      const { gap: reason, detail, offset, length, pending } = item
+      yield { type: 'gap', reason, detail, offset, length, pending } satisfies GapItem
+      if (pending) return
+    } else yield* step(state, item)
+    yield { type: 'position', position: { offset: item.offset + item.length, state } }
+  }
+}
+
+type UnfoldedItem = Extract<JsonlItem, { record: unknown }> | UnfoldedGap
+
+interface UnfoldedGap {
+  gap: string
+  detail: string
+  offset: number
+  length: number
+  pending: boolean
+}
+
+/** Records and gaps of a compressed file from an unfolded offset on. Memory holds a window and the longest line. */
+function* unfoldedLines(path: string, fromOffset: number): Generator<UnfoldedItem> {
+  let offset = 0
+  let lineOffset = fromOffset
+  let held: Buffer[] = []
+  let heldBytes = 0
+  const lineOf = function* (piece: Buffer, isEnded: boolean): Generator<UnfoldedItem> {
+    const length = heldBytes + piece.length
+    if (length > MAX_BYTES) {
+      yield { gap: 'oversize', detail: `line of ${length} bytes`, offset: lineOffset, length, pending: false }
+      return
+    }
+    const line = held.length > 0 ? Buffer.concat([...held, piece]) : piece
+    for (const item of parseLine(line, lineOffset, isEnded, true))
+      yield 'gap' in item ? { ...item, pending: !isEnded } : item
+  }
+  try {
+    for (const chunk of unfolded(path)) {
+      let start = Math.min(chunk.length, Math.max(0, fromOffset - offset))
+      for (let at = chunk.indexOf(NEWLINE, start); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
+        yield* lineOf(chunk.subarray(start, at), true)
+        held = []
+        heldBytes = 0
+        start = at + 1
+        lineOffset = offset + start
+      }
+      heldBytes += chunk.length - start
+      if (heldBytes > MAX_BYTES) held = []
+      else if (start < chunk.length) held.push(chunk.subarray(start))
+      offset += chunk.length
+    }
+  } catch (error) {
+    const code = (error as Partial<ZstdError>).code
+    if (typeof code !== 'number') throw error
+    const gap = code === ZstdErrorCode.UnexpectedEOF ? 'torn' : 'not-zstd'
+    yield { gap, detail: `zstd error ${code}`, offset: lineOffset, length: heldBytes, pending: true }
+    return
+  }
+  if (heldBytes > 0) yield* lineOf(Buffer.alloc(0), false)
+}
+
+function* unfolded(path: string): Generator<Buffer> {
+  const fd = openForReading(path)
+  try {
+    let ready: Buffer[] = []
+    const decompressor = new Decompress((data) => {
+      // The decompressor keeps writing into its window.
+      ready.push(Buffer.from(data))
+    })
+    for (let isLast = false; !isLast; ) {
+      const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+      const count = readChunk(fd, chunk, path)
+      isLast = count === 0
+      decompressor.push(chunk.subarray(0, count), isLast)
+      yield* ready
+      ready = []
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function readChunk(fd: number, chunk: Buffer, path: string): number {
+  try {
+    return readSync(fd, chunk, 0, chunk.length, null)
+  } catch (error) {
+    throw fromSystem(error, 'cannot read', path, 'read')
+  }
+}
+
+/** `{session, items}`: rewritten as a whole by its client, so it is read as a whole and yields the same keys again. */
+function* readDocument<State>(
+  path: string,
+  from: Position | null,
+  fresh: () => State,
+  step: Step<State>,
+): Generator<Item> {
+  const fd = openForReading(path)
+  try {
+    const size = fstatSync(fd).size
+    if (size === 0 || from?.offset === size) return
+    const document = size > MAX_BYTES ? undefined : parsed(readFileSync(fd, 'utf8'))
+    const state = fresh()
+    if (document === undefined)
+      yield {
+        type: 'gap',
+        reason: 'torn',
+        detail: 'not a whole JSON document',
+        offset: 0,
+        length: size,
+        pending: true,
+      }
+    if (document === undefined) return
+    if (isRecord(document) && isRecord(document['session'])) {
+      yield* step(state, { record: document['session'] })
+      for (const item of list(document['items']))
+        yield* step(state, { record: isRecord(item) ? item : { item } })
+    } else yield { type: 'gap', reason: 'schema', detail: 'not a session', offset: 0, length: size }
+    yield { type: 'position', position: { offset: size, state } }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,166 @@
+// Prompts, answers and reasoning, from whichever of Codex's vocabularies tells them first. Payloads have one shape for
+// all of them, so that a copy that only kept the other vocabulary has equal bytes.
+import type { EventItem, Item } from '../adapter.ts'
+import { isRecord, list, str } from '../guards.ts'
+import { partsText } from './outputs.ts'
+import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
+import { areTold, isTold, type Side } from './twins.ts'
+
+const MAX_TURNS = 200
+
+// Text the harness puts into the user's mouth.
+const FRAGMENT =
+  /^\s*(?:<(?:environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|skill|codex_internal_context|goal_context|hook_prompt|permissions|collaboration_mode|multi_agent|skills_instructions|apps_instructions|plugins_instructions|user_action|model_switch|personality_spec|INSTRUCTIONS)\b|# AGENTS\.md instructions|# AGENTS\.md\n)/
+
+/** `message` of any role. */
+export function message(spot: Spot): Item[] {
+  const role = str(spot.payload['role'])
+  const content = contentOf(spot.payload)
+  if (role === 'assistant') {
+    if (spot.metadata['compaction_output'] === true) return [harnessText(spot, content, 'compaction summary')]
+    return answer(spot, 'item', content, str(spot.payload['id']), str(spot.payload['phase']))
+  }
+  const prompt = role === 'user' ? promptOf(spot, content) : undefined
+  if (prompt === undefined)
+    return [...cwdFrom(spot, content), harnessText(spot, content, `${role ?? 'unnamed'} context`)]
+  return userPrompt(spot, 'item', prompt, { content })
+}
+
+/** Content as a list, without the fields that are always empty. */
+function contentOf(payload: Record<string, unknown>): unknown[] {
+  const content = payload['content']
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return list(content).map((part) => {
+    if (!isRecord(part)) return part
+    return Object.fromEntries(
+      Object.entries(part).filter(
+        ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+      ),
+    )
+  })
+}
+
+/** The text a person wrote, or undefined where the whole message comes from the harness. */
+function promptOf(spot: Spot, content: unknown[]): string | undefined {
+  const passed = spot.payload['internal_chat_message_metadata_passthrough']
+  const kinds = isRecord(passed) ? list(passed['content_item_kinds']) : []
+  const written = content.filter((part, at) => {
+    const kind = str(kinds[at])
+    if (kind !== undefined) return kind.startsWith('user.')
+    return isRecord(part) && !FRAGMENT.test(str(part['text']) ?? '')
+  })
+  return written.length > 0 ? partsText(written) : undefined
+}
+
+/** Files before 0.32 name their directory only in the context they show the model. */
+function cwdFrom(spot: Spot, content: unknown[]): Item[] {
+  if (spot.state.hasCwd) return []
+  const cwd = /<cwd>([^<]+)<\/cwd>|Current working directory: (.+)/.exec(partsText(content))
+  const path = cwd?.[1] ?? cwd?.[2]
+  if (!path) return []
+  spot.state.hasCwd = true
+  return [{ type: 'session', session: spot.session, cwd: path.trim() }]
+}
+
+function harnessText(spot: Spot, content: unknown[], what: string): EventItem {
+  const text = partsText(content)
+  const role = str(spot.payload['role'])
+  return eventAt(spot, {
+    origin: originOf(spot, 'context', text),
+    kind: 'lifecycle',
+    role: 'system',
+    summary: `${what}: ${firstLine(text)}`,
+    payload: { type: 'message', role, content },
+  })
+}
+
+const originOf = (spot: Spot, what: string, text: string): string =>
+  `${what}:${str(spot.payload['id']) ?? shortHash(text)}`
+
+export function userPrompt(spot: Spot, side: Side, text: string, body: Record<string, unknown>): Item[] {
+  if (isTold(spot.state, side, 'user', text)) return []
+  const event = eventAt(spot, {
+    origin: originOf(spot, 'prompt', text),
+    kind: 'user_msg',
+    role: 'user',
+    summary: firstLine(text) || '(no text)',
+    payload: { type: 'message', role: 'user', ...body },
+  })
+  if (text) event.text = text
+  remember(spot.state.turns, event.key, MAX_TURNS)
+  return [event]
+}
+
+export function answer(
+  spot: Spot,
+  side: Side,
+  content: unknown[],
+  id: string | undefined,
+  phase: string | undefined,
+): Item[] {
+  const text = partsText(content)
+  if (isTold(spot.state, side, 'assistant', text)) return []
+  const payload: Record<string, unknown> = { type: 'message', role: 'assistant', content }
+  if (id) payload['id'] = id
+  if (phase) payload['phase'] = phase
+  const event = eventAt(spot, {
+    origin: `answer:${id ?? shortHash(text)}`,
+    kind: 'assistant_msg',
+    role: 'assistant',
+    summary: firstLine(text),
+    payload,
+  })
+  if (text) event.text = text
+  if (spot.state.model) event.model = spot.state.model
+  return [event]
+}
+
+/** Reasoning; what is encrypted says nothing to anybody and is left out. */
+export function reasoning(spot: Spot, side: Side, parts: string[], id: string | undefined): Item[] {
+  const marks = parts.length > 0 ? parts : id ? [`encrypted ${id}`] : []
+  if (areTold(spot.state, side, marks)) return []
+  const text = parts.length === 1 ? parts[0] : parts.join('\n\n')
+  const payload: Record<string, unknown> = { type: 'reasoning', summary: parts }
+  if (id) payload['id'] = id
+  if (parts.length === 0) payload['encrypted'] = true
+  const event = eventAt(spot, {
+    origin: `reasoning:${id ?? shortHash(text || String(spot.state.count))}`,
+    kind: 'thinking',
+    role: 'assistant',
+    summary: firstLine(text ?? '') || 'reasoning (encrypted)',
+    payload,
+  })
+  if (text) event.text = text
+  if (spot.state.model) event.model = spot.state.model
+  return [event]
+}
+
+/** Texts of `summary` and `content` of a reasoning item. */
+export function reasoningParts(...lists: unknown[]): string[] {
+  return lists.flatMap((parts) =>
+    list(parts).flatMap((part) => {
+      const text = isRecord(part) ? str(part['text']) : str(part)
+      return text ? [text] : []
+    }),
+  )
+}
+
+/** A message between agents: to a sub-agent it is its prompt, otherwise news. */
+export function agentMessage(spot: Spot): Item[] {
+  const content = contentOf(spot.payload)
+  const text = partsText(content)
+  const isTask = spot.state.isSubagent && spot.state.triggersTurn
+  spot.state.triggersTurn = false
+  const author = str(spot.payload['author'])
+  const event = eventAt(spot, {
+    origin: originOf(spot, 'agent_message', text),
+    kind: isTask ? 'user_msg' : 'lifecycle',
+    role: isTask ? 'user' : 'system',
+    summary: `${author ?? 'an agent'}: ${firstLine(text)}`,
+    payload: { type: 'agent_message', author, recipient: spot.payload['recipient'], content },
+  })
+  if (text) event.text = text
+  if (author) event.agent = author
+  if (isTask) remember(spot.state.turns, event.key, MAX_TURNS)
+  return [event]
+}

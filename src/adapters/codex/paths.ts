@@ -1,0 +1,43 @@
+// Where Codex keeps its rollouts, and what their names say. Only rollouts are claimed: credentials, settings and the
+// derived databases in the same directory are never opened.
+import { basename, join, sep } from 'node:path'
+import type { Environment, Source } from '../adapter.ts'
+
+export const FLAVOR = 'codex'
+
+const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/
+const FOLDERS = ['sessions', 'archived_sessions']
+
+export function roots(env: Environment): string[] {
+  const home = env['CODEX_HOME'] || (env['HOME'] ? join(env['HOME'], '.codex') : undefined)
+  return home ? FOLDERS.map((folder) => join(home, folder)) : []
+}
+
+export function claim(path: string): Source | null {
+  if (!ROLLOUT.test(basename(path))) return null
+  return path.split(sep).some((part) => FOLDERS.includes(part)) ? { flavor: FLAVOR, path } : null
+}
+
+/** The directory that holds `sessions` and `archived_sessions`, as seen from a rollout. */
+export function homeOf(path: string): string | undefined {
+  const parts = path.split(sep)
+  const at = parts.findLastIndex((part) => FOLDERS.includes(part))
+  return at > 0 ? parts.slice(0, at).join(sep) : undefined
+}
+
+export interface RolloutName {
+  /** Thread id; the whole name where it holds no uuid. */
+  thread: string
+  /** Id of this file within a reverted thread; undefined for the thread's first file. */
+  segment: string | undefined
+}
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const IDS = new RegExp(`(${UUID})(?:_(${UUID}))?\\.json`, 'i')
+
+export function rolloutName(path: string): RolloutName {
+  const name = basename(path)
+  const ids = IDS.exec(name)
+  if (!ids?.[1]) return { thread: name.replace(/\.jsonl?(\.zst)?$/, ''), segment: undefined }
+  return { thread: ids[1], segment: ids[2] }
+}

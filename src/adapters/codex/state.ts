@@ -1,0 +1,128 @@
+// What the reader carries from line to line, and the spot a line stands at: its key, its time, whether it was copied.
+// The state is plain, bounded JSON, because it lives in the cursor between two sweeps.
+import { createHash } from 'node:crypto'
+import type { EventItem } from '../adapter.ts'
+import { type CallBook, newCallBook } from '../calls.ts'
+import type { Totals } from './usage.ts'
+
+/** Facts of a tool's end that arrive apart from its output: [call id, exit code, duration, failed]. */
+export type EndFacts = [string, number | null, number | null, boolean]
+
+export interface State {
+  session: string | null
+  /** Records read so far. */
+  count: number
+  /** Copied parent lines: being read, over, or none. */
+  copy: 'none' | 'reading' | 'over'
+  /** Ordinal where the copied lines end, where the file says so. */
+  copyEnd: number | null
+  /** Time of the latest copied line. */
+  copyAt: number | null
+  /** The thread the copied lines come from. */
+  parent: string | null
+  isSubagent: boolean
+  hasCwd: boolean
+  model: string | null
+  toldModel: string | null
+  /** Keys of the prompts, for rollbacks. */
+  turns: string[]
+  /** Texts seen in one vocabulary and not yet in the other. */
+  twins: string[]
+  book: CallBook
+  /** [call id, tool] of calls whose output has been read. */
+  answered: [string, string][]
+  ends: EndFacts[]
+  /** The next agent message starts a turn. */
+  triggersTurn: boolean
+  totals: Totals | null
+  /** How often the running totals began anew. */
+  resets: number
+  /** The file has one usage record per response: running totals say nothing new. */
+  hasUsageRecords: boolean
+}
+
+export const newState = (): State => ({
+  session: null,
+  count: 0,
+  copy: 'none',
+  copyEnd: null,
+  copyAt: null,
+  parent: null,
+  isSubagent: false,
+  hasCwd: false,
+  model: null,
+  toldModel: null,
+  turns: [],
+  twins: [],
+  book: newCallBook(),
+  answered: [],
+  ends: [],
+  triggersTurn: false,
+  totals: null,
+  resets: 0,
+  hasUsageRecords: false,
+})
+
+/** Adds to a bounded list; the oldest entry gives way. */
+export function remember<T>(items: T[], item: T, max: number): void {
+  items.push(item)
+  if (items.length > max) items.shift()
+}
+
+/** One record of a rollout, ready to become items. */
+export interface Spot {
+  state: State
+  session: string
+  type: string
+  payload: Record<string, unknown>
+  /** `metadata` beside the payload (0.150+). */
+  metadata: Record<string, unknown>
+  ordinal: number | undefined
+  /** Qualifies keys of a file whose ordinals overlap with those of another file of the thread. */
+  segment: string | undefined
+  ts: number | null
+  inherited: boolean
+  path: string
+}
+
+export const shortHash = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
+
+type Told = Omit<EventItem, 'type' | 'session' | 'key' | 'ts' | 'originKey'> & {
+  /** What stays equal when the line is copied: the native id, else a hash of the content. */
+  origin: string
+  ts?: number | null
+  /** Tells apart several events of one line. */
+  part?: string
+}
+
+/** The event of a line. Lines without an ordinal are named by their number and content, which survive a move to the archive and compression. */
+export function eventAt(spot: Spot, told: Told): EventItem {
+  const { origin, part, ts, ...rest } = told
+  const line =
+    spot.ordinal !== undefined
+      ? `o${spot.ordinal}${spot.segment ? `@${spot.segment}` : ''}`
+      : `l${spot.state.count}-${shortHash(origin).slice(0, 8)}`
+  const event: EventItem = {
+    type: 'event',
+    session: spot.session,
+    key: part ? `${line}/${part}` : line,
+    ts: ts === undefined ? spot.ts : ts,
+    ...rest,
+    originKey: part ? `${origin}/${part}` : origin,
+  }
+  if (spot.inherited) event.inherited = true
+  return event
+}
+
+const LONGEST_SUMMARY = 2000
+
+/** The first line that says something. A line without end is cut between two words, never inside one. */
+export function firstLine(text: string): string {
+  let start = 0
+  while (start < text.length && text.charCodeAt(start) <= 32) start++
+  const newline = text.indexOf('\n', start)
+  const line = text.slice(start, newline === -1 ? undefined : newline).trimEnd()
+  if (line.length <= LONGEST_SUMMARY) return line
+  const cut = line.lastIndexOf(' ', LONGEST_SUMMARY)
+  return cut > 0 ? `${line.slice(0, cut)} …` : `(a line of ${line.length} characters)`
+}

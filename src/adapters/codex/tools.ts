@@ -1,0 +1,206 @@
+// Calls and results. One spine: the model's call and the output it was given; what the client adds about the end of a
+// tool (exit status, duration) is kept in the state until the output comes.
+import type { EventItem, Item } from '../adapter.ts'
+import { closeCall, openCall } from '../calls.ts'
+import { isRecord, list, str } from '../guards.ts'
+import { type Output, readOutput } from './outputs.ts'
+import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
+
+const MAX_REMEMBERED = 64
+const DECISIONS = new Set(['update_plan', 'request_user_input', 'request_permissions'])
+
+export interface ToolCall {
+  id: string
+  tool: string
+  input: unknown
+  payload: unknown
+  /** What a search finds where it is neither a command nor a patch. */
+  text: string
+  ts?: number | null
+  part?: string
+}
+
+/** `function_call`, `custom_tool_call`, `local_shell_call`, `tool_search_call`, `web_search_call`. */
+export function toolCall(spot: Spot): Item[] {
+  const { payload, type } = spot
+  const { internal_chat_message_metadata_passthrough: _, ...body } = payload
+  const raw = payload['arguments'] ?? payload['input'] ?? payload['action']
+  const input = parsed(raw)
+  if (typeof payload['arguments'] === 'string') body['arguments'] = input
+  const id = str(payload['call_id']) ?? str(payload['id']) ?? ''
+  const call: ToolCall = {
+    id,
+    tool: toolName(payload, type),
+    input,
+    payload: body,
+    text: typeof raw === 'string' ? raw : raw === undefined ? '' : searchable(raw),
+  }
+  return [callEvent(spot, call)]
+}
+
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function toolName(payload: Record<string, unknown>, type: string): string {
+  const name = str(payload['name'])
+  if (name === undefined) return type.replace(/_call$/, '')
+  const namespace = str(payload['namespace'])
+  return namespace?.startsWith('mcp') && !name.startsWith('mcp')
+    ? `${namespace.replace(/_+$/, '')}__${name}`
+    : name
+}
+
+/** The strings inside a small structure such as a query. */
+function searchable(value: unknown): string {
+  if (typeof value === 'string') return value
+  const inner = isRecord(value) ? Object.values(value) : list(value)
+  return inner.map(searchable).filter(Boolean).join(' ')
+}
+
+export function callEvent(spot: Spot, call: ToolCall): EventItem {
+  const command = commandOf(call.tool, call.input)
+  const patch = patchOf(call.tool, call.input, command)
+  const ts = call.ts === undefined ? spot.ts : call.ts
+  const edits = patch !== undefined
+  const kind = openCall(spot.state.book, {
+    id: call.id,
+    tool: call.tool,
+    input: call.input,
+    ts,
+    edits,
+    command,
+  })
+  const files = filesOf(call.input, patch)
+  const text = patch ?? command ?? call.text
+  const event = eventAt(spot, {
+    origin: `call:${call.id || shortHash(call.tool + call.text)}`,
+    kind: kind !== 'retry' && DECISIONS.has(call.tool) ? 'decision' : kind,
+    role: 'assistant',
+    tool: call.tool,
+    summary: patch !== undefined ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
+    payload: call.payload,
+    ts,
+    ...(call.part ? { part: call.part } : {}),
+  })
+  if (call.id) event.callId = call.id
+  if (text) event.text = text
+  if (files.length > 0) event.files = files
+  if (spot.state.model) event.model = spot.state.model
+  return event
+}
+
+/** The command line of a shell tool, without the shell around it. */
+function commandOf(tool: string, input: unknown): string | undefined {
+  if (!isRecord(input) || !/shell|exec/.test(tool)) return undefined
+  return commandLine(input['cmd'] ?? input['command'])
+}
+
+export function commandLine(command: unknown): string | undefined {
+  if (typeof command === 'string') return command
+  const words = list(command).filter((word) => typeof word === 'string')
+  if (words.length === 0) return undefined
+  const wraps = words.length === 3 && /^-(?:l?c|Command)$/.test(words[1] ?? '')
+  return wraps ? words[2] : words.join(' ')
+}
+
+function patchOf(tool: string, input: unknown, command: string | undefined): string | undefined {
+  if (tool === 'apply_patch') {
+    if (typeof input === 'string') return input
+    return isRecord(input) ? (str(input['input']) ?? str(input['patch']) ?? '') : ''
+  }
+  return command !== undefined && /^(?:\s*cd [^\n]*&&)?\s*apply_?patch\b/.test(command) ? command : undefined
+}
+
+const PATCHED_FILE = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\r?$/gm
+
+function filesOf(input: unknown, patch: string | undefined): string[] {
+  if (patch !== undefined)
+    return [...new Set([...patch.matchAll(PATCHED_FILE)].map((found) => found[1] ?? ''))]
+  const path = isRecord(input) ? (str(input['path']) ?? str(input['file_path'])) : undefined
+  return path ? [path] : []
+}
+
+/** `*_output`: the result the model was given. */
+export function toolOutput(spot: Spot): Item[] {
+  const { internal_chat_message_metadata_passthrough: _, ...body } = spot.payload
+  const id = str(spot.payload['call_id']) ?? ''
+  const output = readOutput(spot.payload['output'] ?? spot.payload['tools'])
+  if (spot.type === 'tool_search_output') {
+    const names = toolNames(spot.payload['tools'])
+    output.text = names.join('\n')
+    output.body = `${names.length} tools`
+    body['tools'] = names
+  } else if (body['output'] !== undefined) body['output'] = output.value
+  const at = spot.state.ends.findIndex((end) => end[0] === id)
+  const end = spot.state.ends[at]
+  if (end) {
+    spot.state.ends.splice(at, 1)
+    if (output.exitCode === undefined && end[1] !== null) output.exitCode = end[1]
+    if (end[2] !== null) output.durationMs = end[2]
+    output.failed ||= end[3]
+  }
+  const event = resultEvent(spot, id, output, body)
+  remember(spot.state.answered, [id, event.tool ?? ''], MAX_REMEMBERED)
+  return [event]
+}
+
+/** Names of the tools in a list of declarations, which run to tens of kilobytes. */
+export function toolNames(tools: unknown): string[] {
+  return list(tools).flatMap((tool) => {
+    const name = isRecord(tool) ? (str(tool['name']) ?? str(tool['type'])) : undefined
+    if (!isRecord(tool) || name === undefined) return []
+    const inner = toolNames(tool['tools'])
+    return inner.length > 0 ? inner.map((one) => `${name}.${one}`) : [name]
+  })
+}
+
+export function resultEvent(
+  spot: Spot,
+  id: string,
+  output: Output,
+  payload: unknown,
+  more: { part?: string; ts?: number | null } = {},
+): EventItem {
+  const ts = more.ts === undefined ? spot.ts : more.ts
+  const closed = closeCall(spot.state.book, id, output.failed, ts)
+  const line = firstLine(output.body)
+  const event = eventAt(spot, {
+    origin: `result:${id || shortHash(output.text)}`,
+    kind: output.stopped ? 'human_intervention' : output.failed ? 'error' : 'tool_result',
+    role: 'tool',
+    summary: output.exitCode ? `exit ${output.exitCode}: ${line}` : line || 'done',
+    payload,
+    ts,
+    ...(more.part ? { part: more.part } : {}),
+  })
+  const tool = closed?.tool ?? spot.state.answered.findLast((entry) => entry[0] === id)?.[1]
+  if (tool) event.tool = tool
+  if (id) event.callId = id
+  if (output.text) event.text = output.text
+  if (output.exitCode !== undefined) event.exitCode = output.exitCode
+  const durationMs = output.durationMs ?? closed?.durationMs
+  if (durationMs !== undefined) event.durationMs = durationMs
+  return event
+}
+
+/** Whether a call waits for its output, has got it, or was never made by the model itself. */
+export function callStanding(spot: Spot, id: string): 'open' | 'answered' | 'unknown' {
+  if (spot.state.book.open.some((entry) => entry[0] === id)) return 'open'
+  return spot.state.answered.some((entry) => entry[0] === id) ? 'answered' : 'unknown'
+}
+
+export function noteEnd(
+  spot: Spot,
+  id: string,
+  exitCode: number | undefined,
+  durationMs: number | undefined,
+  failed: boolean,
+): void {
+  remember(spot.state.ends, [id, exitCode ?? null, durationMs ?? null, failed], MAX_REMEMBERED)
+}

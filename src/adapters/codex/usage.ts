@@ -1,0 +1,71 @@
+// Tokens. From 0.166 on one record per response says all; before that they are the differences of running totals,
+// which are repeated, start anew on resume (0.45), and are overwritten when the context window overflows.
+import type { Item, UsageItem } from '../adapter.ts'
+import { isRecord, num, str } from '../guards.ts'
+import type { Spot } from './state.ts'
+
+/** [input, cached input, cache write, output, reasoning, total] as Codex counts: cached ⊂ input, reasoning ⊂ output. */
+export type Totals = [number, number, number, number, number, number]
+
+function totalsOf(value: unknown): Totals | undefined {
+  if (!isRecord(value)) return undefined
+  const count = (name: string): number => Math.max(0, num(value[name]) ?? 0)
+  return [
+    count('input_tokens'),
+    count('cached_input_tokens'),
+    count('cache_write_input_tokens'),
+    count('output_tokens'),
+    count('reasoning_output_tokens'),
+    count('total_tokens'),
+  ]
+}
+
+function usageAt(spot: Spot, owner: string, id: string, totals: Totals): UsageItem {
+  const [input, cached, written, output, reasoning] = totals
+  return {
+    type: 'usage',
+    session: owner,
+    id,
+    ts: spot.ts,
+    model: spot.state.model,
+    input: Math.max(0, input - cached - written),
+    cacheRead: cached,
+    cacheWrite5m: written,
+    cacheWrite1h: 0,
+    output,
+    reasoning,
+    scope: 'response',
+  }
+}
+
+/** Copied lines speak of the parent's tokens. */
+const ownerOf = (spot: Spot): string => (spot.inherited && spot.state.parent) || spot.session
+
+/** `token_usage_record`: one response. */
+export function usageRecord(spot: Spot): Item[] {
+  const usage = totalsOf(spot.payload['usage'])
+  const id = str(spot.payload['response_id'])
+  if (!usage || !id) return []
+  spot.state.hasUsageRecords = true
+  return [usageAt(spot, str(spot.payload['thread_id']) ?? ownerOf(spot), id, usage)]
+}
+
+/** `token_count`: a response if the running totals moved, else a repetition that says nothing new. */
+export function tokenCount(spot: Spot): Item[] {
+  const { state } = spot
+  const info = spot.payload['info']
+  const totals = isRecord(info) ? totalsOf(info['total_token_usage']) : undefined
+  if (!isRecord(info) || !totals) return []
+  const before = state.totals
+  state.totals = totals
+  if (state.hasUsageRecords || (before && totals.every((count, at) => count === before[at]))) return []
+  const last = totalsOf(info['last_token_usage']) ?? totals
+  // An estimate after compaction, or the window size written over the totals: no response stands behind it.
+  if (last[0] === 0 && last[3] === 0) return []
+  const grown = before && totals.map((count, at) => count - (before[at] ?? 0))
+  if (before && totals[5] < before[5]) state.resets++
+  // Without a sound starting point (first line of a file, totals begun anew) the totals may hold somebody else's past.
+  const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : last
+  const owner = ownerOf(spot)
+  return [usageAt(spot, owner, `codex:${owner}:${state.resets}:${totals[5]}`, usage)]
+}
