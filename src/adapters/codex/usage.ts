@@ -55,17 +55,29 @@ export function tokenCount(spot: Spot): Item[] {
   const { state } = spot
   const info = spot.payload['info']
   const totals = isRecord(info) ? totalsOf(info['total_token_usage']) : undefined
-  if (!isRecord(info) || !totals) return []
+  if (!isRecord(info) || !totals) {
+    // 0.45 begins each process with an empty count, and then counts from nothing.
+    if (info === null) beginAnew(spot)
+    return []
+  }
   const before = state.totals
-  state.totals = totals
-  if (state.hasUsageRecords || (before && totals.every((count, at) => count === before[at]))) return []
+  if (before && isSame(totals, before)) return []
   const last = totalsOf(info['last_token_usage']) ?? totals
+  if (before && (totals[5] < before[5] || isSame(totals, last))) beginAnew(spot)
+  const grown = state.totals?.map((count, at) => (totals[at] ?? 0) - count)
+  state.totals = totals
   // An estimate after compaction, or the window size written over the totals: no response stands behind it.
-  if (last[0] === 0 && last[3] === 0) return []
-  const grown = before && totals.map((count, at) => count - (before[at] ?? 0))
-  if (before && totals[5] < before[5]) state.resets++
-  // Without a sound starting point (first line of a file, totals begun anew) the totals may hold somebody else's past.
+  if (state.hasUsageRecords || (last[0] === 0 && last[3] === 0)) return []
+  // Without a sound starting point the totals may hold somebody else's past.
   const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : last
   const owner = ownerOf(spot)
   return [usageAt(spot, owner, `codex:${owner}:${state.resets}:${totals[5]}`, usage)]
+}
+
+const isSame = (one: Totals, other: Totals): boolean => one.every((count, at) => count === other[at])
+
+function beginAnew(spot: Spot): void {
+  if (spot.state.totals === null) return
+  spot.state.totals = null
+  spot.state.resets++
 }
