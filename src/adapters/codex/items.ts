@@ -8,7 +8,7 @@ import { partsText } from './outputs.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
 import { callEvent, callStanding, commandLine, noteEnd, resultEvent } from './tools.ts'
 
-type Item_ = Record<string, unknown>
+type TurnItem = Record<string, unknown>
 
 const QUIET = new Set([
   'HookPrompt',
@@ -64,7 +64,7 @@ function outputTexts(content: unknown): unknown[] {
 }
 
 /** A record that adds nothing to search: kept whole, without text. */
-function noted(spot: Spot, item: Item_): EventItem {
+function noted(spot: Spot, item: TurnItem): EventItem {
   const id = str(item['id']) ?? shortHash(JSON.stringify(item))
   return eventAt(spot, {
     origin: `item:${str(item['type'])}:${id}`,
@@ -75,7 +75,7 @@ function noted(spot: Spot, item: Item_): EventItem {
   })
 }
 
-function plan(spot: Spot, item: Item_): EventItem {
+function plan(spot: Spot, item: TurnItem): EventItem {
   const text = str(item['text']) ?? ''
   const event: EventItem = {
     ...noted(spot, item),
@@ -86,7 +86,7 @@ function plan(spot: Spot, item: Item_): EventItem {
   return text ? { ...event, text } : event
 }
 
-function spawnEdges(spot: Spot, item: Item_): Item[] {
+function spawnEdges(spot: Spot, item: TurnItem): Item[] {
   const isSpawn = item['tool'] === 'spawn_agent' || item['kind'] === 'started'
   if (!isSpawn || spot.inherited) return []
   const children = [...list(item['receiver_thread_ids']), item['agent_thread_id']]
@@ -108,9 +108,9 @@ function spawnEdges(spot: Spot, item: Item_): Item[] {
 }
 
 /** The end of a command, an edit or a tool: enrichment of the model's call, or, in code mode, the call itself. */
-function toolEnd(spot: Spot, type: string, item: Item_): Item[] {
+function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   const id = str(item['id']) ?? ''
-  const output = endOf(type, item)
+  const output = endOf(type, item, spanOf(spot.payload))
   const standing = callStanding(spot, id)
   if (standing === 'open') {
     noteEnd(spot, id, output.exitCode, output.durationMs, output.failed)
@@ -129,10 +129,13 @@ function toolEnd(spot: Spot, type: string, item: Item_): Item[] {
   if (files.length > 0) call.files = files
   if (type === 'FileChange') call.summary = `Edit ${files.join(', ')}`
   const { command, changes, arguments: _, ...end } = item
-  return [call, resultEvent(spot, id, output, end, { part: 'result' })]
+  return [call, resultEvent({ ...spot, part: 'result' }, id, output, end)]
 }
 
-function callOf(type: string, item: Item_): { tool: string; input: unknown; payload: unknown; text: string } {
+function callOf(
+  type: string,
+  item: TurnItem,
+): { tool: string; input: unknown; payload: unknown; text: string } {
   if (type === 'CommandExecution') {
     const { type: _, command, cwd, parsed_cmd, source } = item
     const text = commandLine(command) ?? ''
@@ -158,17 +161,17 @@ function callOf(type: string, item: Item_): { tool: string; input: unknown; payl
   }
 }
 
-function changesOf(item: Item_): [string, unknown][] {
+function changesOf(item: TurnItem): [string, unknown][] {
   return isRecord(item['changes']) ? Object.entries(item['changes']) : []
 }
 
-export const changedFiles = (item: Item_): string[] =>
+export const changedFiles = (item: TurnItem): string[] =>
   changesOf(item).flatMap(([path, change]) => {
     const moved = isRecord(change) ? str(change['move_path']) : undefined
     return moved ? [path, moved] : [path]
   })
 
-function patchText(item: Item_): string {
+function patchText(item: TurnItem): string {
   return changesOf(item)
     .map(([path, change]) => {
       const body = isRecord(change) ? (str(change['unified_diff']) ?? str(change['content']) ?? '') : ''
@@ -177,13 +180,13 @@ function patchText(item: Item_): string {
     .join('\n')
 }
 
-const readFiles = (item: Item_): string[] =>
+const readFiles = (item: TurnItem): string[] =>
   list(item['parsed_cmd']).flatMap((part) => {
     const path = isRecord(part) && part['type'] === 'read' ? str(part['path']) : undefined
     return path ? [path] : []
   })
 
-function endOf(type: string, item: Item_): Output {
+function endOf(type: string, item: TurnItem, spanMs: number | undefined): Output {
   const status = str(item['status'])
   const exitCode = num(item['exit_code'])
   const result = item['result'] ?? item['content_items']
@@ -201,10 +204,17 @@ function endOf(type: string, item: Item_): Output {
     stopped: status === 'declined',
   }
   if (exitCode !== undefined) output.exitCode = exitCode
-  const durationMs = durationOf(item['duration']) ?? num(item['durationMs'])
+  const durationMs = spanMs ?? durationOf(item['duration']) ?? num(item['durationMs'])
   if (durationMs !== undefined) output.durationMs = durationMs
   if (type === 'FileChange' && !told) output.body = status ?? ''
   return output
+}
+
+/** From start to end: `duration` of a command counts only its last wait. */
+function spanOf(payload: TurnItem): number | undefined {
+  const from = num(payload['started_at_ms'])
+  const to = num(payload['completed_at_ms'])
+  return from !== undefined && to !== undefined && to >= from ? to - from : undefined
 }
 
 /** `{secs,nanos}`. */

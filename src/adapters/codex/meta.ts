@@ -2,67 +2,71 @@
 import type { EventItem, Item, SessionItem } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { supersedeReverted } from './revert.ts'
-import { eventAt, firstLine, type Spot, type State, shortHash } from './state.ts'
-
-/** Milliseconds since 1970 in a version 7 uuid. */
-function birthOf(id: string | null | undefined): number | undefined {
-  return id && /^[0-9a-f]{8}-[0-9a-f]{4}-7/i.test(id)
-    ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-    : undefined
-}
+import { birthOf, eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
 // Copied lines are written in one burst and stamped with the time of the copy.
 const BURST_MS = 500
 
+const MAX_ANCESTORS = 16
+
 /** Whether the line was copied from a parent. Forks and spawned agents of legacy files begin with the parent's lines. */
 export function isCopied(state: State, record: Record<string, unknown>, ts: number | null): boolean {
-  if (state.copy !== 'reading') return false
-  if (copyGoesOn(state, record, ts)) {
-    state.copyAt = ts
-    return true
-  }
-  state.copy = 'over'
-  return false
-}
-
-function copyGoesOn(state: State, record: Record<string, unknown>, ts: number | null): boolean {
-  const ordinal = num(record['ordinal'])
-  if (state.copyEnd !== null && ordinal !== undefined) return ordinal < state.copyEnd
-  if (ts !== null && state.copyAt !== null && ts - state.copyAt > BURST_MS) return false
   const payload = record['payload']
-  const turn = birthOf(isRecord(payload) ? str(payload['turn_id']) : undefined)
-  const thread = birthOf(state.session)
-  return turn === undefined || thread === undefined || turn < thread
+  const turn = isRecord(payload) ? str(payload['turn_id']) : undefined
+  if (turn) state.turn = turn
+  // A child's own turns are younger than itself.
+  const isOlder = (birthOf(turn) ?? Number.NaN) < (birthOf(state.session) ?? Number.NaN)
+  if (state.copy === 'none' && isOlder && state.ancestors.length > 0) state.copy = 'reading'
+  if (state.copy !== 'reading') return false
+  const isPause = ts !== null && state.copyAt !== null && ts - state.copyAt > BURST_MS
+  const ordinal = num(record['ordinal'])
+  const goesOn =
+    state.copyEnd !== null && ordinal !== undefined
+      ? ordinal < state.copyEnd
+      : !isPause && (isOlder || birthOf(turn) === undefined || birthOf(state.session) === undefined)
+  if (goesOn) state.copyAt = ts
+  else state.copy = 'over'
+  return goesOn
 }
 
 /** `session_meta`: the first one is the thread's own; another id means that a parent's lines follow. */
 export function sessionMeta(spot: Spot): Item[] {
+  if (spot.state.count > 1) return laterMeta(spot)
   const { state, payload } = spot
-  const id = str(payload['id'])
-  if (state.count > 1) {
-    const startsCopy = state.count === 2 && state.copy === 'none' && id !== undefined && id !== spot.session
-    if (startsCopy) {
-      state.copy = 'reading'
-      state.copyAt = spot.ts
-    }
-    if (spot.inherited || startsCopy) {
-      const isFirst = state.parent === null
-      state.parent = id ?? state.parent
-      const edge = isFirst && startsCopy && id ? lineage(spot, { forked_from_id: id }) : []
-      return [...edge, metaEvent({ ...spot, inherited: true })]
-    }
-    return [metaEvent(spot)]
-  }
+  const parent = parentOf(payload)
   const end = num(payload['subagent_history_start_ordinal'])
   if (end !== undefined) {
     state.copy = 'reading'
     state.copyEnd = end
-    state.parent = parentOf(payload)?.id ?? null
   }
-  return [facts(spot), ...lineage(spot, payload), metaEvent(spot), ...supersedeReverted(spot)]
+  const mayCopy = end !== undefined || (payload['history_mode'] !== 'paginated' && !payload['history_base'])
+  if (parent && mayCopy) state.ancestors = [parent.id]
+  return [facts(spot), ...lineage(spot, parent), metaEvent(spot), ...supersedeReverted(spot)]
 }
 
-function parentOf(payload: Record<string, unknown>): { id: string; isSpawn: boolean } | undefined {
+/** A repetition of the thread's own (on resume), or the beginning of a parent's copied lines. */
+function laterMeta(spot: Spot): Item[] {
+  const { state } = spot
+  const id = str(spot.payload['id'])
+  const isForeign = id !== undefined && id !== spot.session
+  const startsCopy = isForeign && state.count === 2 && state.copy === 'none'
+  if (startsCopy) {
+    state.copy = 'reading'
+    state.copyAt = spot.ts
+  }
+  if (!isForeign || !(spot.inherited || startsCopy)) return [metaEvent(spot)]
+  const isTold = state.ancestors.length > 0
+  if (!state.ancestors.includes(id)) remember(state.ancestors, id, MAX_ANCESTORS)
+  const edge = isTold ? [] : lineage(spot, { id, isSpawn: false })
+  return [...edge, metaEvent({ ...spot, inherited: true })]
+}
+
+interface Parent {
+  id: string
+  isSpawn: boolean
+}
+
+function parentOf(payload: Record<string, unknown>): Parent | undefined {
   const source = payload['source']
   const subagent = isRecord(source) ? source['subagent'] : undefined
   const spawn = isRecord(subagent) ? subagent['thread_spawn'] : undefined
@@ -73,8 +77,7 @@ function parentOf(payload: Record<string, unknown>): { id: string; isSpawn: bool
   return forked ? { id: forked, isSpawn: false } : undefined
 }
 
-function lineage(spot: Spot, payload: Record<string, unknown>): Item[] {
-  const parent = parentOf(payload)
+function lineage(spot: Spot, parent: Parent | undefined): Item[] {
   if (!parent || parent.id === spot.session) return []
   const kind = parent.isSpawn ? 'subagent' : 'interactive_fork'
   return [
@@ -139,7 +142,9 @@ export function turnContext(spot: Spot): Item[] {
     state.toldModel = model
     items.push({ type: 'session', session: spot.session, model })
   }
-  items.push(plain(spot, `turn context${model ? `: ${model}` : ''}`, payload))
+  const hash = shortHash(JSON.stringify(payload))
+  if (hash !== state.toldContext) items.push(plain(spot, `turn context${model ? `: ${model}` : ''}`, payload))
+  state.toldContext = hash
   return items
 }
 

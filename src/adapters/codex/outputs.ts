@@ -18,7 +18,7 @@ const FAILURE =
   /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|tool call error|collab (?:spawn|tool) failed)/i
 const STOPPED =
   /^(?:Wall time: [^\n]*\n)?(?:aborted by user|aborted\b|(?:exec )?command rejected by user|rejected by user|user (?:rejected|denied|declined|cancelled))/i
-const HEADER = /^(?:Exit code: |Chunk ID: |Wall time: )/
+const HEADER = /^(?:Exit code: |Chunk ID: |Wall time: |Script \w+\n)/
 const HEADER_LENGTH = 600
 
 export function readOutput(output: unknown): Output {
@@ -69,7 +69,7 @@ function fromText(text: string, value: unknown): Output {
   const bodyAt = /^Output:\n?/m.exec(head)
   const header = bodyAt ? head.slice(0, bodyAt.index) : head
   const exit = /^(?:Exit code: |Process exited with code )(-?\d+)/m.exec(header)
-  const wall = /^Wall time: ([\d.]+) seconds/m.exec(header)
+  const wall = /^Wall time:? ([\d.]+) seconds/m.exec(header)
   const said = withStatus(plain, exit ? Number(exit[1]) : undefined, inMilliseconds(wall && Number(wall[1])))
   return bodyAt ? { ...said, body: text.slice(bodyAt.index + bodyAt[0].length) } : said
 }

@@ -2,6 +2,7 @@
 // that understands its family. Whatever nobody described is kept whole and counted by name.
 import type { Item } from '../adapter.ts'
 import { isRecord, num, str, time } from '../guards.ts'
+import { chatMessage } from './chat.ts'
 import { agentMessage, message, reasoning, reasoningParts } from './messages.ts'
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
@@ -28,7 +29,7 @@ export function parserOf(path: string): (state: State, line: { record: Native })
       type: type ?? 'unnamed',
       payload: isWrapped ? payload : record,
       metadata: isRecord(record['metadata']) ? record['metadata'] : {},
-      ordinal: isWrapped ? num(record['ordinal']) : undefined,
+      ordinal: isWrapped ? nextOrdinal(state, record['ordinal']) : undefined,
       segment: name.segment,
       ts,
       inherited: isCopied(state, record, ts),
@@ -36,6 +37,15 @@ export function parserOf(path: string): (state: State, line: { record: Native })
     }
     return isWrapped ? wrapped(spot) : flat(spot, record)
   }
+}
+
+/** Ordinals only grow; one that does not cannot name a line. */
+function nextOrdinal(state: State, value: unknown): number | undefined {
+  const ordinal = num(value)
+  if (ordinal === undefined || !Number.isSafeInteger(ordinal) || ordinal <= state.lastOrdinal)
+    return undefined
+  state.lastOrdinal = ordinal
+  return ordinal
 }
 
 /** The id of the first line if that names one; a thread never changes it later. */
@@ -78,8 +88,7 @@ function wrapped(spot: Spot): Item[] {
 /** Lines before 0.32: a header, bare response items, and `{"record_type":"state"}` marks that say nothing. */
 function flat(spot: Spot, record: Native): Item[] {
   if (record['record_type'] === 'state' && Object.keys(record).length === 1) return []
-  if (record['type'] === undefined && typeof record['role'] === 'string')
-    return message({ ...spot, type: 'message' })
+  if (record['type'] === undefined && typeof record['role'] === 'string') return chatMessage(spot)
   if (record['type'] === undefined && typeof record['id'] === 'string')
     return flatHeader({ ...spot, type: 'session_meta' })
   if (typeof record['type'] === 'string' && record['payload'] === undefined) return responseItem(spot)

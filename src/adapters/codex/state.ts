@@ -12,18 +12,24 @@ export interface State {
   session: string | null
   /** Records read so far. */
   count: number
+  /** The greatest ordinal so far. */
+  lastOrdinal: number
   /** Copied parent lines: being read, over, or none. */
   copy: 'none' | 'reading' | 'over'
   /** Ordinal where the copied lines end, where the file says so. */
   copyEnd: number | null
   /** Time of the latest copied line. */
   copyAt: number | null
-  /** The thread the copied lines come from. */
-  parent: string | null
+  /** The threads the copied lines come from, youngest first. */
+  ancestors: string[]
+  /** The turn the latest line named. */
+  turn: string | null
   isSubagent: boolean
   hasCwd: boolean
   model: string | null
   toldModel: string | null
+  /** Hash of the latest turn context: some versions repeat it before each request. */
+  toldContext: string | null
   /** Keys of the prompts, for rollbacks. */
   turns: string[]
   /** Texts seen in one vocabulary and not yet in the other. */
@@ -44,14 +50,17 @@ export interface State {
 export const newState = (): State => ({
   session: null,
   count: 0,
+  lastOrdinal: -1,
   copy: 'none',
   copyEnd: null,
   copyAt: null,
-  parent: null,
+  ancestors: [],
+  turn: null,
   isSubagent: false,
   hasCwd: false,
   model: null,
   toldModel: null,
+  toldContext: null,
   turns: [],
   twins: [],
   book: newCallBook(),
@@ -77,27 +86,36 @@ export interface Spot {
   payload: Record<string, unknown>
   /** `metadata` beside the payload (0.150+). */
   metadata: Record<string, unknown>
+  /** Undefined where the line has none, or one that was used before. */
   ordinal: number | undefined
   /** Qualifies keys of a file whose ordinals overlap with those of another file of the thread. */
   segment: string | undefined
   ts: number | null
   inherited: boolean
   path: string
+  /** Tells apart several events of one line. */
+  part?: string
 }
 
 export const shortHash = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
+
+/** Milliseconds since 1970 in a version 7 uuid. */
+export function birthOf(id: string | null | undefined): number | undefined {
+  return id && /^[0-9a-f]{8}-[0-9a-f]{4}-7/i.test(id)
+    ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+    : undefined
+}
 
 type Told = Omit<EventItem, 'type' | 'session' | 'key' | 'ts' | 'originKey'> & {
   /** What stays equal when the line is copied: the native id, else a hash of the content. */
   origin: string
   ts?: number | null
-  /** Tells apart several events of one line. */
-  part?: string
 }
 
 /** The event of a line. Lines without an ordinal are named by their number and content, which survive a move to the archive and compression. */
 export function eventAt(spot: Spot, told: Told): EventItem {
-  const { origin, part, ts, ...rest } = told
+  const { origin, ts, ...rest } = told
+  const { part } = spot
   const line =
     spot.ordinal !== undefined
       ? `o${spot.ordinal}${spot.segment ? `@${spot.segment}` : ''}`

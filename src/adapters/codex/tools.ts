@@ -17,7 +17,6 @@ export interface ToolCall {
   /** What a search finds where it is neither a command nor a patch. */
   text: string
   ts?: number | null
-  part?: string
 }
 
 /** `function_call`, `custom_tool_call`, `local_shell_call`, `tool_search_call`, `web_search_call`. */
@@ -86,7 +85,6 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
     summary: patch !== undefined ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
     payload: call.payload,
     ts,
-    ...(call.part ? { part: call.part } : {}),
   })
   if (call.id) event.callId = call.id
   if (text) event.text = text
@@ -160,15 +158,8 @@ export function toolNames(tools: unknown): string[] {
   })
 }
 
-export function resultEvent(
-  spot: Spot,
-  id: string,
-  output: Output,
-  payload: unknown,
-  more: { part?: string; ts?: number | null } = {},
-): EventItem {
-  const ts = more.ts === undefined ? spot.ts : more.ts
-  const closed = closeCall(spot.state.book, id, output.failed, ts)
+export function resultEvent(spot: Spot, id: string, output: Output, payload: unknown): EventItem {
+  const closed = closeCall(spot.state.book, id, output.failed, spot.ts)
   const line = firstLine(output.body)
   const event = eventAt(spot, {
     origin: `result:${id || shortHash(output.text)}`,
@@ -176,8 +167,6 @@ export function resultEvent(
     role: 'tool',
     summary: output.exitCode ? `exit ${output.exitCode}: ${line}` : line || 'done',
     payload,
-    ts,
-    ...(more.part ? { part: more.part } : {}),
   })
   const tool = closed?.tool ?? spot.state.answered.findLast((entry) => entry[0] === id)?.[1]
   if (tool) event.tool = tool

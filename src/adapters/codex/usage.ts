@@ -2,7 +2,7 @@
 // which are repeated, start anew on resume (0.45), and are overwritten when the context window overflows.
 import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
-import type { Spot } from './state.ts'
+import { birthOf, type Spot } from './state.ts'
 
 /** [input, cached input, cache write, output, reasoning, total] as Codex counts: cached ⊂ input, reasoning ⊂ output. */
 export type Totals = [number, number, number, number, number, number]
@@ -38,8 +38,14 @@ function usageAt(spot: Spot, owner: string, id: string, totals: Totals): UsageIt
   }
 }
 
-/** Copied lines speak of the parent's tokens. */
-const ownerOf = (spot: Spot): string => (spot.inherited && spot.state.parent) || spot.session
+/** Copied lines speak of an ancestor's tokens: of the youngest one that existed when the turn began. */
+function ownerOf(spot: Spot): string {
+  const { ancestors, turn } = spot.state
+  if (!spot.inherited) return spot.session
+  const born = birthOf(turn)
+  const owner = born && ancestors.find((one) => (birthOf(one) ?? Number.POSITIVE_INFINITY) <= born)
+  return owner || ancestors[0] || spot.session
+}
 
 /** `token_usage_record`: one response. */
 export function usageRecord(spot: Spot): Item[] {
