@@ -211,11 +211,14 @@ const CHECKS: Record<string, (scenario: Scenario) => void> = {
   },
 }
 
+const seen = new Set<string>()
+
 for (const client of CLIENTS) {
   describe(client, () => {
     const directory = unpackAgent(client)
     for (const scenario of readdirSync(directory).sort()) {
       const name = `${client}/${scenario}`
+      seen.add(name)
       const loaded = load(join(directory, scenario))
       const excused = EXCEPTIONS[name] ?? []
       test(`${scenario}: exceptions name checks`, () => {
@@ -232,3 +235,7 @@ for (const client of CLIENTS) {
     }
   })
 }
+
+test('every exception names a scenario', () => {
+  expect([...seen]).toEqual(expect.arrayContaining(Object.keys(EXCEPTIONS)))
+})

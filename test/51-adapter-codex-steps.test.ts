@@ -144,17 +144,16 @@ test('mutated records never throw, and none is lost', () => {
         const items = itemsOf(path)
         const events = eventsOf(items)
         expect(new Set(events.map((event) => `${event.session} ${event.key}`)).size).toBe(events.length)
-        for (const event of events) {
-          expect(typeof event.key).toBe('string')
-          expect(typeof event.summary).toBe('string')
-          expect(JSON.stringify(event.payload)).toBeDefined()
-        }
+        const unsound = events.filter(
+          (event) => typeof event.summary !== 'string' || JSON.stringify(event.payload) === undefined,
+        )
+        expect(unsound).toEqual([])
         for (const record of records) {
           writeFileSync(path, jsonl([record]))
           if (!MAY_BE_SILENT.test(JSON.stringify(record))) expect(itemsOf(path).length).toBeGreaterThan(0)
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 200 },
   )
 })

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { EventItem, Item } from '../../src/adapters/adapter.ts'
+import type { EventItem, Item, UsageItem } from '../../src/adapters/adapter.ts'
 import { codex } from '../../src/adapters/codex/index.ts'
 
 export type Json = Record<string, unknown>
@@ -57,3 +57,42 @@ export function zstdFrame(data: Buffer): Buffer {
   }
   return Buffer.concat(parts)
 }
+
+export const THREAD = '01999999-0000-7000-8000-000000000001'
+
+export const nameOf = (thread: string): string => `2026/01/02/rollout-2026-01-02T03-04-05-${thread}.jsonl`
+
+const now = clock('2026-01-02T03:04:05Z', 10)
+export const line = (type: string, payload: Json, more: Json = {}): Json => ({
+  timestamp: now(),
+  type,
+  payload,
+  ...more,
+})
+export const meta = (id: string, more: Json = {}): Json =>
+  line('session_meta', { id, cwd: '/w', cli_version: '0.90.0', ...more })
+export const item = (payload: Json): Json => line('response_item', payload)
+export const said = (text: string): Json =>
+  item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] })
+export const asked = (text: string): Json =>
+  item({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
+export const told = (type: string, more: Json): Json => line('event_msg', { type, ...more })
+export const counted = (total: number[], last: number[]): Json => {
+  const usage = ([input, cached, output, all]: number[]): Json => ({
+    input_tokens: input,
+    cached_input_tokens: cached,
+    output_tokens: output,
+    reasoning_output_tokens: 0,
+    total_tokens: all,
+  })
+  return told('token_count', { info: { total_token_usage: usage(total), last_token_usage: usage(last) } })
+}
+
+export function read(records: Json[], name = nameOf(THREAD)) {
+  const items = itemsOf(writeRollout(newHome(), name, jsonl(records)))
+  const usage = items.filter((one): one is UsageItem => one.type === 'usage')
+  return { items, events: eventsOf(items), usage }
+}
+
+export const texts = (events: { kind: string; text?: string }[], kind: string) =>
+  events.filter((event) => event.kind === kind).map((event) => event.text)

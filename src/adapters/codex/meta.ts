@@ -86,11 +86,19 @@ function lineage(spot: Spot, parent: Parent | undefined): Item[] {
   ]
 }
 
+/** Sub-agents, and threads Codex starts for itself (reviews, memory). */
+function isByMachine(payload: Record<string, unknown>): boolean {
+  const { source, thread_source } = payload
+  if (isRecord(source) && (source['subagent'] !== undefined || source['internal'] !== undefined)) return true
+  return (
+    thread_source === 'subagent' || thread_source === 'memory_consolidation' || !!parentOf(payload)?.isSpawn
+  )
+}
+
 /** Facts of the first line; flat files (before 0.32) have the same names at the top. */
 function facts(spot: Spot): SessionItem {
   const { payload, state } = spot
-  const source = payload['source']
-  state.isSubagent = isRecord(source) && source['subagent'] !== undefined
+  state.isSubagent = isByMachine(payload)
   const item: SessionItem = {
     type: 'session',
     session: spot.session,

@@ -2,6 +2,7 @@
 // the thread hold behind that point was taken back: their keys are looked up here, once, when the new file begins.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { RecollectError } from '../../errors.ts'
 import type { Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { readRecords } from './lines.ts'
@@ -80,7 +81,7 @@ function visibleEnds(first: Base, files: ThreadFile[]): Map<string, number> {
     ends.set(rollout, endOrdinal)
     const file = files.find((one) => (one.segment ?? rolloutName(one.path).thread) === rollout)
     base = undefined
-    for (const record of file ? readRecords(file.path) : []) {
+    for (const record of file ? recordsOf(file.path) : []) {
       base = baseOf(record['payload'])
       break
     }
@@ -90,9 +91,18 @@ function visibleEnds(first: Base, files: ThreadFile[]): Map<string, number> {
 
 function ordinalsFrom(path: string, start: number): number[] {
   const ordinals: number[] = []
-  for (const record of readRecords(path)) {
+  for (const record of recordsOf(path)) {
     const ordinal = num(record['ordinal'])
     if (ordinal !== undefined && ordinal >= start) ordinals.push(ordinal)
   }
   return ordinals
+}
+
+/** An older file that is gone or unreadable tells nothing; that must not keep the new one from being read. */
+function* recordsOf(path: string): Generator<Record<string, unknown>> {
+  try {
+    yield* readRecords(path)
+  } catch (error) {
+    if (!(error instanceof RecollectError)) throw error
+  }
 }
