@@ -6,7 +6,7 @@ import { type CallBook, newCallBook } from '../calls.ts'
 import type { Totals } from './usage.ts'
 
 /** Facts of a tool's end that arrive apart from its output: [call id, exit code, duration, failed]. */
-export type EndFacts = [string, number | null, number | null, boolean]
+type EndFacts = [string, number | null, number | null, boolean]
 
 export interface State {
   session: string | null
