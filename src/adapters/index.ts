@@ -1,6 +1,7 @@
 // The adapters there are, in the order they are asked.
 import type { Adapter } from './adapter.ts'
 import { claude } from './claude/index.ts'
+import { codex } from './codex/index.ts'
 import { grok } from './grok/index.ts'
 
-export const ADAPTERS: readonly Adapter[] = [claude, grok]
+export const ADAPTERS: readonly Adapter[] = [claude, codex, grok]
