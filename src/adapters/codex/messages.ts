@@ -124,7 +124,7 @@ export function reasoning(spot: Spot, side: Side, parts: string[], id: string | 
   if (id) payload['id'] = id
   if (parts.length === 0) payload['encrypted'] = true
   const event = eventAt(spot, {
-    origin: `reasoning:${id ?? shortHash(text || String(spot.state.count))}`,
+    origin: `reasoning:${id ?? shortHash(text || (str(spot.payload['encrypted_content']) ?? ''))}`,
     kind: 'thinking',
     role: 'assistant',
     summary: firstLine(text ?? '') || 'reasoning (encrypted)',
