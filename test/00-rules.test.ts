@@ -118,7 +118,9 @@ describe('names', () => {
       if (path.startsWith('src/adapters/')) continue
       const scanner = ts.createScanner(ts.ScriptTarget.ES2022, true, ts.LanguageVariant.Standard, file.text)
       for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan()) {
-        const hit = /(?<![a-z])(claude|codex|grok|gemini|opencode|copilot)(?![a-z])/i.exec(scanner.getTokenText())
+        const hit = /(?<![a-z])(claude|codex|grok|gemini|opencode|copilot)(?![a-z])/i.exec(
+          scanner.getTokenText(),
+        )
         if (hit) named.push(`${path}: ${hit[0]}`)
       }
     }

@@ -28,16 +28,21 @@ export interface Cursor {
   missingAt: number | null
 }
 
+/**
+ * The hashes of one event, packed: views into a batch's `ids`, which crosses from thread to thread without a copy.
+ * The key is global for ids that are unique everywhere, else salted with the session.
+ */
+export const ID_LAYOUT = { key: [0, 12], parentKey: [12, 24], payload: [24, 40], call: [40, 48] } as const
+export const ID_BYTES = 48
+
 export interface PreparedEvent {
   sessionUid: string
-  /** Hash of the native key; global for ids that are unique everywhere, else salted with the session. */
-  key: Uint8Array
-  parentKey: Uint8Array | null
+  hasParent: boolean
+  hasCall: boolean
   ts: number | null
   kind: EventKind
   role: Role
   tool: string | null
-  call: Uint8Array | null
   summary: string
   isSidechain: boolean
   isInherited: boolean
@@ -45,10 +50,9 @@ export interface PreparedEvent {
   exitCode: number | null
   durationMs: number | null
   files: string[]
-  /** Place of the payload's bytes in the batch's `payloads`, and their hash. */
+  /** Place of the payload's bytes in the batch's `payloads`. */
   payloadAt: number
   payloadLength: number
-  payloadHash: Uint8Array
   /** What the full-text index gets, and under which heading. */
   text: string
   heading: 'prompt' | 'answer' | 'work'
@@ -118,6 +122,8 @@ export interface Batch {
   /** Where reading began: gaps noted from there on are replaced. */
   fromOffset: number
   events: PreparedEvent[]
+  /** ID_BYTES per event, in the same order. */
+  ids: Uint8Array
   payloads: Uint8Array
   usage: PreparedUsage[]
   facts: PreparedFacts[]

@@ -4,7 +4,7 @@
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
 import { EVENT_KINDS, type EventKind, type Role } from '../model.ts'
-import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
+import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent, type PreparedSupersede } from './batch.ts'
 import { type Database, transaction } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { appendChunks, CHUNK_BYTES, compressChunk, segmentPath } from './segments.ts'
@@ -23,6 +23,8 @@ interface CachedSession {
   turnCount: number
   retryCount: number
   errorCount: number
+  /** The event written last: most often the parent of the next. */
+  lastKey: Uint8Array | null
   /** Payloads waiting to be written to the session's segment. */
   pending: { hash: Uint8Array; bytes: Uint8Array }[]
 }
@@ -83,6 +85,7 @@ export class CacheWriter {
       turnCount: row['turn_count'] as number,
       retryCount: row['retry_count'] as number,
       errorCount: row['error_count'] as number,
+      lastKey: null,
       pending: [],
     }
     this.#sessions.set(uid, session)
@@ -95,8 +98,8 @@ export class CacheWriter {
       this.#sql.clearUnknown.run(path)
       this.#sql.clearFindings.run(path)
     }
-    for (const event of batch.events) {
-      this.#writeEvent(event, batch.payloads, report)
+    for (const [at, event] of batch.events.entries()) {
+      this.#writeEvent(event, idsOf(batch, at), batch.payloads, report)
       report.sessionUids.add(event.sessionUid)
       const span = spans.get(event.sessionUid) ?? { firstAt: null, lastAt: null }
       spans.set(event.sessionUid, span)
@@ -118,38 +121,39 @@ export class CacheWriter {
     this.#saveCursor(batch)
   }
 
-  #writeEvent(event: PreparedEvent, payloads: Uint8Array, report: WriteReport): void {
+  #writeEvent(event: PreparedEvent, ids: EventIds, payloads: Uint8Array, report: WriteReport): void {
     const session = this.#session(event.sessionUid)
-    const others = this.#rowsWithKey(event.key, session.id)
+    const others = this.#rowsWithKey(ids.key, session.id)
     const known = others?.find((row) => row.session === session.id)
     if (known) {
-      if (!sameBytes(known.payload, event.payloadHash)) {
-        this.#replaceEvent(known, event, payloads, session)
+      if (!sameBytes(known.payload, ids.payload)) {
+        this.#replaceEvent(known, event, ids, payloads, session)
         report.changedEventCount++
       }
       return
     }
     const seq = session.nextSeq++
     const flags = (event.isSidechain ? FLAG.sidechain : 0) | (event.isInherited ? FLAG.inherited : 0)
-    const parentSeq = event.parentKey === null ? null : this.#seqOf(event.parentKey, session.id)
-    this.#storePayload(event, payloads, session)
+    const parentSeq = event.hasParent ? this.#parentSeq(ids.parentKey, session) : null
+    session.lastKey = ids.key
+    this.#storePayload(event, ids, payloads, session)
     const { lastInsertRowid } = this.#sql.insert.run(
       session.id,
       seq,
-      event.key,
+      ids.key,
       parentSeq,
-      parentSeq === null ? event.parentKey : null,
+      parentSeq === null && event.hasParent ? ids.parentKey : null,
       event.ts,
       EVENT_KINDS.indexOf(event.kind),
       ROLES.indexOf(event.role),
       event.tool,
-      event.call,
+      event.hasCall ? ids.call : null,
       event.summary,
       flags,
       event.agent,
       event.exitCode,
       event.durationMs,
-      event.payloadHash,
+      ids.payload,
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
     this.#indexWords(Number(lastInsertRowid), event)
@@ -166,8 +170,14 @@ export class CacheWriter {
     return first.session === session ? [first] : (this.#sql.findKey.all(key) as unknown as Row[])
   }
 
-  #replaceEvent(known: Row, event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
-    this.#storePayload(event, payloads, session)
+  #replaceEvent(
+    known: Row,
+    event: PreparedEvent,
+    ids: EventIds,
+    payloads: Uint8Array,
+    session: CachedSession,
+  ): void {
+    this.#storePayload(event, ids, payloads, session)
     countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
     countEvent(session, event.kind, known.flags, 1)
     this.#sql.update.run(
@@ -177,7 +187,7 @@ export class CacheWriter {
       event.tool,
       event.exitCode,
       event.durationMs,
-      event.payloadHash,
+      ids.payload,
       known.id,
     )
     this.#sql.unword.run(known.id)
@@ -196,16 +206,22 @@ export class CacheWriter {
     )
   }
 
+  #parentSeq(key: Uint8Array, session: CachedSession): number | null {
+    // The one before it has the seq before the one just taken.
+    if (session.lastKey !== null && sameBytes(session.lastKey, key)) return session.nextSeq - 2
+    return this.#seqOf(key, session.id)
+  }
+
   #seqOf(key: Uint8Array, session: number): number | null {
     return (this.#sql.seqOf.get(key, session) as { seq: number } | undefined)?.seq ?? null
   }
 
-  #storePayload(event: PreparedEvent, payloads: Uint8Array, session: CachedSession): void {
-    const name = Buffer.from(event.payloadHash).toString('latin1')
-    if (this.#pendingHashes.has(name) || this.#sql.payload.get(event.payloadHash)) return
+  #storePayload(event: PreparedEvent, ids: EventIds, payloads: Uint8Array, session: CachedSession): void {
+    const name = Buffer.from(ids.payload).toString('latin1')
+    if (this.#pendingHashes.has(name) || this.#sql.payload.get(ids.payload)) return
     this.#pendingHashes.add(name)
     session.pending.push({
-      hash: event.payloadHash,
+      hash: ids.payload,
       bytes: payloads.subarray(event.payloadAt, event.payloadAt + event.payloadLength),
     })
   }
@@ -283,6 +299,20 @@ function countEvent(session: CachedSession, kind: EventKind, flags: number, step
   if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
   if (kind === 'retry') session.retryCount += step
   if (kind === 'error') session.errorCount += step
+}
+
+type EventIds = Record<keyof typeof ID_LAYOUT, Uint8Array>
+
+function idsOf(batch: Batch, at: number): EventIds {
+  const start = at * ID_BYTES
+  const part = ([from, to]: readonly [number, number]): Uint8Array =>
+    batch.ids.subarray(start + from, start + to)
+  return {
+    key: part(ID_LAYOUT.key),
+    parentKey: part(ID_LAYOUT.parentKey),
+    payload: part(ID_LAYOUT.payload),
+    call: part(ID_LAYOUT.call),
+  }
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

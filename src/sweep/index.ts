@@ -7,15 +7,15 @@ import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
-import { createRedactor, loadRedactionKey } from '../redact/index.ts'
+import { loadRedactionKey } from '../redact/index.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
-import { placeResolver, taskFinder } from '../sources/place.ts'
+import { placeResolver } from '../sources/place.ts'
 import type { Batch, Cursor } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import { type ReaderContext, readSource } from './reader.ts'
 import { newReport, type SourceReport, type SweepReport } from './report.ts'
+import { type ReaderSettings, type ReadTask, readerContext, readTasks } from './tasks.ts'
 
 export interface SweepOptions {
   config: Config
@@ -34,14 +34,15 @@ export interface SweepProgress {
   totalSources: number
 }
 
-interface Task extends Found {
-  facts: FileFacts
-  cursor: Cursor | undefined
+interface Task extends ReadTask {
   change: Change
+  /** Bytes that are to be read. */
+  bytes: number
 }
 
-const GROUP_BYTES = 8 << 20
-const GROUP_BATCHES = 128
+/** Fewer, larger commits: each flushes the full-text index and the disk. Bounds the memory of a sweep. */
+const GROUP_BYTES = 16 << 20
+const GROUP_BATCHES = 512
 
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
@@ -50,11 +51,14 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
   const unlockSweep = takeSweepLock(config.home)
   let store: Store | undefined
   try {
+    const settings: ReaderSettings = {
+      redactionKey: loadRedactionKey(join(config.home, 'redaction.key')),
+      taskPatterns: config.get('task_ref.patterns'),
+    }
     // Before the store is opened: a redactor that cannot start must stop everything.
-    const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
-    const findTask = taskFinder(config.get('task_ref.patterns'))
+    readerContext(settings)
     store = openStore(storePaths(config.home, config.get('store.db_path')))
-    return await run(store, options, { redactor, findTask, now: Date.now })
+    return await run(store, options, settings)
   } finally {
     store?.close()
     unlockSweep()
@@ -72,26 +76,58 @@ function takeSweepLock(home: string): () => void {
   })
 }
 
-async function run(store: Store, options: SweepOptions, context: ReaderContext): Promise<SweepReport> {
+async function run(store: Store, options: SweepOptions, settings: ReaderSettings): Promise<SweepReport> {
   const report = newReport()
   const tasks = plan(store, options, report)
-  const progress: SweepProgress = {
-    doneBytes: 0,
-    totalBytes: tasks.reduce((sum, task) => sum + bytesToRead(task), 0),
-    doneSources: 0,
-    totalSources: tasks.length,
-  }
-  const group = new CommitGroup(store, report)
-  for (const task of tasks) {
-    if (options.signal?.aborted) break
-    await readTask(task, group, context, report, options, progress)
-  }
-  group.commit()
+  await readAll(store, tasks, options, settings, report)
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>
   report.settledCount = store.settle(placeResolver(domains))
   report.endedAt = Date.now()
   return report
+}
+
+async function readAll(
+  store: Store,
+  tasks: readonly Task[],
+  options: SweepOptions,
+  settings: ReaderSettings,
+  report: SweepReport,
+): Promise<void> {
+  const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
+  const progress: SweepProgress = { doneBytes: 0, totalBytes, doneSources: 0, totalSources: tasks.length }
+  const group = new CommitGroup(store, report)
+  const accounts = tasks.map(newAccount)
+  for await (const read of readTasks(tasks, settings, totalBytes)) {
+    const task = tasks[read.task] as Task
+    const account = accounts[read.task] as SourceReport
+    if ('batch' in read) {
+      group.add(read.batch)
+      tally(account, read.batch, report)
+      progress.doneBytes += read.batch.cursor.offset - read.batch.fromOffset
+      if (group.isFull) group.commit()
+    } else {
+      if (read.error !== undefined) report.problems.push({ path: task.source.path, reason: read.error })
+      report.sources.push(account)
+      progress.doneSources++
+    }
+    options.onProgress?.(progress)
+    if (options.signal?.aborted) break
+  }
+  group.commit()
+}
+
+function newAccount(task: Task): SourceReport {
+  const { source, adapter, change, facts } = task
+  return {
+    path: source.path,
+    flavor: adapter.flavor,
+    change,
+    size: facts.size,
+    understoodBytes: 0,
+    gaps: {},
+    unknown: {},
+  }
 }
 
 /** What there is to read, and what has moved or gone. Moves and losses are written down at once: they cost one row. */
@@ -126,7 +162,16 @@ function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] 
     const change = options.full && cursor ? 'changed' : changeSafely(one, facts, cursor, report)
     if (change === undefined) continue
     report.counts[change]++
-    if (change !== 'unchanged') tasks.push({ ...one, facts, cursor, change })
+    if (change === 'unchanged') continue
+    const isResumed = change === 'appended'
+    tasks.push({
+      ...one,
+      facts,
+      cursor,
+      change,
+      isResumed,
+      bytes: facts.size - (isResumed ? (cursor?.offset ?? 0) : 0),
+    })
   }
   const lost = [...gone.values()].filter((one) => one.missingAt === null).map((one) => one.path)
   if (lost.length > 0) store.markMissing(lost, Date.now())
@@ -156,9 +201,6 @@ function isInScope(cursor: Cursor, options: SweepOptions): boolean {
 const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
   `${file.device}:${file.inode}:${file.bornAt}`
 
-const bytesToRead = (task: Task): number =>
-  task.change === 'appended' ? task.facts.size - (task.cursor?.offset ?? 0) : task.facts.size
-
 function extraRoots(config: Config): Record<string, string[]> {
   const sources = config.get('sources') as Record<string, { roots?: unknown }>
   return Object.fromEntries(
@@ -167,47 +209,6 @@ function extraRoots(config: Config): Record<string, string[]> {
       Array.isArray(roots) ? roots.map(String) : [],
     ]),
   )
-}
-
-async function readTask(
-  task: Task,
-  group: CommitGroup,
-  context: ReaderContext,
-  report: SweepReport,
-  options: SweepOptions,
-  progress: SweepProgress,
-): Promise<void> {
-  const start = { cursor: task.cursor, isResumed: task.change === 'appended' }
-  const begunAt = progress.doneBytes
-  const account: SourceReport = {
-    path: task.source.path,
-    flavor: task.adapter.flavor,
-    change: task.change,
-    size: task.facts.size,
-    understoodBytes: 0,
-    gaps: {},
-    unknown: {},
-  }
-  try {
-    for (const batch of readSource(task.adapter, task.source, start, task.facts, context)) {
-      group.add(batch)
-      tally(account, batch, report)
-      progress.doneBytes =
-        begunAt + Math.max(0, batch.cursor.offset - (start.isResumed ? (task.cursor?.offset ?? 0) : 0))
-      if (!group.isFull) continue
-      group.commit()
-      options.onProgress?.(progress)
-      // Lets signals and the progress bar through; a kill at any moment is safe anyway.
-      await new Promise(setImmediate)
-      if (options.signal?.aborted) break
-    }
-  } catch (error) {
-    report.problems.push({ path: task.source.path, reason: (error as Error).message })
-  }
-  progress.doneBytes = begunAt + bytesToRead(task)
-  progress.doneSources++
-  report.sources.push(account)
-  options.onProgress?.(progress)
 }
 
 function tally(account: SourceReport, batch: Batch, report: SweepReport): void {

@@ -6,12 +6,19 @@ import type { EventKind } from '../model.ts'
 import { sessionUid } from '../model.ts'
 import type { Findings, Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
-import type { Batch, Cursor, PreparedEvent, PreparedFacts } from '../store/batch.ts'
+import {
+  type Batch,
+  type Cursor,
+  ID_BYTES,
+  ID_LAYOUT,
+  type PreparedEvent,
+  type PreparedFacts,
+  type PreparedUsage,
+} from '../store/batch.ts'
 
 export interface ReaderContext {
   redactor: Redactor
   findTask: (text: string) => string | undefined
-  now: () => number
 }
 
 /** The reader's own carry-over, beside the adapter's. */
@@ -89,7 +96,9 @@ class BatchBuilder {
   readonly #carry: Carry
   readonly #context: ReaderContext
   #fromOffset: number
-  #batch: Omit<Batch, 'cursor' | 'payloads' | 'fromOffset'> = emptyBatch()
+  #batch: Contents = emptyBatch()
+  #ids: Uint8Array[] = []
+  #usage = new Map<string, PreparedUsage>()
   #payloads: Buffer[] = []
   #payloadBytes = 0
 
@@ -109,9 +118,13 @@ class BatchBuilder {
       ...this.#batch,
       cursor,
       fromOffset: this.#fromOffset,
-      payloads: Buffer.concat(this.#payloads, this.#payloadBytes),
+      usage: [...this.#usage.values()],
+      ids: join(this.#ids, this.#ids.length * ID_BYTES),
+      payloads: join(this.#payloads, this.#payloadBytes),
     }
     this.#batch = emptyBatch()
+    this.#ids = []
+    this.#usage = new Map()
     this.#payloads = []
     this.#payloadBytes = 0
     this.#fromOffset = cursor.offset
@@ -127,7 +140,7 @@ class BatchBuilder {
         this.#addFacts(item)
         return
       case 'usage':
-        this.#batch.usage.push({
+        this.#addUsage({
           sessionUid: this.#uid(item.session),
           responseId: item.id,
           ts: wholeOrNull(item.ts),
@@ -175,6 +188,20 @@ class BatchBuilder {
     }
   }
 
+  /** A response that is written line by line comes once per line: only its greatest state goes to the store. */
+  #addUsage(usage: PreparedUsage): void {
+    const id = `${usage.sessionUid}\0${usage.responseId}`
+    const known = this.#usage.get(id)
+    if (!known) this.#usage.set(id, usage)
+    else if (usage.output > known.output) {
+      this.#usage.set(id, {
+        ...usage,
+        ts: known.ts ?? usage.ts,
+        isSidechain: known.isSidechain && usage.isSidechain,
+      })
+    }
+  }
+
   #uid(session: string): string {
     const uid = sessionUid(this.#flavor, session)
     this.#carry.main ??= uid
@@ -198,8 +225,11 @@ class BatchBuilder {
     const findings = this.#findings(uid)
     const { redactor } = this.#context
     const clean = (text: string): string => redactor.text(text, findings)
-    const payload = encodePayload(redactor.value(item.payload, findings))
-    const text = item.text === undefined ? '' : clean(item.text)
+    const body = redactor.value(item.payload, findings)
+    const payload = encodePayload(body)
+    // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
+    const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
+    const text = isClean ? (item.text ?? '') : clean(item.text as string)
     const key = this.#key(item.session, item.key)
     const parentKey =
       item.parentKey === undefined
@@ -209,13 +239,12 @@ class BatchBuilder {
           : this.#key(item.session, item.parentKey)
     const event: PreparedEvent = {
       sessionUid: uid,
-      key,
-      parentKey,
+      hasParent: parentKey !== null,
+      hasCall: item.callId !== undefined,
       ts: wholeOrNull(item.ts),
       kind: item.kind,
       role: item.role,
       tool: item.tool === undefined ? null : wellFormed(clean(item.tool)).slice(0, 200),
-      call: item.callId === undefined ? null : hash('sha1', item.callId, 'buffer').subarray(0, 8),
       summary: oneLine(clean(item.summary)),
       isSidechain: item.isSidechain ?? false,
       isInherited: item.inherited ?? false,
@@ -225,10 +254,16 @@ class BatchBuilder {
       files: (item.files ?? []).map((file) => wellFormed(clean(file)).slice(0, 4096)),
       payloadAt: this.#payloadBytes,
       payloadLength: payload.length,
-      payloadHash: hash('sha256', payload, 'buffer').subarray(0, 16),
       text: searchable(text, item.kind),
       heading: headingOf(item.kind),
     }
+    const ids = new Uint8Array(ID_BYTES)
+    ids.set(key, ID_LAYOUT.key[0])
+    if (parentKey !== null) ids.set(parentKey, ID_LAYOUT.parentKey[0])
+    ids.set(hash('sha256', payload, 'buffer').subarray(0, 16), ID_LAYOUT.payload[0])
+    if (item.callId !== undefined)
+      ids.set(hash('sha1', item.callId, 'buffer').subarray(0, 8), ID_LAYOUT.call[0])
+    this.#ids.push(ids)
     this.#payloads.push(payload)
     this.#payloadBytes += payload.length
     this.#batch.events.push(event)
@@ -281,8 +316,29 @@ class BatchBuilder {
   }
 }
 
-function emptyBatch(): Omit<Batch, 'cursor' | 'payloads' | 'fromOffset'> {
-  return { events: [], usage: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
+type Contents = Omit<Batch, 'cursor' | 'payloads' | 'ids' | 'usage' | 'fromOffset'>
+
+function emptyBatch(): Contents {
+  return { events: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
+}
+
+/** Into memory of its own, so that it can be handed to another thread. */
+function join(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/** Whether a string stands, whole, somewhere in the upper levels of a value. */
+function holds(value: unknown, text: string, depth: number): boolean {
+  if (typeof value === 'string') return value === text
+  if (depth === 0 || typeof value !== 'object' || value === null) return false
+  for (const one of Object.values(value)) if (holds(one, text, depth - 1)) return true
+  return false
 }
 
 function encodePayload(value: unknown): Buffer {

@@ -1,0 +1,105 @@
+// Reads a list of sources, one after another, here or in a thread of its own. Either way the caller gets the same
+// batches in the same order; in a thread, reading goes on while the caller writes.
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { Adapter, Source } from '../adapters/adapter.ts'
+import { createRedactor } from '../redact/index.ts'
+import type { FileFacts } from '../sources/identity.ts'
+import { taskFinder } from '../sources/place.ts'
+import type { Batch, Cursor } from '../store/batch.ts'
+import { type ReaderContext, readSource } from './reader.ts'
+
+export interface ReadTask {
+  adapter: Adapter
+  source: Source
+  facts: FileFacts
+  cursor: Cursor | undefined
+  isResumed: boolean
+}
+
+/** What a reader needs to know; plain data, so that it can cross to a thread. */
+export interface ReaderSettings {
+  redactionKey: Uint8Array
+  taskPatterns: string[]
+}
+
+/** A batch of task `task`, or its end. */
+export type Read = { task: number; batch: Batch } | { task: number; error: string | undefined }
+
+export function readerContext(settings: ReaderSettings): ReaderContext {
+  return {
+    redactor: createRedactor({ key: settings.redactionKey }),
+    findTask: taskFinder(settings.taskPatterns),
+  }
+}
+
+/** A thread costs some 60 ms to start: worth it from here on. */
+const THREAD_FROM_BYTES = 8 << 20
+const workerFile = new URL('./reader.js', import.meta.url)
+
+export function readTasks(
+  tasks: readonly ReadTask[],
+  settings: ReaderSettings,
+  bytes: number,
+): AsyncIterable<Read> {
+  // Run from the TypeScript sources (in tests) there is no built worker to start.
+  const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
+  return canThread ? readInThread(tasks, settings) : readHere(tasks, readerContext(settings))
+}
+
+async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<Read> {
+  for (const [task, { adapter, source, cursor, isResumed, facts }] of tasks.entries()) {
+    let error: string | undefined
+    try {
+      for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context)) {
+        yield { task, batch }
+        // Lets signals and the progress bar through.
+        await new Promise(setImmediate)
+      }
+    } catch (cause) {
+      error = (cause as Error).message
+    }
+    yield { task, error }
+  }
+}
+
+/** A task as it crosses to the thread: the adapter by name. */
+export interface ThreadTask extends Omit<ReadTask, 'adapter'> {
+  flavor: string
+}
+
+async function* readInThread(tasks: readonly ReadTask[], settings: ReaderSettings): AsyncGenerator<Read> {
+  const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({ ...rest, flavor: adapter.flavor }))
+  const worker = new Worker(workerFile, { workerData: { tasks: threadTasks, settings } })
+  const arrived: Read[] = []
+  let failure: Error | undefined
+  let wake = (): void => undefined
+  worker.on('message', (read: Read) => {
+    arrived.push(read)
+    wake()
+  })
+  worker.on('error', (error) => {
+    failure = error
+    wake()
+  })
+  try {
+    for (let ended = 0; ended < tasks.length; ) {
+      const read = arrived.shift()
+      if (read) {
+        // One word per message gives the thread room for one more: it never runs far ahead of the writer.
+        worker.postMessage('taken')
+        if ('error' in read) ended++
+        yield read
+      } else if (failure) {
+        throw failure
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    }
+  } finally {
+    await worker.terminate()
+  }
+}

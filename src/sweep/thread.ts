@@ -1,0 +1,43 @@
+// The reading thread of a sweep: the same reader as without a thread, at most so many messages ahead of the writer.
+import { parentPort, workerData } from 'node:worker_threads'
+import { ADAPTERS } from '../adapters/index.ts'
+import { readSource } from './reader.ts'
+import { type Read, type ReaderSettings, readerContext, type ThreadTask } from './tasks.ts'
+
+const { tasks, settings } = workerData as { tasks: ThreadTask[]; settings: ReaderSettings }
+const port = parentPort as NonNullable<typeof parentPort>
+const MAX_AHEAD = 6
+
+let aheadCount = 0
+let wake = (): void => undefined
+port.on('message', () => {
+  aheadCount--
+  wake()
+})
+
+async function send(read: Read): Promise<void> {
+  while (aheadCount >= MAX_AHEAD) {
+    await new Promise<void>((resolve) => {
+      wake = resolve
+    })
+  }
+  aheadCount++
+  port.postMessage(
+    read,
+    'batch' in read ? [read.batch.payloads.buffer as ArrayBuffer, read.batch.ids.buffer as ArrayBuffer] : [],
+  )
+}
+
+const context = readerContext(settings)
+for (const [task, { flavor, source, cursor, isResumed, facts }] of tasks.entries()) {
+  let error: string | undefined
+  try {
+    const adapter = ADAPTERS.find((one) => one.flavor === flavor)
+    if (!adapter) throw new Error(`no adapter for ${flavor}`)
+    for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context))
+      await send({ task, batch })
+  } catch (cause) {
+    error = (cause as Error).message
+  }
+  await send({ task, error })
+}
