@@ -107,8 +107,11 @@ export class CacheWriter {
       span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
-    for (const facts of batch.facts) report.sessionUids.add(facts.sessionUid)
-    for (const usage of batch.usage) report.sessionUids.add(usage.sessionUid)
+    // Also a session that only got facts or usage has to be settled.
+    for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
+      report.sessionUids.add(sessionUid)
+      this.#session(sessionUid)
+    }
     for (const item of batch.supersedes) this.#supersede(item)
     this.#sql.clearGaps.run(path, batch.fromOffset)
     for (const gap of batch.gaps) this.#sql.gap.run(path, gap.offset, gap.length, gap.reason, gap.detail)
@@ -117,7 +120,6 @@ export class CacheWriter {
       const { id } = this.#session(uid)
       for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(path, id, rule, count)
     }
-    for (const uid of report.sessionUids) this.#session(uid)
     this.#saveCursor(batch)
   }
 

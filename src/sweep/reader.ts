@@ -33,7 +33,8 @@ const BATCH_BYTES = 2 << 20
 const BATCH_EVENTS = 4000
 const SUMMARY_LENGTH = 140
 const TALK_LIMIT = 200_000
-const WORK_LIMIT = 3_000
+const CALL_LIMIT = 6_000
+const RESULT_LIMIT = 3_000
 const MAX_LAST = 16
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
@@ -364,10 +365,16 @@ export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
   return wellFormed(start.length > limit ? `${start.slice(0, limit - 1)}…` : start)
 }
 
+const CALLS = new Set<EventKind>(['tool_call', 'edit', 'test_run', 'retry'])
+
 /** Talk is indexed whole; of a long tool output the two ends tell most. SQLite's functions stop at NUL. */
 function searchable(text: string, kind: EventKind): string {
-  const isTalk = headingOf(kind) !== 'work'
-  const limit = isTalk ? TALK_LIMIT : WORK_LIMIT * 2
+  const limit =
+    headingOf(kind) !== 'work' || kind === 'thinking'
+      ? TALK_LIMIT
+      : CALLS.has(kind)
+        ? CALL_LIMIT
+        : RESULT_LIMIT
   const cut = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`
   return wellFormed(cut.includes('\0') ? cut.replaceAll('\0', ' ') : cut)
 }
