@@ -53,8 +53,16 @@ class SqliteStore implements Store {
   }
 
   cursors(): Map<string, Cursor> {
-    const rows = this.#cache.prepare('SELECT * FROM sources').all() as unknown as Record<string, unknown>[]
-    return new Map(rows.map((row) => [row['path'] as string, cursorFrom(row)]))
+    // Without the states: a sweep with nothing to do must not load what only changed sources need.
+    const rows = this.#cache.prepare(`SELECT ${CURSOR_COLUMNS}, '' AS state FROM sources`).all()
+    return new Map(
+      (rows as unknown as Record<string, unknown>[]).map((row) => [row['path'] as string, cursorFrom(row)]),
+    )
+  }
+
+  cursorState(path: string): string {
+    return (this.#cache.prepare('SELECT state FROM sources WHERE path = ?').get(path) as { state: string })
+      .state
   }
 
   write(batches: readonly Batch[]): WriteReport {
@@ -125,6 +133,9 @@ function payloadReader(cache: Database, blobDirectory: string): (ref: string) =>
     return last.bytes.toString('utf8', row.at, row.at + row.length)
   }
 }
+
+const CURSOR_COLUMNS = `path, flavor, adapter_version, device, inode, born_at, size, modified_at, head_hash, head_length,
+  tail_hash, offset, companions, generation, session_uid, missing_at`
 
 function cursorFrom(row: Record<string, unknown>): Cursor {
   return {

@@ -23,8 +23,9 @@ export interface SessionPlace {
 }
 
 export interface Store {
-  /** All cursors, by path. */
+  /** All cursors, by path, with an empty `state`: that comes from `cursorState`. */
   cursors(): Map<string, Cursor>
+  cursorState(path: string): string
   /** Commits batches with their cursors: all of a batch or nothing of it. */
   write(batches: readonly Batch[]): WriteReport
   /** Notes that a source has another name now, or is gone, without reading it. */

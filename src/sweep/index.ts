@@ -164,6 +164,7 @@ function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] 
     report.counts[change]++
     if (change === 'unchanged') continue
     const isResumed = change === 'appended'
+    if (isResumed && cursor) cursor = { ...cursor, state: store.cursorState(cursor.path) }
     tasks.push({
       ...one,
       facts,
