@@ -53,7 +53,7 @@ export function isShuffled(codes: ArrayLike<number>, start: number, end: number)
 /** Shuffled, and of enough different characters. */
 export function looksRandom(text: string): boolean {
   const codes = Array.from(text, (c) => c.charCodeAt(0))
-  return isShuffled(codes, 0, codes.length) && entropy(text) >= 2.9
+  return isShuffled(codes, 0, codes.length) && entropy(text) >= Math.min(2.9, 0.7 * Math.log2(text.length))
 }
 
 const HASH = /^(?:\d+|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})$/

@@ -106,7 +106,7 @@ discord-bot-token  .G .X .Y .Z  [MNO]${W}{23,27}<>[A-Za-z0-9_-]{5}\\.${W}{27,40}
 telegram-bot-token  :AA  \\d{6,10}<>${W}{32,34}(?!${W})  Telegram bot token
 teams-webhook  .webhook.office.com/  ${A}{2,40}<>webhookb2/${UUID}@${UUID}/[A-Za-z]{4,20}/${H}{32}/${UUID}  Microsoft Teams webhook
 mattermost-webhook  /hooks/  [A-Za-z0-9.-]{4,60}<>[a-z0-9]{26}${END}  Mattermost or Rocket.Chat webhook
-stripe-key  sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_  ${A}{10,250}  Stripe secret or restricted key
+stripe-key  sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_  ${A}{16,250}  Stripe secret or restricted key
 stripe-webhook-secret  whsec_  [A-Za-z0-9+/=]{24,120}  Stripe or Svix webhook secret
 square-token  EAAAE EAAAl EAAAF  [A-Za-z0-9_=-]{55,80}  Square access token
 square-secret  sq0csp- sq0atp- sq0idp-  ${W}{22,50}  Square OAuth secret or token
@@ -189,7 +189,7 @@ tatum-key  t-  ${H}{24}-${H}{24}  Tatum key
 voiceflow-key  VF.DM. VF.WS.  ${H}{24}\\.${A}{16}  Voiceflow key
 ramp-token  ramp_id_ ramp_sec_ ramp_tok_  ${A}{32,60}  Ramp credential
 webflow-token  ws-  ${H}{64}  Webflow token
-jwt  eyJ  [A-Za-z0-9+_/=-]{10,4000}\\.(?:[A-Za-z0-9+_/=-]{10,8000}|)\\.(?:[A-Za-z0-9+_/=-]{10,2000})?  JSON Web Token
+jwt  eyJ  [A-Za-z0-9+_/=-]{13,4000}\\.(?:[A-Za-z0-9+_/=-]{10,8000}|)\\.(?:[A-Za-z0-9+_/=-]{10,2000})?  JSON Web Token
 jwt-unsigned  eyJ  [A-Za-z0-9+_/=-]{16,4000}\\.ey[A-Za-z0-9+_/=-]{10,8000}  JSON Web Token cut short
 jwt-base64  ZXlK  ${B}{60,8000}={0,2}  JSON Web Token in base64
 private-key-base64  LS0tLS1CRUdJTi  ${B}{60,20000}={0,2}  PEM block in base64
