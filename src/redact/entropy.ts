@@ -65,7 +65,7 @@ export function looksLikeIdentity(text: string): boolean {
 }
 
 const STAND_IN =
-  /x{4,}|\*{3,}|\.{3}|(?:example|sample|placeholder|your[-_ ]?|redacted|changeme|change[-_]me|replace[-_ ]?me|insert[-_ ]|dummy|fake[-_]|mock[-_]|foobar|lorem|todo|undefined|deadbeef|0123456789|abcdefgh)/i
+  /x{4,}|\*{3,}|\.{3}|(?:example|sample|placeholder|your[-_ ]?|redacted|changeme|change[-_]me|replace[-_ ]?me|insert[-_ ]|dummy|fake[-_]|mock[-_]|foobar|lorem|todo|undefined|0123456789|abcdefgh)/i
 
 /** Filled in by hand to stand for a secret: `xxxx`, `your-key`, one character repeated. */
 export function isStandIn(text: string): boolean {

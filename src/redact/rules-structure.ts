@@ -65,7 +65,9 @@ export function atOperator(text: string, at: number): Finding | undefined {
 export function atUserFlag(text: string, start: number, end: number): Finding | undefined {
   if (!/\bcurl\b(?:\\\r?\n|[^\n;|&]){0,400}$/.test(text.slice(Math.max(0, start - 410), start)))
     return undefined
-  const match = /^[ =]["'`\\]{0,2}([^\s:"'`]{1,80}):([^\s"'`\\]{3,200})/.exec(text.slice(end, end + 300))
+  const match = /^[ =]{1,4}["'`\\]{0,2}([^\s:"'`]{0,80})["'`]?:["'`]?([^\s"'`\\]{3,200})/.exec(
+    text.slice(end, end + 300),
+  )
   const password = match?.[2] ?? ''
   if (!match || /^[$<{%[]|^\.{3}/.test(password) || PLAIN_PASSWORD.test(password) || isStandIn(password))
     return undefined

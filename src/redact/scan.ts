@@ -182,7 +182,9 @@ function reaches(codes: Uint16Array, start: number, end: number): boolean {
   return at >= limit
 }
 
-function isNumber(codes: Uint16Array, start: number, end: number): boolean {
+/** A number or a UUID: too regular to look random, yet what some services hand out. */
+function isPlainIdentity(codes: Uint16Array, start: number, end: number): boolean {
+  if (end - start === 36 && codes[start + 8] === 45 && codes[start + 13] === 45) return true
   for (let i = start; i < end; i++) if (!DIGITS[codes[i] as number]) return false
   return true
 }
@@ -190,7 +192,7 @@ function isNumber(codes: Uint16Array, start: number, end: number): boolean {
 /** Is the text around a run random and does its context make it a secret? */
 function judge(state: State, start: number, end: number, stop: number): void {
   const { text, codes } = state
-  if (!isShuffled(codes, start, Math.min(end, start + 200)) && !isNumber(codes, start, end)) return
+  if (!isShuffled(codes, start, Math.min(end, start + 200)) && !isPlainIdentity(codes, start, end)) return
   let from = start
   const floor = Math.max(state.escapeEnd, start - 100)
   while (from > floor && WIDE[codes[from - 1] as number]) from--
