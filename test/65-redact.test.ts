@@ -15,8 +15,12 @@ const random = seeded(65)
 const rules = providerRules()
 const drawToken = (index: number): string => {
   const rule = rules[index % rules.length] as (typeof rules)[number]
-  const left = rule.left ? drawMatch(rule.left.source, random) : ''
-  return left + (rule.literals[0] as string) + drawMatch(rule.right.source, random)
+  for (;;) {
+    const left = rule.left ? drawMatch(rule.left.source, random) : ''
+    const token = left + (rule.literals[0] as string) + drawMatch(rule.right.source, random)
+    // The documented limit: signs may not cut a token into pieces shorter than this.
+    if (/[\w~-]{16}/.test(token)) return token
+  }
 }
 const github = (): string => `ghp_${drawMatch('[A-Za-z0-9]{36}', random)}`
 const redact = (text: string): string => redactor.text(text, {})

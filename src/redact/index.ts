@@ -22,7 +22,7 @@ export interface Findings {
 }
 
 /** A pattern of the user's own: `pattern` (a regular expression source) must match what follows one of the literals. */
-export interface UserRule {
+interface UserRule {
   id: string
   literals: string[]
   pattern: string

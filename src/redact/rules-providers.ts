@@ -99,7 +99,7 @@ buildkite-token  bkua_ bkct_ bkpt_  ${A}{40,70}  Buildkite token
 sourcegraph-token  sgp_ sgd_ sgk_  (?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40,64}  Sourcegraph token
 sonar-token  squ_ sqp_ sqa_  ${A}{40}  SonarQube token
 snyk-token  snyk_uat. snyk_sat. snyk.  [A-Za-z0-9._-]{40,200}  Snyk token
-slack-token  xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-  [A-Za-z0-9%.-]{16,300}  Slack token
+slack-token  xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-  [A-Za-z0-9-]{11,250}(?:[%.][A-Za-z0-9%.-]{1,150})?  Slack token
 slack-webhook  hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/  [A-Za-z0-9+/]{30,100}  Slack webhook
 discord-webhook  discord.com/api/webhooks/ discordapp.com/api/webhooks/  \\d{17,20}/${W}{60,80}  Discord webhook
 discord-bot-token  .G .X .Y .Z  [MNO]${W}{23,27}<>[A-Za-z0-9_-]{5}\\.${W}{27,40}  Discord bot token

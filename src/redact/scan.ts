@@ -139,7 +139,9 @@ export class Scanner {
   /** At a run long enough to be a token. Returns where to go on: past a blob, else the end of the run. */
   #atRun(state: State, start: number, end: number): number {
     const { text, codes } = state
-    if (isName(codes, start, end)) return end
+    const style = nameStyle(codes, start, end)
+    // Most long runs in source code. A token without any digit still has its prefix parted by a sign.
+    if (style === 1) return end
     let left = start
     const floor = Math.max(state.searchedTo, start - 80)
     while (left > floor && LEAD[codes[left - 1] as number]) left--
@@ -152,7 +154,7 @@ export class Scanner {
       for (const rule of rules) push(state, matchAt(state, at, literal, rule))
     })
     state.searchedTo = searchEnd
-    if (start < state.judgedTo) return end
+    if (start < state.judgedTo || style !== 0) return end
     judge(state, start, end, stop)
     state.judgedTo = stop
     return isBlob ? stop : end
@@ -163,15 +165,18 @@ function push(state: State, finding: Finding | undefined): void {
   if (finding) state.findings.push(finding)
 }
 
-/** A run of words: no digit, and capitals only where words begin. Most long runs in source code are that. */
-function isName(codes: Uint16Array, start: number, end: number): boolean {
+/** A run of words, no digit and capitals only where words begin: 1 in camel case, 2 with signs between, else 0. */
+function nameStyle(codes: Uint16Array, start: number, end: number): number {
   let capitals = 0
+  let signs = 0
   for (let i = start; i < end; i++) {
     const code = codes[i] as number
-    if (DIGITS[code]) return false
+    if (DIGITS[code]) return 0
     capitals += UPPER[code] as number
+    signs += 1 - (SOLID[code] as number)
   }
-  return capitals * 4 < end - start
+  if (capitals * 4 >= end - start) return 0
+  return signs === 0 ? 1 : 2
 }
 
 /** True if base64 goes on from `start` for longer than any token. */
