@@ -3,7 +3,7 @@
 // <dir> of cases holds <set>.positives.jsonl and <set>.negatives.jsonl ({rule, text, secrets?} per line; see
 // scripts/redact-cases.go). Clean text is read from .jsonl (every string of it), and as plain text otherwise; of it only
 // counts and masked shapes are printed, never the text.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -30,6 +30,7 @@ await build({
 const { createRedactor } = await import(join(outDir, 'redact.mjs')).catch(
   () => import(join(outDir, 'redact.js')),
 )
+rmSync(outDir, { recursive: true })
 const redactor = createRedactor({ key: new Uint8Array(32).fill(7) })
 
 const readCases = (path) =>

@@ -53,7 +53,7 @@ export function isShuffled(codes: ArrayLike<number>, start: number, end: number)
 /** Shuffled, and of enough different characters. */
 export function looksRandom(text: string): boolean {
   const codes = Array.from(text, (c) => c.charCodeAt(0))
-  return isShuffled(codes, 0, codes.length) && entropy(text) >= 2.9
+  return isShuffled(codes, 0, codes.length) && entropy(text) >= Math.min(2.9, 0.7 * Math.log2(text.length))
 }
 
 const HASH = /^(?:\d+|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})$/
@@ -65,7 +65,7 @@ export function looksLikeIdentity(text: string): boolean {
 }
 
 const STAND_IN =
-  /x{4,}|\*{3,}|\.{3}|(?:example|sample|placeholder|your[-_ ]?|redacted|changeme|change[-_]me|replace[-_ ]?me|insert[-_ ]|dummy|fake[-_]|mock[-_]|foobar|lorem|todo|undefined|deadbeef|0123456789|abcdefgh)/i
+  /x{4,}|\*{3,}|\.{3}|(?:example|sample|placeholder|your[-_ ]?|redacted|changeme|change[-_]me|replace[-_ ]?me|insert[-_ ]|dummy|fake[-_]|mock[-_]|foobar|lorem|todo|undefined|0123456789|abcdefgh)/i
 
 /** Filled in by hand to stand for a secret: `xxxx`, `your-key`, one character repeated. */
 export function isStandIn(text: string): boolean {

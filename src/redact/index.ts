@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { RecollectError } from '../errors.ts'
 import { readEscapes, unescapedView } from './escapes.ts'
 import { mergeSecrets, type Secret } from './merge.ts'
-import { makeRule, type ProviderRule, providerRules } from './rules-providers.ts'
+import { makeRule, providerRules } from './rules-providers.ts'
 import { STRUCTURE_RULES, wholeValue } from './rules-structure.ts'
 import { Scanner } from './scan.ts'
 import { selfTest } from './self-test.ts'
@@ -22,7 +22,7 @@ export interface Findings {
 }
 
 /** A pattern of the user's own: `pattern` (a regular expression source) must match what follows one of the literals. */
-export interface UserRule {
+interface UserRule {
   id: string
   literals: string[]
   pattern: string
@@ -45,6 +45,7 @@ export interface Redactor {
 
 const MIN_LENGTH = 8
 const MARKER = /\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]/g
+const MAX_ROUNDS = 12
 /** Below this a string cannot take long, and asking the clock would cost more than the scan. */
 const TIMED_LENGTH = 4096
 
@@ -57,9 +58,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
     })
   }
   try {
-    const redactor = build(Uint8Array.from(key), loadRules(options.rules ?? []), budgetMs)
-    selfTest(build(key, loadRules(options.rules ?? []), Number.POSITIVE_INFINITY).text)
-    return redactor
+    const scanner = loadScanner(options.rules ?? [])
+    selfTest(build(key, scanner, Number.POSITIVE_INFINITY).text)
+    return build(Uint8Array.from(key), scanner, budgetMs)
   } catch (cause) {
     throw new RecollectError('BAD_CONFIG', 'the redaction rules cannot be used', {
       cause,
@@ -74,28 +75,28 @@ export function listRules(): { id: string; note: string }[] {
   return [...providers, ...Object.entries(STRUCTURE_RULES).map(([id, note]) => ({ id, note }))]
 }
 
-function loadRules(own: UserRule[]): ProviderRule[] {
+function loadScanner(userRules: UserRule[]): Scanner {
   const rules = providerRules()
-  for (const { id, literals, pattern } of own) {
-    if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(id))
-      throw new Error(`rule id ${JSON.stringify(id)}: use a-z, 0-9, dashes`)
+  const own = userRules.map(({ id, literals, pattern }) => {
+    if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(id)) {
+      throw new Error(`rule id ${JSON.stringify(id)}: use a-z, 0-9 and dashes`)
+    }
     if (literals.length === 0 || literals.some((literal) => literal.length < 3)) {
       throw new Error(`rule ${id}: every literal needs three characters or more`)
     }
     const rule = makeRule(id, literals, pattern, 'added by the user')
     if (rule.right.test('')) throw new Error(`rule ${id}: the pattern matches nothing at all`)
-    rules.push(rule)
-  }
-  const ids = new Set<string>(Object.keys(STRUCTURE_RULES))
-  for (const { id } of rules) {
+    return rule
+  })
+  const ids = new Set<string>([...Object.keys(STRUCTURE_RULES), 'budget', 'too-deep'])
+  for (const { id } of [...rules, ...own]) {
     if (ids.has(id)) throw new Error(`rule ${id} exists twice`)
     ids.add(id)
   }
-  return rules
+  return new Scanner(rules, own)
 }
 
-function build(key: Uint8Array, rules: ProviderRule[], budgetMs: number): Redactor {
-  const scanner = new Scanner(rules)
+function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
   const marker = (rule: string, secret: string): string => {
     const digest = createHmac('sha256', key).update(secret).digest('hex').slice(0, 8)
     return `[REDACTED:${rule}:${digest}]`
@@ -107,12 +108,17 @@ function build(key: Uint8Array, rules: ProviderRule[], budgetMs: number): Redact
     const deadline = isTimed
       ? performance.now() + budgetMs * Math.max(1, value.length / 1e6)
       : Number.POSITIVE_INFINITY
-    const secrets = findSecrets(scanner, value, name, deadline)
-    if (secrets === undefined) {
-      findings['budget'] = (findings['budget'] ?? 0) + 1
-      return marker('budget', value)
+    let text = value
+    // A token glued to another shows only after the first was replaced, so look until nothing is found.
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const secrets = findSecrets(scanner, text, name, deadline)
+      if (secrets === undefined) break
+      const replaced = secrets.length === 0 ? text : replace(text, secrets, findings, marker)
+      if (replaced === text) return text
+      text = replaced
     }
-    return secrets.length === 0 ? value : replace(value, secrets, findings, marker)
+    findings['budget'] = (findings['budget'] ?? 0) + 1
+    return marker('budget', value)
   }
 
   return {
@@ -159,26 +165,29 @@ function replace(
   findings: Findings,
   marker: (rule: string, secret: string) => string,
 ): string {
-  const kept = value.includes('[REDACTED:')
-    ? [...value.matchAll(MARKER)].map((m) => [m.index, m.index + m[0].length])
-    : []
+  const kept = value.includes('[REDACTED:') ? [...value.matchAll(MARKER)] : []
+  let nextKept = 0
   let out = ''
   let done = 0
-  for (const secret of secrets) {
+  for (const { start, end, rule, text } of secrets) {
     // A marker inside a finding stays as it is; only what stands around it is replaced.
-    let from = secret.start
-    const inside = kept.filter(
-      ([start, end]) => (end as number) > secret.start && (start as number) < secret.end,
-    )
-    for (const [start, end] of [...inside, [secret.end, secret.end]] as [number, number][]) {
-      const piece = value.slice(from, Math.max(from, start))
-      if (/[A-Za-z0-9]/.test(piece)) {
-        out += value.slice(done, from) + marker(secret.rule, inside.length === 0 ? secret.text : piece)
-        done = from + piece.length
-        findings[secret.rule] = (findings[secret.rule] ?? 0) + 1
-      }
-      from = Math.max(from, end)
+    const pieces: [from: number, to: number][] = []
+    let from = start
+    for (; nextKept < kept.length; nextKept++) {
+      const { index, 0: mark } = kept[nextKept] as RegExpExecArray
+      if (index >= end) break
+      pieces.push([from, index])
+      from = Math.max(from, index + mark.length)
+      if (from > end) break
+    }
+    pieces.push([from, end])
+    for (const [first, last] of pieces) {
+      const piece = value.slice(first, last)
+      if (first >= last || !/[A-Za-z0-9]/.test(piece)) continue
+      out += value.slice(done, first) + marker(rule, piece.length === end - start ? text : piece)
+      done = last
+      findings[rule] = (findings[rule] ?? 0) + 1
     }
   }
-  return done === 0 && out === '' ? value : out + value.slice(done)
+  return done === 0 ? value : out + value.slice(done)
 }

@@ -96,17 +96,17 @@ nuget-key  oy2  [a-z0-9]{43}${END}  NuGet key
 clojars-token  CLOJARS_  [a-z0-9]{60}  Clojars token
 circleci-token  CCIPAT_ CCIPRJ_  [A-Za-z0-9_]{40,90}  CircleCI token
 buildkite-token  bkua_ bkct_ bkpt_  ${A}{40,70}  Buildkite token
-sourcegraph-token  sgp_ sgd_ sgk_  (?:(?:[0-9a-f]{16}|local)_)?${H}{40,64}  Sourcegraph token
-sonar-token  squ_ sqp_ sqa_  ${H}{40}  SonarQube token
+sourcegraph-token  sgp_ sgd_ sgk_  (?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40,64}  Sourcegraph token
+sonar-token  squ_ sqp_ sqa_  ${A}{40}  SonarQube token
 snyk-token  snyk_uat. snyk_sat. snyk.  [A-Za-z0-9._-]{40,200}  Snyk token
-slack-token  xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-  [A-Za-z0-9%.-]{16,300}  Slack token
+slack-token  xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-  [A-Za-z0-9-]{11,250}(?:[%.][A-Za-z0-9%.-]{1,150})?  Slack token
 slack-webhook  hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/  [A-Za-z0-9+/]{30,100}  Slack webhook
 discord-webhook  discord.com/api/webhooks/ discordapp.com/api/webhooks/  \\d{17,20}/${W}{60,80}  Discord webhook
 discord-bot-token  .G .X .Y .Z  [MNO]${W}{23,27}<>[A-Za-z0-9_-]{5}\\.${W}{27,40}  Discord bot token
 telegram-bot-token  :AA  \\d{6,10}<>${W}{32,34}(?!${W})  Telegram bot token
-teams-webhook  .webhook.office.com/  ${A}{2,40}<>webhookb2/${UUID}@${UUID}/[A-Za-z]{4,20}/${H}{32}/${UUID}  Microsoft Teams webhook
+teams-webhook  .webhook.office.com/  ${A}{2,40}<>webhookb2/[0-9a-z-]{36}@[0-9a-z-]{36}/[A-Za-z]{4,20}/[0-9a-z]{32}/[0-9a-z-]{36}  Microsoft Teams webhook
 mattermost-webhook  /hooks/  [A-Za-z0-9.-]{4,60}<>[a-z0-9]{26}${END}  Mattermost or Rocket.Chat webhook
-stripe-key  sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_  ${A}{10,250}  Stripe secret or restricted key
+stripe-key  sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_  ${A}{16,250}  Stripe secret or restricted key
 stripe-webhook-secret  whsec_  [A-Za-z0-9+/=]{24,120}  Stripe or Svix webhook secret
 square-token  EAAAE EAAAl EAAAF  [A-Za-z0-9_=-]{55,80}  Square access token
 square-secret  sq0csp- sq0atp- sq0idp-  ${W}{22,50}  Square OAuth secret or token
@@ -175,6 +175,7 @@ prefect-token  pnu_ pnb_  [A-Za-z0-9]{36}  Prefect key
 rapidapi-key  msh  ${H}{10}<>${H}{15}p1${H}{5}jsn${H}{12}  RapidAPI key
 maxmind-key  _mmk  ${A}{6}_${A}{29}<>(?!${A})  MaxMind key
 authress-key  ext_ scauth_ authress_  [a-z0-9._+/=-]{60,200}  Authress service key
+intra42-secret  s-s4t2ud- s-s4t2af-  ${H}{64}  42 intranet client secret
 lichess-token  lip_ lio_  ${A}{20,40}  Lichess token
 infracost-key  ico-  ${A}{32}  Infracost key
 settlemint-token  sm_pat_ sm_aat_ sm_sat_  ${A}{16,40}  SettleMint token
@@ -189,7 +190,7 @@ tatum-key  t-  ${H}{24}-${H}{24}  Tatum key
 voiceflow-key  VF.DM. VF.WS.  ${H}{24}\\.${A}{16}  Voiceflow key
 ramp-token  ramp_id_ ramp_sec_ ramp_tok_  ${A}{32,60}  Ramp credential
 webflow-token  ws-  ${H}{64}  Webflow token
-jwt  eyJ  [A-Za-z0-9+_/=-]{10,4000}\\.(?:[A-Za-z0-9+_/=-]{10,8000}|)\\.(?:[A-Za-z0-9+_/=-]{10,2000})?  JSON Web Token
+jwt  eyJ  [A-Za-z0-9+_/=-]{13,4000}\\.(?:[A-Za-z0-9+_/=-]{10,8000}|)\\.(?:[A-Za-z0-9+_/=-]{10,2000})?  JSON Web Token
 jwt-unsigned  eyJ  [A-Za-z0-9+_/=-]{16,4000}\\.ey[A-Za-z0-9+_/=-]{10,8000}  JSON Web Token cut short
 jwt-base64  ZXlK  ${B}{60,8000}={0,2}  JSON Web Token in base64
 private-key-base64  LS0tLS1CRUdJTi  ${B}{60,20000}={0,2}  PEM block in base64

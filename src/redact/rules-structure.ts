@@ -63,8 +63,11 @@ export function atOperator(text: string, at: number): Finding | undefined {
 
 /** After `-u` or `--user`: the password, if it is curl's. */
 export function atUserFlag(text: string, start: number, end: number): Finding | undefined {
-  if (!/\bcurl\b[^\n;|&]{0,400}$/.test(text.slice(Math.max(0, start - 410), start))) return undefined
-  const match = /^[ =]["'`\\]{0,2}([^\s:"'`]{1,80}):([^\s"'`\\]{3,200})/.exec(text.slice(end, end + 300))
+  if (!/\bcurl\b(?:\\\r?\n|[^\n;|&]){0,400}$/.test(text.slice(Math.max(0, start - 410), start)))
+    return undefined
+  const match = /^[ =]{1,4}["'`\\]{0,2}([^\s:"'`]{0,80})["'`]?:["'`]?([^\s"'`\\]{3,200})/.exec(
+    text.slice(end, end + 300),
+  )
   const password = match?.[2] ?? ''
   if (!match || /^[$<{%[]|^\.{3}/.test(password) || PLAIN_PASSWORD.test(password) || isStandIn(password))
     return undefined
@@ -156,9 +159,12 @@ function authorization(text: string, at: number): Finding | undefined {
   return { start, end: start + value.length, rule: 'authorization-header' }
 }
 
+// Only a name that begins its line or string: inside a cookie the word would have every rest of the line read again.
+const COOKIE_NAME = /(?:^|[\n\r"'`]|\\[nrt])[<> \t]{0,4}(?:set-)?cookie["'`\\ ]{0,4}$/i
 const COOKIES = /^[ \t]{0,4}["'`\\]{0,2}[ \t]{0,2}([\w.%-]{1,80}=[^\r\n"'`\\]{8,4000})/
 
 function cookie(text: string, at: number): Finding | undefined {
+  if (!COOKIE_NAME.test(text.slice(Math.max(0, at - 24), at - 1))) return undefined
   const match = COOKIES.exec(text.slice(at, at + 4100))
   const pairs = match?.[1]
   if (!match || pairs === undefined || pairs.includes(MARKER)) return undefined

@@ -36,6 +36,8 @@ function table(...groups: [characters: string, value: number][]): Uint8Array {
 const KIND = table([`${ALPHANUMERIC}_-~`, TOKEN], [':=>', OPERATOR], [' ', SPACE], ['\\', BACKSLASH])
 /** Characters that can join runs to one token, path or URL. */
 const WIDE = table([`${ALPHANUMERIC}_-~.+/%`, 1])
+/** Characters that can stand between a literal and the long run of its token. */
+const LEAD = table([`${ALPHANUMERIC}_-~.+/%:=$!@|*#`, 1])
 const BASE64 = table([`${ALPHANUMERIC}_-~+/=`, 1])
 const SOLID = table([ALPHANUMERIC, 1])
 const DIGITS = table(['0123456789', 1])
@@ -60,8 +62,14 @@ export class Scanner {
   #codes = new Uint16Array(65_536)
   #bytes = Buffer.from(this.#codes.buffer)
 
-  constructor(rules: ProviderRule[]) {
+  readonly #ownGate: LiteralGate<ProviderRule> | undefined
+
+  /** `own` are rules of the user: their tokens may be shorter than a provider's, so they are looked for everywhere. */
+  constructor(rules: ProviderRule[], own: ProviderRule[] = []) {
     for (const rule of rules) for (const literal of rule.literals) this.#gate.add(literal, rule)
+    if (own.length === 0) return
+    this.#ownGate = new LiteralGate()
+    for (const rule of own) for (const literal of rule.literals) this.#ownGate.add(literal, rule)
   }
 
   /** All findings, overlapping ones included; undefined when time ran out. */
@@ -69,6 +77,9 @@ export class Scanner {
     const codes = this.#load(text)
     const state: State = { text, codes, name, findings: [], searchedTo: 0, judgedTo: 0, escapeEnd: 0 }
     const end = text.length
+    this.#ownGate?.search(text, codes, 0, end, (at, literal, rules) => {
+      for (const rule of rules) push(state, matchAt(state, at, literal, rule))
+    })
     let runStart = 0
     let hitCount = 0
     for (let i = 0; i <= end; i++) {
@@ -128,20 +139,22 @@ export class Scanner {
   /** At a run long enough to be a token. Returns where to go on: past a blob, else the end of the run. */
   #atRun(state: State, start: number, end: number): number {
     const { text, codes } = state
-    if (isName(codes, start, end)) return end
+    const style = nameStyle(codes, start, end)
+    // Most long runs in source code. A token without any digit still has its prefix parted by a sign.
+    if (style === 1) return end
     let left = start
     const floor = Math.max(state.searchedTo, start - 80)
-    while (left > floor && (WIDE[codes[left - 1] as number] || codes[left - 1] === 58)) left--
+    while (left > floor && LEAD[codes[left - 1] as number]) left--
     const isBlob = reaches(codes, start, end)
-    const searchEnd = isBlob ? Math.min(end, start + 200) : end
-    this.#gate.search(text, codes, left, searchEnd, (at, literal, rules) => {
-      for (const rule of rules) push(state, matchAt(text, at, literal, rule))
-    })
-    state.searchedTo = searchEnd
-    if (start < state.judgedTo) return end
     const joined = isBlob ? BASE64 : WIDE
     let stop = end
     while (joined[codes[stop] as number]) stop++
+    const searchEnd = isBlob ? Math.min(end, start + 200) : stop
+    this.#gate.search(text, codes, left, searchEnd, (at, literal, rules) => {
+      for (const rule of rules) push(state, matchAt(state, at, literal, rule))
+    })
+    state.searchedTo = searchEnd
+    if (start < state.judgedTo || style !== 0) return end
     judge(state, start, end, stop)
     state.judgedTo = stop
     return isBlob ? stop : end
@@ -152,15 +165,18 @@ function push(state: State, finding: Finding | undefined): void {
   if (finding) state.findings.push(finding)
 }
 
-/** A run of words: no digit, and capitals only where words begin. Most long runs in source code are that. */
-function isName(codes: Uint16Array, start: number, end: number): boolean {
+/** A run of words, no digit and capitals only where words begin: 1 in camel case, 2 with signs between, else 0. */
+function nameStyle(codes: Uint16Array, start: number, end: number): number {
   let capitals = 0
+  let signs = 0
   for (let i = start; i < end; i++) {
     const code = codes[i] as number
-    if (DIGITS[code]) return false
+    if (DIGITS[code]) return 0
     capitals += UPPER[code] as number
+    signs += 1 - (SOLID[code] as number)
   }
-  return capitals * 4 < end - start
+  if (capitals * 4 >= end - start) return 0
+  return signs === 0 ? 1 : 2
 }
 
 /** True if base64 goes on from `start` for longer than any token. */
@@ -171,7 +187,9 @@ function reaches(codes: Uint16Array, start: number, end: number): boolean {
   return at >= limit
 }
 
-function isNumber(codes: Uint16Array, start: number, end: number): boolean {
+/** A number or a UUID: too regular to look random, yet what some services hand out. */
+function isPlainIdentity(codes: Uint16Array, start: number, end: number): boolean {
+  if (end - start === 36 && codes[start + 8] === 45 && codes[start + 13] === 45) return true
   for (let i = start; i < end; i++) if (!DIGITS[codes[i] as number]) return false
   return true
 }
@@ -179,7 +197,7 @@ function isNumber(codes: Uint16Array, start: number, end: number): boolean {
 /** Is the text around a run random and does its context make it a secret? */
 function judge(state: State, start: number, end: number, stop: number): void {
   const { text, codes } = state
-  if (!isShuffled(codes, start, Math.min(end, start + 200)) && !isNumber(codes, start, end)) return
+  if (!isShuffled(codes, start, Math.min(end, start + 200)) && !isPlainIdentity(codes, start, end)) return
   let from = start
   const floor = Math.max(state.escapeEnd, start - 100)
   while (from > floor && WIDE[codes[from - 1] as number]) from--
@@ -198,19 +216,22 @@ function judge(state: State, start: number, end: number, stop: number): void {
 }
 
 /** Tries one provider rule where its literal stands. */
-function matchAt(text: string, at: number, literal: string, rule: ProviderRule): Finding | undefined {
+function matchAt(state: State, at: number, literal: string, rule: ProviderRule): Finding | undefined {
+  const { text, escapeEnd: floor } = state
   const from = at + literal.length
   const right = rule.right.exec(text.slice(from, from + MAX_SHAPE))
   if (!right) return undefined
   let start = at
   if (rule.left) {
-    const left = rule.left.exec(text.slice(Math.max(0, at - 120), at))
+    const left = rule.left.exec(text.slice(Math.max(floor < at ? floor : 0, at - 120), at))
     if (!left) return undefined
     start -= left[0].length
   }
   const isInsideWord = SOLID[text.charCodeAt(start - 1)] === 1 && SOLID[text.charCodeAt(start)] === 1
   if (start > 0 && isInsideWord && text.charCodeAt(start - 2) !== 92) return undefined
-  const end = from + right[0].length
+  let end = from + right[0].length
+  // A token longer than its documentation says is not left with its tail showing.
+  while (KIND[state.codes[end] as number] === TOKEN) end++
   const body = text.slice(rule.left ? start : from, Math.min(end, from + 200))
   if (new Set(body).size < Math.min(8, body.length / 3) || /([^0-9])\1{7}/.test(body)) return undefined
   return { start, end, rule: rule.id }
