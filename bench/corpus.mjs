@@ -34,6 +34,7 @@ class Session {
     this.parent = null
     this.at = Date.UTC(2026, 0, 1) + index * 3_600_000
     this.calls = 0
+    this.logsRequests = index % 3 === 0
   }
 
   uuid() {
@@ -101,10 +102,17 @@ class Session {
         )
       if (this.next() < 0.4)
         lines.push(say({ type: 'thinking', thinking: this.prose(60), signature: 'c2ln'.repeat(40) }))
+      if (this.logsRequests) lines.push(this.request(id))
       lines.push(say({ type: 'text', text: this.prose(40) }))
       lines.push(...this.tool(say))
     }
     return lines
+  }
+
+  /** Newer clients also write down each request they make; a third of the sessions are theirs. */
+  request(id) {
+    const names = Array.from({ length: 30 }, (_, at) => `tool_${at}`)
+    return `${JSON.stringify({ type: 'api-request', sessionId: this.id, requestId: id, model: 'claude-opus-5-5', tools: names, timestamp: new Date(this.at).toISOString(), messageRefs: names.map((name) => `${name}:${this.index}`) })}\n`
   }
 
   tool(say) {

@@ -97,6 +97,8 @@ class BatchBuilder {
   readonly #carry: Carry
   readonly #context: ReaderContext
   #fromOffset: number
+  #lastName = ''
+  #lastHash: Uint8Array = new Uint8Array()
   #batch: Contents = emptyBatch()
   #ids: Uint8Array[] = []
   #usage = new Map<string, PreparedUsage>()
@@ -212,7 +214,13 @@ class BatchBuilder {
   /** A uuid names the same event everywhere, also in a fork's copy; any other key only within its session. */
   #key(session: string, key: string): Uint8Array {
     const scope = UUID_KEY.test(key) ? this.#flavor : sessionUid(this.#flavor, session)
-    return hash('sha1', `${scope}\0${key}`, 'buffer').subarray(0, 12)
+    const name = `${scope}\0${key}`
+    // An event is most often the parent of the next one.
+    if (name !== this.#lastName) {
+      this.#lastName = name
+      this.#lastHash = hash('sha1', name, 'buffer').subarray(0, 12)
+    }
+    return this.#lastHash
   }
 
   #findings(uid: string): Findings {
@@ -231,13 +239,13 @@ class BatchBuilder {
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
     const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
     const text = isClean ? (item.text ?? '') : clean(item.text as string)
-    const key = this.#key(item.session, item.key)
     const parentKey =
       item.parentKey === undefined
         ? this.#lastKey(uid)
         : item.parentKey === null
           ? null
           : this.#key(item.session, item.parentKey)
+    const key = this.#key(item.session, item.key)
     const event: PreparedEvent = {
       sessionUid: uid,
       hasParent: parentKey !== null,
