@@ -25,12 +25,16 @@ export function sniff(path: string, label: string | undefined): Sniffed {
   let found: Pick<Sniffed, 'dialect' | 'agent'> | undefined
   let session: string | undefined
   let count = 0
+  let isConversation = false
   for (const item of readJsonl(path, { splitJoined: true })) {
-    if (++count > PEEK_ITEMS || (found && session !== undefined)) break
+    if (++count > PEEK_ITEMS || (count > 2 && found && session !== undefined)) break
     if (!('record' in item)) continue
+    isConversation = Array.isArray(item.record['messages'])
     found ??= verdict(item.record, label)
     session ??= sessionIn(item.record)
   }
+  // A document on one line.
+  if (count === 1 && isConversation) return { dialect: 'document', agent, session }
   return { ...(found ?? byLabel(label, agent)), session }
 }
 
@@ -75,8 +79,6 @@ function verdict(
     return { dialect: 'codex', agent: 'codex' }
   if (record['record_type'] === 'state') return { dialect: 'codex', agent: 'codex' }
   if (name?.includes('.') && isRecord(data)) return { dialect: 'lines', agent: 'copilot' }
-  if (Array.isArray(record['messages']))
-    return { dialect: 'document', agent: label?.toLowerCase() ?? 'unnamed' }
   if (isRecord(message) && Array.isArray(message['parts'])) return { dialect: 'lines', agent: 'qwen' }
   if (name === 'gemini' || record['projectHash'] !== undefined) return { dialect: 'lines', agent: 'gemini' }
   if (record['isSidechain'] !== undefined || record['userType'] !== undefined)

@@ -42,7 +42,8 @@ export function messageOf(record: Record<string, unknown>): Message | undefined 
   const content = body['content'] ?? body['parts'] ?? body['text']
   const { before, after } = partsBeside(body)
   if (speaker === undefined || (content === undefined && before.length + after.length === 0)) return undefined
-  if (speaker === 'tool') return { speaker, parts: toolMessage(body), facts: body }
+  if (speaker === 'tool' && body['parts'] === undefined)
+    return { speaker, parts: toolMessage(body), facts: body }
   return { speaker, parts: [...before, ...partsOf(content), ...after], facts: body }
 }
 
