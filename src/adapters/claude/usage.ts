@@ -12,8 +12,27 @@ export function usageOf(line: Line): UsageItem | undefined {
   if (line.type !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
   const model = str(message['model'])
   if (model === SYNTHETIC) return undefined
-  const usage = message['usage']
   const id = str(message['id']) || str(record['requestId']) || line.key
+  const item: UsageItem = {
+    type: 'usage',
+    session: state.session,
+    id,
+    ts: line.ts,
+    model: model ?? null,
+    ...tokensOf(message['usage']),
+    scope: 'response',
+  }
+  if (line.isSidechain) item.isSidechain = true
+  return item
+}
+
+type Tokens = Pick<
+  UsageItem,
+  'input' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'output' | 'reasoning'
+>
+
+/** The counts of a Messages API response, made disjoint. */
+export function tokensOf(usage: Record<string, unknown>): Tokens {
   const nested = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
   const cacheWrite1h = count(nested['ephemeral_1h_input_tokens'])
   // Until 2.1.152 the total could be 0 beside a correct breakdown.
@@ -22,22 +41,14 @@ export function usageOf(line: Line): UsageItem | undefined {
     count(nested['ephemeral_5m_input_tokens']) + cacheWrite1h,
   )
   const details = isRecord(usage['output_tokens_details']) ? usage['output_tokens_details'] : {}
-  const item: UsageItem = {
-    type: 'usage',
-    session: state.session,
-    id,
-    ts: line.ts,
-    model: model ?? null,
+  return {
     input: count(usage['input_tokens']),
     cacheRead: count(usage['cache_read_input_tokens']),
     cacheWrite5m: written - cacheWrite1h,
     cacheWrite1h,
     output: count(usage['output_tokens']),
     reasoning: count(details['thinking_tokens']),
-    scope: 'response',
   }
-  if (line.isSidechain) item.isSidechain = true
-  return item
 }
 
 function count(value: unknown): number {

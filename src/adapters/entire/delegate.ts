@@ -1,0 +1,93 @@
+// Items of another adapter become items of this one: the same events under the id that Entire knows the session by, with
+// keys that are equal in every checkpoint, whether or not one checkpoint is a prefix of the next.
+import type { EventItem, Item } from '../adapter.ts'
+import { hashOf } from '../text.ts'
+import { withoutDate } from './paths.ts'
+
+/** Carry-over of the translation; plain, bounded JSON. */
+export interface Names {
+  /** The session as Entire names it. */
+  session: string
+  /** The session as the transcript itself names it. */
+  native: string | null
+  /** Key of the latest event, for formats without links. */
+  last: string | null
+  /** [key given by the delegate, our key] of the latest prompts: what a rollback may name. */
+  prompts: [string, string][]
+  /** [key, times seen] of the latest keys that we made. */
+  made: [string, number][]
+}
+
+export const newNames = (session: string): Names => ({
+  session,
+  native: null,
+  last: null,
+  prompts: [],
+  made: [],
+})
+
+const MAX_NAMES = 128
+/** A key that counts lines: it moves when a checkpoint leaves a line out. */
+const BY_LINE = /^l\d+-/
+
+export function* translate(names: Names, item: Exclude<Item, { type: 'position' | 'gap' }>): Generator<Item> {
+  const own = (session: string): string => (session === names.native ? names.session : withoutDate(session))
+  switch (item.type) {
+    case 'event':
+      names.native ??= item.session
+      yield translateEvent(names, item)
+      return
+    case 'session':
+      names.native ??= item.session
+      yield { ...item, session: own(item.session) }
+      return
+    case 'usage':
+      yield { ...item, session: own(item.session) }
+      return
+    case 'edge':
+      names.native ??= item.session
+      yield {
+        ...item,
+        session: own(item.session),
+        parent: item.parent === null ? null : own(item.parent),
+      }
+      return
+    case 'supersede': {
+      const { sinceKey, ...rest } = item
+      const known = names.prompts.find((entry) => entry[0] === sinceKey)?.[1]
+      // A range whose beginning has been forgotten cannot be marked; the event that says so is there all the same.
+      if (sinceKey !== undefined && known === undefined && BY_LINE.test(sinceKey)) return
+      const since = known ?? sinceKey
+      yield { ...rest, session: names.session, ...(since !== undefined && { sinceKey: since }) }
+      return
+    }
+    default:
+      yield item
+  }
+}
+
+function translateEvent(names: Names, event: EventItem): EventItem {
+  const key = keyOf(names, event)
+  if (event.kind === 'user_msg' && BY_LINE.test(event.key)) remember(names.prompts, [event.key, key])
+  const parentKey = event.parentKey === undefined ? names.last : event.parentKey
+  names.last = key
+  return { ...event, session: names.session, key, parentKey }
+}
+
+/** What the line is and when it was written, instead of which line it is. */
+function keyOf(names: Names, event: EventItem): string {
+  const { key, originKey, ts } = event
+  if (!BY_LINE.test(key) || originKey === undefined || ts === null) return key
+  // Entire takes the cipher text out of hidden thoughts, in some versions: only what can be read is the same everywhere.
+  const what = event.kind === 'thinking' ? `thinking:${hashOf(event.text)}` : originKey
+  const made = `${what}@${ts}`
+  const known = names.made.find((entry) => entry[0] === made)
+  if (known) return `${made}~${++known[1]}`
+  remember(names.made, [made, 0])
+  return made
+}
+
+function remember<Entry>(entries: Entry[], entry: Entry): void {
+  entries.push(entry)
+  if (entries.length > MAX_NAMES) entries.shift()
+}

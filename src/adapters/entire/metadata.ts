@@ -1,0 +1,54 @@
+// metadata.json of a session in a checkpoint: whose transcript it is, and what Entire found out about it. Tokens in it are
+// sometimes a delta and sometimes a total: they stay in the payload and are never counted.
+import { readFileSync } from 'node:fs'
+import type { EventItem, SessionItem } from '../adapter.ts'
+import { isRecord, str, time } from '../guards.ts'
+import { firstLine, leaves } from '../text.ts'
+
+export type Metadata = Record<string, unknown>
+
+/** Empty where there is none, or none that can be read. */
+export function readMetadata(path: string): Metadata {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return isRecord(parsed) ? parsed : {}
+  } catch {
+    // Absent in a project's own directory; half-written: it is read again when it changes.
+    return {}
+  }
+}
+
+/** Branch and model, which some transcripts do not name. */
+export function factsIn(metadata: Metadata, session: string): SessionItem | undefined {
+  const gitBranch = str(metadata['branch'])
+  const model = str(metadata['model'])
+  if (!gitBranch && !model) return undefined
+  return { type: 'session', session, ...(gitBranch && { gitBranch }), ...(model && { model }) }
+}
+
+/** The checkpoint itself, and the summary Entire had a model write. */
+export function* checkpointEvents(
+  metadata: Metadata,
+  session: string,
+  parentKey: string | null,
+): Generator<EventItem> {
+  const id = str(metadata['checkpoint_id'])
+  if (!id) return
+  const { checkpoint_id: _, session_id: __, summary, ...payload } = metadata
+  const ts = time(metadata['created_at'])
+  const place = { type: 'event', session, ts, parentKey, role: 'system' } as const
+  const key = `checkpoint:${id}`
+  yield { ...place, key, kind: 'lifecycle', summary: `checkpoint ${id}`, payload }
+  if (!isRecord(summary)) return
+  const text = leaves(summary)
+  const told = str(summary['outcome']) || str(summary['intent']) || ''
+  yield {
+    ...place,
+    key: `${key}:summary`,
+    parentKey: key,
+    kind: 'completion',
+    summary: firstLine(told) || 'summary',
+    ...(text !== undefined && { text }),
+    payload: summary,
+  }
+}

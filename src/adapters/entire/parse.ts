@@ -1,0 +1,143 @@
+// From a transcript and its further parts to items: finds out whose it is, lets the right reader read it, and puts
+// the session's own name on everything. The checkpoint, if there is one, comes last.
+import { closeSync, existsSync, fstatSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openForReading } from '../../files/jsonl.ts'
+import { restoreSpill, SpillReference } from '../../record/entire-spill.ts'
+import type { Item, Position, Source } from '../adapter.ts'
+import { claude } from '../claude/index.ts'
+import { codex } from '../codex/index.ts'
+import { isRecord, list, str } from '../guards.ts'
+import { type Line, readLines } from '../lines.ts'
+import { type Names, newNames, translate } from './delegate.ts'
+import { type Dialect, sniff } from './dialect.ts'
+import { type State as LineState, newState, recordItems } from './messages.ts'
+import { checkpointEvents, factsIn, type Metadata, readMetadata } from './metadata.ts'
+import { metadataOf, partAt, placeInTree, sessionInPath, withoutDate } from './paths.ts'
+
+interface State {
+  dialect: Dialect
+  agent: string
+  names: Names
+  /** The part being read, how far, and what its reader carries. */
+  part: number
+  offset: number
+  inner: unknown
+}
+
+export function* read(source: Source, from: Position | null): Generator<Item> {
+  const { path } = source
+  const metadata = readMetadata(metadataOf(path))
+  const state = from ? (structuredClone(from.state) as State) : firstState(path, metadata)
+  const facts = from ? undefined : factsIn(metadata, state.names.session)
+  if (facts) yield facts
+  yield* state.dialect === 'document' ? readDocument(path, state) : readParts(path, state)
+  yield* checkpointEvents(metadata, state.names.session, state.names.last)
+}
+
+function firstState(path: string, metadata: Metadata): State {
+  const { dialect, agent, session: inner } = sniff(path, str(metadata['agent']) || undefined)
+  const directory = dirname(path)
+  const session = str(metadata['session_id']) || sessionInPath(directory) || inner || placeInTree(directory)
+  return { dialect, agent, names: newNames(withoutDate(session)), part: 0, offset: 0, inner: null }
+}
+
+/** The parts follow each other as if they were one file. */
+function* readParts(path: string, state: State): Generator<Item> {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  let before = 0
+  for (let part = 0; part < state.part; part++) before += sizeOf(partAt(path, part))
+  for (;;) {
+    const at = partAt(path, state.part)
+    const hasNext = existsSync(partAt(path, state.part + 1))
+    for (const item of readPart(at, state)) {
+      if (item.type === 'position') {
+        state.offset = item.position.offset
+        state.inner = item.position.state
+        const offset = state.part === 0 ? state.offset : size
+        yield { type: 'position', position: { offset, state } }
+      } else if (item.type === 'gap') {
+        const { pending, ...gap } = item
+        // What another part follows is not being written any more.
+        yield { ...gap, offset: before + item.offset, ...(pending && !hasNext && { pending }) }
+      } else yield* translate(state.names, item)
+    }
+    if (!hasNext) return
+    before += sizeOf(at)
+    state.part++
+    state.offset = 0
+  }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+function readPart(path: string, state: State): Iterable<Item> {
+  const from = state.inner === null ? null : { offset: state.offset, state: state.inner }
+  if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from)
+  if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from)
+  const fresh = (): LineState => newState(state.names.session, state.agent)
+  return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line))
+}
+
+/** A line of Recollect's own may have parts of its content in files beside it. */
+function* lineItems(directory: string, state: LineState, { record, offset, length }: Line): Generator<Item> {
+  if (record['recollectSpill'] !== undefined) {
+    const checked = SpillReference.array().safeParse(record['recollectSpill'])
+    const wrong = checked.success ? restoreSpill(directory, record) : 'not a list of references'
+    // The line is still read: with a preview in place of what is missing.
+    if (wrong !== undefined) yield { type: 'gap', reason: 'spill', detail: wrong, offset, length }
+  }
+  yield* recordItems(state, record)
+}
+
+const MAX_DOCUMENT_BYTES = 256 << 20
+
+/** One JSON value, rewritten as a whole by its agent: read as a whole, with the same keys again. */
+function* readDocument(path: string, state: State): Generator<Item> {
+  const fd = openForReading(path)
+  try {
+    const { size } = fstatSync(fd)
+    if (size === 0 || state.offset === size) return
+    const document = size > MAX_DOCUMENT_BYTES ? undefined : parsed(readFileSync(fd, 'utf8'))
+    if (document === undefined) {
+      const reason = size > MAX_DOCUMENT_BYTES ? 'oversize' : 'torn'
+      yield {
+        type: 'gap',
+        reason,
+        detail: 'not a whole JSON document',
+        offset: 0,
+        length: size,
+        pending: true,
+      }
+      return
+    }
+    state.names.last = null
+    for (const item of documentItems(document, newState(state.names.session, state.agent)))
+      if (item.type !== 'position' && item.type !== 'gap') yield* translate(state.names, item)
+    state.offset = size
+    yield { type: 'position', position: { offset: size, state } }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch {
+    return undefined
+  }
+}
+
+/** Messages one by one; whatever else the document says is one more record, and comes first. */
+function* documentItems(document: unknown, state: LineState): Generator<Item> {
+  const { messages, ...head } = isRecord(document) ? document : { messages: document }
+  if (isRecord(head['info'])) state.agent = 'opencode'
+  else if (head['projectHash'] !== undefined) state.agent = 'gemini'
+  if (!Array.isArray(messages))
+    yield* recordItems(state, { id: 'document', type: 'document', ...head, messages })
+  else if (Object.keys(head).length > 0)
+    yield* recordItems(state, { id: 'document', type: 'document', ...head })
+  for (const message of list(messages))
+    yield* recordItems(state, isRecord(message) ? message : { value: message })
+}

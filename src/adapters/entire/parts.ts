@@ -1,0 +1,125 @@
+// The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
+// speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
+import { isRecord, list, str } from '../guards.ts'
+import { contentText, leaves } from '../text.ts'
+
+export type Part = { raw: Record<string, unknown> } & (
+  | { is: 'text' | 'thinking'; text: string }
+  | { is: 'call'; id: string | undefined; tool: string; input: unknown }
+  | { is: 'result'; id: string | undefined; text: string | undefined; failed: boolean; isRefused?: boolean }
+  | { is: 'other'; name: string; isKnown: boolean }
+)
+
+const TEXTS = new Set(['text', 'input_text', 'output_text'])
+const THOUGHTS = new Set(['thinking', 'redacted_thinking', 'reasoning', 'thought'])
+const CALLS = new Set([
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+  'toolCall',
+  'tool_call',
+  'function_call',
+])
+/** Blocks that say nothing of their own. */
+const MARKS = new Set(['image', 'document', 'file', 'step-start', 'step-finish', 'snapshot', 'patch'])
+
+/** The parts of a message's content: a string, a block, or a list of them. */
+export function partsOf(content: unknown): Part[] {
+  if (typeof content === 'string')
+    return [{ is: 'text', text: content, raw: { type: 'text', text: content } }]
+  return (isRecord(content) ? [content] : list(content)).flatMap((block) => blockParts(block))
+}
+
+function blockParts(block: unknown): Part[] {
+  if (typeof block === 'string') return partsOf(block)
+  const raw = isRecord(block) ? block : { value: block }
+  const type = str(raw['type'])
+  if (isRecord(raw['functionCall'])) return [callPart(raw['functionCall'], raw)]
+  if (isRecord(raw['functionResponse'])) return [responsePart(raw['functionResponse'], raw)]
+  const text = str(raw['text'])
+  if (raw['thought'] === true) return [{ is: 'thinking', text: text ?? '', raw }]
+  if (text !== undefined && (type === undefined || TEXTS.has(type))) return [{ is: 'text', text, raw }]
+  if (type === undefined) return [{ is: 'other', name: 'block without type', isKnown: false, raw }]
+  if (THOUGHTS.has(type)) return [{ is: 'thinking', text: str(raw['thinking']) ?? text ?? '', raw }]
+  if (CALLS.has(type)) return [callPart(raw, raw)]
+  if (type.endsWith('tool_result') || type === 'toolResult') return [resultPart(raw, raw)]
+  if (type === 'tool' && isRecord(raw['state'])) return toolParts(raw, raw['state'])
+  return [{ is: 'other', name: `block ${type}`, isKnown: MARKS.has(type), raw }]
+}
+
+function callPart(call: Record<string, unknown>, raw: Record<string, unknown>): Part {
+  const id = str(call['id']) || str(call['call_id']) || str(call['toolCallId']) || undefined
+  const input = call['input'] ?? call['args'] ?? call['arguments']
+  return { is: 'call', id, tool: str(call['name']) ?? 'unknown', input: decoded(input), raw }
+}
+
+/** Arguments that are JSON inside a string. */
+function decoded(input: unknown): unknown {
+  if (typeof input !== 'string' || !input.trimStart().startsWith('{')) return input
+  try {
+    return JSON.parse(input)
+  } catch {
+    return input
+  }
+}
+
+function resultPart(result: Record<string, unknown>, raw: Record<string, unknown>): Part {
+  const id =
+    str(result['tool_use_id']) ??
+    str(result['toolCallId']) ??
+    str(result['tool_call_id']) ??
+    str(result['callId'])
+  const failed = result['is_error'] === true || result['isError'] === true
+  const content = result['content'] ?? result['output']
+  return { is: 'result', id, text: contentText(content) ?? leaves(content), failed, raw }
+}
+
+function responsePart(response: Record<string, unknown>, raw: Record<string, unknown>): Part {
+  const body = response['response']
+  const failed = isRecord(body) && body['error'] !== undefined
+  return { is: 'result', id: str(response['id']), text: leaves(body), failed, raw }
+}
+
+/** A message of role `tool`, which is one result. */
+export function toolMessage(message: Record<string, unknown>): Part[] {
+  return [resultPart(message, message)]
+}
+
+/** opencode: call, outcome and times in one part. */
+function toolParts(raw: Record<string, unknown>, state: Record<string, unknown>): Part[] {
+  const id = str(raw['callID'])
+  const { input, output, error, ...rest } = state
+  const call: Part = {
+    is: 'call',
+    id,
+    tool: str(raw['tool']) ?? 'unknown',
+    input,
+    raw: { ...raw, state: { input } },
+  }
+  const status = str(state['status'])
+  if (status !== 'completed' && status !== 'error') return [call]
+  const text = str(error) ?? str(output) ?? leaves(output)
+  return [call, { is: 'result', id, text, failed: status === 'error', raw: { output, error, ...rest } }]
+}
+
+/** What stands beside the content in messages of Gemini and of the chat protocol. */
+export function partsBeside(message: Record<string, unknown>): { before: Part[]; after: Part[] } {
+  const before = list(message['thoughts']).map((thought): Part => {
+    const raw = isRecord(thought) ? thought : { thought }
+    const text = [str(raw['subject']), str(raw['description'])].filter(Boolean).join('\n')
+    return { is: 'thinking', text, raw }
+  })
+  const after = [...list(message['toolCalls']), ...list(message['tool_calls'])].flatMap((one): Part[] => {
+    const call = isRecord(one) ? one : {}
+    if (isRecord(call['function']))
+      return [{ ...callPart(call['function'], call), id: str(call['id']) } as Part]
+    const { result, status, resultDisplay, ...asked } = call
+    const part = callPart(call, asked)
+    if (status === undefined && result === undefined) return [part]
+    const isRefused = status === 'cancelled'
+    const text = leaves(result) ?? str(resultDisplay)
+    const raw = { result, status, resultDisplay }
+    return [part, { is: 'result', id: str(call['id']), text, failed: status === 'error', isRefused, raw }]
+  })
+  return { before, after }
+}

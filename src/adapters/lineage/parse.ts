@@ -1,0 +1,61 @@
+// One line → one edge, and the sessions at its two ends. Sessions of this flavor have no events of their own, except for
+// what an edge cannot say: kinds and fields nobody has described.
+import { EDGE_KINDS, type EdgeKind } from '../../model.ts'
+import type { Item, Position, SessionItem, Source } from '../adapter.ts'
+import { str, time } from '../guards.ts'
+import { type Line, readLines } from '../lines.ts'
+import { hashOf } from '../text.ts'
+
+export function read(source: Source, from: Position | null): Generator<Item> {
+  return readLines(
+    source.path,
+    from,
+    () => null,
+    (_, line) => lineItems(line),
+  )
+}
+
+const isEdgeKind = (kind: string): kind is EdgeKind => (EDGE_KINDS as readonly string[]).includes(kind)
+const RELATIONS: Partial<Record<EdgeKind, SessionItem['relation']>> = {
+  created: 'main',
+  compacted: 'main',
+  interactive_fork: 'fork',
+  bg_fork: 'fork',
+}
+
+function* lineItems({ record, offset, length }: Line): Generator<Item> {
+  const { session_id, event, timestamp, parent_session_id, ...rest } = record
+  const session = str(session_id)
+  const kind = str(event)
+  if (!session || !kind) {
+    yield { type: 'gap', reason: 'schema', detail: 'no session id or no event', offset, length }
+    return
+  }
+  const at = time(timestamp)
+  const parent = str(parent_session_id) || null
+  if (isEdgeKind(kind)) {
+    if (parent !== null) yield { type: 'session', session: parent }
+    const relation = RELATIONS[kind]
+    const isBirth = kind !== 'cleared'
+    yield {
+      type: 'session',
+      session,
+      ...(relation && { relation }),
+      ...(isBirth && at !== null && { startedAt: at }),
+    }
+    yield { type: 'edge', kind, session, parent, at }
+  } else yield { type: 'unknown', name: kind }
+  const isOddParent = parent === null && parent_session_id !== null && parent_session_id !== undefined
+  if (isEdgeKind(kind) && Object.keys(rest).length === 0 && !isOddParent) return
+  const payload = { event, timestamp, parent_session_id, ...rest }
+  yield {
+    type: 'event',
+    session,
+    key: `${kind}:${hashOf(payload)}`,
+    ts: at,
+    kind: 'lifecycle',
+    role: 'system',
+    summary: parent === null ? kind : `${kind} from ${parent}`,
+    payload,
+  }
+}
