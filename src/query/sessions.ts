@@ -35,7 +35,9 @@ export function listSessions(handle: ReadHandle, filter: SessionFilter = {}): Se
   add('s.model = ?', filter.model)
   add('s.ended_at >= ?', filter.sinceAt)
   add('s.started_at <= ?', filter.untilAt)
-  if (!filter.withSubagents) where.push("s.relation <> 'subagent'")
+  // A session known only as an end of a lineage edge has nothing to show.
+  if (!filter.withSubagents)
+    where.push("s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)")
   const sql = `${SELECT} ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
     GROUP BY s.session_uid ORDER BY s.started_at DESC, s.session_uid LIMIT ?`
   const rows = handle.memory.prepare(sql).all(...values, filter.limit ?? -1)
