@@ -45,6 +45,14 @@ export const SETTINGS = [
     doc: 'How long an append waits while another process holds the lock of the file.',
   },
   {
+    key: 'record.max_line',
+    type: 'bytes',
+    env: 'RECOLLECT_RECORD_MAX_LINE',
+    flag: '--max-line <size>',
+    default: '256MiB',
+    doc: 'A longer input line of `recollect record` is refused.',
+  },
+  {
     key: 'store.db_path',
     type: 'path',
     env: 'HELIX_STORE_DB',

@@ -1,6 +1,9 @@
 // Exit codes, and how an error is told to a person.
 import { RecollectError } from '../errors.ts'
 
+/** At the top of a command these are about what was typed. */
+const ABOUT_COMMAND_LINE = new Set(['USAGE', 'BAD_CONFIG', 'BAD_NAME', 'BAD_INPUT'])
+
 export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 4, busy: 5 } as const
 
 /** Prints an error on stderr (`error:`, `where:`, `try:`) and returns the exit code it deserves. */
@@ -16,5 +19,5 @@ export function reportError(error: unknown): number {
   if (error.cause instanceof Error) process.stderr.write(`cause: ${error.cause.message}\n`)
   if (error.hint !== undefined) process.stderr.write(`try: ${error.hint}\n`)
   if (error.code === 'BUSY') return EXIT.busy
-  return error.code === 'USAGE' || error.code === 'BAD_CONFIG' ? EXIT.usage : EXIT.failed
+  return ABOUT_COMMAND_LINE.has(error.code) ? EXIT.usage : EXIT.failed
 }

@@ -1,27 +1,26 @@
 // Lines of a stream as JSON objects, each with its number; a line that is none comes as an error instead.
+import { isUtf8 } from 'node:buffer'
 import { RecollectError } from '../errors.ts'
 
 export type InputLine =
   | { line: number; value: Record<string, unknown> }
   | { line: number; error: RecollectError }
 
-const MAX_LINE_BYTES = 256 << 20
-
 /** Blank lines are skipped but counted. Memory is bounded by the longest line allowed. */
-export async function* inputLines(stream: AsyncIterable<Buffer>): AsyncGenerator<InputLine> {
+export async function* inputLines(
+  stream: AsyncIterable<Buffer>,
+  maxLineBytes: number,
+): AsyncGenerator<InputLine> {
   let held: Buffer[] = []
   let heldBytes = 0
   let line = 0
   const take = (last: Buffer): InputLine | undefined => {
     const length = heldBytes + last.length
-    const bytes =
-      length > MAX_LINE_BYTES ? undefined : heldBytes === 0 ? last : Buffer.concat([...held, last])
+    const bytes = length > maxLineBytes ? undefined : heldBytes === 0 ? last : Buffer.concat([...held, last])
     held = []
     heldBytes = 0
     line++
-    return bytes
-      ? parse(bytes.toString('utf8'), line)
-      : { line, error: refuse(`longer than ${MAX_LINE_BYTES} bytes`) }
+    return bytes ? parse(bytes, line) : { line, error: refuse(`longer than ${maxLineBytes} bytes`) }
   }
   for await (const chunk of stream) {
     let start = 0
@@ -32,7 +31,7 @@ export async function* inputLines(stream: AsyncIterable<Buffer>): AsyncGenerator
     }
     if (start < chunk.length) {
       heldBytes += chunk.length - start
-      if (heldBytes <= MAX_LINE_BYTES) held.push(chunk.subarray(start))
+      if (heldBytes <= maxLineBytes) held.push(chunk.subarray(start))
       else held = []
     }
   }
@@ -42,7 +41,10 @@ export async function* inputLines(stream: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-function parse(text: string, line: number): InputLine | undefined {
+function parse(bytes: Buffer, line: number): InputLine | undefined {
+  // Decoding would put U+FFFD in place of what it cannot read, and record a text nobody wrote.
+  if (!isUtf8(bytes)) return { line, error: refuse('not UTF-8') }
+  const text = bytes.toString('utf8')
   if (text.trim() === '') return undefined
   try {
     const value: unknown = JSON.parse(text)
