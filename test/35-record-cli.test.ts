@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listRuns, loadRun, readSessionHistory, TranscriptWriter } from '../src/record/index.ts'
-import { CLI, FORMATS, jsonLines, Pipe, parseAnswers, RUN_ID, record } from './support/pipe.ts'
+import { CLI, FORMATS, type Format, jsonLines, Pipe, parseAnswers, RUN_ID, record } from './support/pipe.ts'
 
 let directory: string
 beforeEach(() => {
@@ -26,6 +26,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const numbers = (count: number, from = 1): number[] => Array.from({ length: count }, (_, i) => from + i)
 const marksOf = (count: number, from = 1): string[] => numbers(count, from).map((n) => `m${n}`)
+const TURNS = FORMATS[0] as Format
 const FAST = ['--flush', 'os']
 
 describe.each(FORMATS)('$name', (format) => {
@@ -156,7 +157,6 @@ describe.each(FORMATS)('$name', (format) => {
 })
 
 describe('a slow reader of answers', () => {
-  const [turns] = FORMATS as [(typeof FORMATS)[0]]
   const path = (): string => join(directory, 'agents/a/sessions/s.jsonl')
 
   /** Resolves when the file has stopped growing. */
@@ -169,8 +169,8 @@ describe('a slow reader of answers', () => {
   }
 
   it('is waited for, and gets every answer', async () => {
-    const lines = jsonLines(marksOf(40_000).map(turns.line))
-    const pipe = new Pipe([...turns.args(directory), ...FAST])
+    const lines = jsonLines(marksOf(40_000).map(TURNS.line))
+    const pipe = new Pipe([...TURNS.args(directory), ...FAST])
     pipe.child.stdin.end(lines)
     // 40,000 answers are 2 MB; the pipe and the buffers at its ends hold a tenth of that.
     expect(await stalled()).toBeLessThan(lines.length / 2)
@@ -179,8 +179,8 @@ describe('a slow reader of answers', () => {
   })
 
   it('does not keep a signal from ending the process', async () => {
-    const pipe = new Pipe([...turns.args(directory), ...FAST])
-    pipe.send(marksOf(40_000).map(turns.line))
+    const pipe = new Pipe([...TURNS.args(directory), ...FAST])
+    pipe.send(marksOf(40_000).map(TURNS.line))
     await stalled()
     pipe.child.kill('SIGTERM')
     expect(await pipe.exit).toEqual({ code: 143, signal: null })
@@ -199,17 +199,9 @@ describe('the command line', () => {
     ['a missing option', ['turns', '--base', 'D'], /required option/],
     ['an unknown option', ['lineage', '--dir', 'D', '--directory', 'x'], /unknown option/],
     ['an unknown format', ['diary'], /unknown command|too many arguments/],
-    [
-      'an impossible flush',
-      [...(FORMATS[0]?.args('D') as string[]), '--flush', 'maybe'],
-      /must be one of os, fdatasync/,
-    ],
-    [
-      'an impossible wait',
-      [...(FORMATS[0]?.args('D') as string[]), '--lock-timeout', 'soon'],
-      /must be a duration/,
-    ],
-    ['an impossible size', [...(FORMATS[0]?.args('D') as string[]), '--max-line', 'huge'], /must be a size/],
+    ['an impossible flush', [...TURNS.args('D'), '--flush', 'maybe'], /must be one of os, fdatasync/],
+    ['an impossible wait', [...TURNS.args('D'), '--lock-timeout', 'soon'], /must be a duration/],
+    ['an impossible size', [...TURNS.args('D'), '--max-line', 'huge'], /must be a size/],
     ['a run without an id', ['run', '--base', 'D'], /--run-id, or --flow and --identifier/],
     ['a run with half an id', ['run', '--base', 'D', '--flow', 'f'], /--flow needs --identifier/],
     ['a run with two ids', ['run', '--base', 'D', '--run-id', RUN_ID, '--flow', 'f'], /cannot be used with/],
@@ -233,7 +225,7 @@ describe('the command line', () => {
     ],
   ])('refuses %s with exit code 2 and writes nothing', (_, args, message) => {
     const real = args.map((word) => (word === 'D' ? directory : word))
-    const { answers, code, stderr } = record(real, jsonLines([FORMATS[0]?.line('m1')]))
+    const { answers, code, stderr } = record(real, jsonLines([TURNS.line('m1')]))
     expect({ answers, code }).toEqual({ answers: [], code: 2 })
     expect(stderr).toMatch(message)
     expect(readdirSync(directory)).toEqual([])
@@ -250,14 +242,16 @@ describe('the command line', () => {
     })
   })
 
-  it('takes the flags of the settings over environment and file', async () => {
-    const args = FORMATS[0]?.args(directory) as string[]
-    expect(record(args, jsonLines([FORMATS[0]?.line('m1')])).code).toBe(0)
+  it('takes the flag of a setting before the environment', async () => {
+    const args = TURNS.args(directory)
+    expect(record(args, jsonLines([TURNS.line('m1')])).code).toBe(0)
     const fd = openSync(join(directory, 'agents/a/sessions/s.jsonl'), 'r+')
     const native = createRequire(import.meta.url)('fs-native-extensions') as { tryLock(fd: number): boolean }
     expect(native.tryLock(fd)).toBe(true)
     try {
-      const held = record([...args, '--lock-timeout', '20ms'], jsonLines([FORMATS[0]?.line('m2')]))
+      const held = record([...args, '--lock-timeout', '20ms'], jsonLines([TURNS.line('m2')]), {
+        RECOLLECT_RECORD_LOCK_TIMEOUT: '1h',
+      })
       expect(held.answers).toMatchObject([{ ok: false, line: 1, error: { code: 'LOCK_BUSY' } }])
       expect(held.answers[0]?.error?.message).toMatch(/20 ms/)
       expect(held.code).toBe(1)
@@ -277,7 +271,7 @@ describe('the command line', () => {
 describe('turns through the pipe', () => {
   it('keep fields the format does not know', async () => {
     const turn = { turnId: 'm1', role: 'user', ts: 1, mood: 'good' }
-    const args = FORMATS[0]?.args(directory) as string[]
+    const args = TURNS.args(directory)
     const { answers } = record(args, jsonLines([turn]))
     const text = `${JSON.stringify(turn)}\n`
     expect(answers).toEqual([{ ok: true, line: 1, turnId: 'm1', offset: 0, length: text.length }])

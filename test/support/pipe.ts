@@ -79,9 +79,11 @@ export const FORMATS: Format[] = [
 export function record(
   args: string[],
   input: string | Buffer,
+  env: Record<string, string> = {},
 ): { answers: Answer[]; code: number; stderr: string } {
   const { stdout, stderr, status } = spawnSync(process.execPath, [CLI, 'record', ...args], {
     input,
+    env: { ...process.env, ...env },
     encoding: 'utf8',
     maxBuffer: 1 << 28,
   })
