@@ -159,9 +159,10 @@ describe.each(FORMATS)('$name', (format) => {
 describe('a slow reader of answers', () => {
   const path = (): string => join(directory, 'agents/a/sessions/s.jsonl')
 
-  /** Resolves when the file has stopped growing. */
-  async function stalled(): Promise<number> {
+  /** Resolves when the file has stopped growing while its writer lives. */
+  async function stalled(pipe: Pipe): Promise<number> {
     for (let last = -1; ; await sleep(300)) {
+      if (pipe.child.exitCode !== null) throw new Error(`ended with ${pipe.child.exitCode}`)
       const size = statSync(path(), { throwIfNoEntry: false })?.size ?? 0
       if (size > 0 && size === last) return size
       last = size
@@ -173,7 +174,7 @@ describe('a slow reader of answers', () => {
     const pipe = new Pipe([...TURNS.args(directory), ...FAST])
     pipe.child.stdin.end(lines)
     // 40,000 answers are 2 MB; the pipe and the buffers at its ends hold a tenth of that.
-    expect(await stalled()).toBeLessThan(lines.length / 2)
+    expect(await stalled(pipe)).toBeLessThan(lines.length / 2)
     expect((await pipe.until(40_000)).map((answer) => answer.line)).toEqual(numbers(40_000))
     expect(await pipe.exit).toEqual({ code: 0, signal: null })
   })
@@ -181,7 +182,7 @@ describe('a slow reader of answers', () => {
   it('does not keep a signal from ending the process', async () => {
     const pipe = new Pipe([...TURNS.args(directory), ...FAST])
     pipe.send(marksOf(40_000).map(TURNS.line))
-    await stalled()
+    await stalled(pipe)
     pipe.child.kill('SIGTERM')
     expect(await pipe.exit).toEqual({ code: 143, signal: null })
   })
