@@ -47,7 +47,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   store: ['errors.ts', 'files', 'model.ts'],
   query: ['errors.ts', 'model.ts', 'store'],
   sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store'],
-  'index.ts': ['record', 'model.ts', 'errors.ts', 'adapters', 'query', 'store', 'sweep'],
+  'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
   cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'query', 'sweep'],
 }
 

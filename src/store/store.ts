@@ -3,12 +3,6 @@
 import type { Batch, Cursor } from './batch.ts'
 import type { Database } from './database.ts'
 
-export interface SourceStat {
-  path: string
-  size: number
-  modifiedAt: number
-}
-
 /** What one call of `write` changed. */
 export interface WriteReport {
   newEventCount: number
