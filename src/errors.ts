@@ -73,6 +73,7 @@ const BY_ERRNO: Record<string, [ErrorCode, string]> = {
   EROFS: ['NOT_WRITABLE', 'the file system is mounted read-only: remount it or choose another directory'],
   ENOENT: ['GONE', 'the directory was removed: restore it, or append again to start anew'],
   ESTALE: ['GONE', 'the network file system lost the file: mount it again'],
+  EEXIST: ['EXISTS', 'something else stands at the path: move it away'],
   ENOTDIR: ['UNSAFE_PATH', 'a file stands where a directory should be'],
   EISDIR: ['NOT_A_FILE', 'a directory stands where the file should be'],
   ENXIO: ['NOT_A_FILE', 'a pipe, socket or device stands where the file should be'],

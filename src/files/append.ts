@@ -14,16 +14,17 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readSync,
-  type Stats,
-  statSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
-import { fromSystem, RecollectError } from '../errors.ts'
+import { dirname, resolve } from 'node:path'
+import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory, syncDirectory } from './directory.ts'
-import { tryLock, unlock, waitLock } from './lock.ts'
+import { MAX_LINE_BYTES } from './jsonl.ts'
+import { lockPause, tryLock, unlock } from './lock.ts'
+import { checkOpened } from './paths.ts'
 
 /** `os`: the record survives a kill of this process. `fdatasync`: it also survives a crash of the machine. */
 export type Flush = 'os' | 'fdatasync'
@@ -56,6 +57,10 @@ const NEWLINE = 10
 // O_NOFOLLOW: a link put in place of the file is refused. O_NONBLOCK: opening a pipe fails instead of hanging.
 const OPEN = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
+/** Files with a descriptor, opened longest ago first. One bound for the process: writers are often never closed. */
+const openFiles = new Set<AppendFile>()
+const MAX_OPEN_FILES = 64
+
 export class AppendFile {
   readonly path: string
   readonly #flush: Flush
@@ -74,7 +79,7 @@ export class AppendFile {
   #waitingCount = 0
 
   constructor(path: string, options: AppendOptions = {}) {
-    this.path = path
+    this.path = resolve(path)
     this.#flush = options.flush ?? 'os'
     this.#fileMode = options.fileMode ?? 0o600
     this.#directoryMode = options.directoryMode ?? 0o700
@@ -86,6 +91,11 @@ export class AppendFile {
   /** True while a call waits for its turn or for the lock. */
   get busy(): boolean {
     return this.#waitingCount > 0
+  }
+
+  /** True after a failed flush: every later append is refused. */
+  get failed(): boolean {
+    return this.#failed !== undefined
   }
 
   /** Appends one record (a newline is added). Resolves when it is written and flushed; calls keep their order. */
@@ -100,19 +110,24 @@ export class AppendFile {
       }
     }
     this.#waitingCount++
-    const turn = this.#tail.then(() => this.#appendWhenFree(record)).finally(() => this.#waitingCount--)
+    // The time a call may wait starts now, also for one that first waits for the calls before it.
+    const pause = lockPause(this.path, this.#lockTimeoutMs)
+    const turn = this.#tail
+      .then(() => this.#appendWhenFree(record, pause))
+      .finally(() => this.#waitingCount--)
     this.#tail = turn.catch(() => undefined)
     return turn
   }
 
   /** Waits for calls under way, then gives the descriptor back. */
   async close(): Promise<void> {
-    await this.#tail
+    while (this.busy) await this.#tail
     this.release()
   }
 
-  /** Gives the descriptor back; the next append opens the file again. */
+  /** Gives the descriptor back; the next append, also one that waits for the lock now, opens the file again. */
   release(): void {
+    openFiles.delete(this)
     if (this.#fd === undefined) return
     const fd = this.#fd
     this.#fd = undefined
@@ -120,26 +135,20 @@ export class AppendFile {
     closeSync(fd)
   }
 
-  async #appendWhenFree(record: AppendRecord): Promise<Appended> {
+  async #appendWhenFree(record: AppendRecord, pause: () => Promise<void>): Promise<Appended> {
     for (;;) {
+      // No descriptor is kept over the pause: it may be released, or the file replaced, meanwhile.
       const done = this.#attempt(record)
       if (done) return done
-      const fd = this.#fd as number
-      await waitLock(fd, this.path, this.#lockTimeoutMs)
-      unlock(fd)
+      await pause()
     }
   }
 
   /** One try: undefined when somebody else holds the lock. */
   #attempt(record: AppendRecord): Appended | undefined {
     if (this.#failed) throw this.#failed
-    this.#ensureOpen()
-    const fd = this.#fd as number
-    try {
-      if (!tryLock(fd)) return undefined
-    } catch (error) {
-      throw fromSystem(error, 'cannot lock', this.path)
-    }
+    const fd = this.#fd ?? this.#open()
+    if (!tryLock(fd, this.path)) return undefined
     try {
       return this.#write(fd, record)
     } finally {
@@ -147,84 +156,73 @@ export class AppendFile {
     }
   }
 
-  #ensureOpen(): void {
-    if (this.#fd !== undefined) {
-      const now = this.#statPath()
-      if (now && now.ino === this.#inode && now.dev === this.#device) return
-      // Told once, with nothing written: continuing by itself could split a conversation over two files unseen.
-      this.release()
-      throw now
-        ? new RecollectError('REPLACED', 'another file was put in place of the one being written', {
-            where: this.path,
-            hint: 'append again to continue in the file that is there now; what was acknowledged is in the old one',
-          })
-        : new RecollectError('GONE', 'the file being written was deleted', {
-            where: this.path,
-            hint: 'append again to start a new file; restore the old one from a backup if you need it',
-          })
-    }
-    this.#open()
-  }
-
-  #statPath(): Stats | undefined {
-    try {
-      return statSync(this.path, { throwIfNoEntry: false })
-    } catch (error) {
-      throw fromSystem(error, 'cannot look at file', this.path)
-    }
-  }
-
-  #open(): void {
+  #open(): number {
     const durable = this.#flush === 'fdatasync'
     this.#check?.(this.path)
     ensureDirectory(dirname(this.path), this.#directoryMode, durable)
-    this.#check?.(this.path)
-    let fd: number
-    let created = false
+    let fd: number | undefined
     try {
-      try {
-        fd = openSync(this.path, OPEN | constants.O_CREAT | constants.O_EXCL, this.#fileMode)
-        created = true
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-        fd = openSync(this.path, OPEN)
-      }
-    } catch (error) {
-      throw fromSystem(error, 'cannot open file for appending', this.path)
-    }
-    try {
-      const stats = fstatSync(fd)
-      if (!stats.isFile()) {
-        throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: this.path })
-      }
-      if (stats.nlink > 1) {
-        throw new RecollectError('UNSAFE_PATH', 'the file has more than one name (hard link)', {
-          where: this.path,
-          hint: 'remove the other link: writing here would change a file elsewhere',
-        })
-      }
+      fd = openOrCreate(this.path, this.#fileMode)
+      const stats = checkOpened(fd, this.path)
+      // Again, now that it is open: a link swapped in between check and open must not lead us elsewhere.
+      this.#check?.(this.path)
       if (this.#enforceMode && (stats.mode & 0o777) !== this.#fileMode) fchmodSync(fd, this.#fileMode)
-      if (created && durable) syncDirectory(dirname(this.path))
+      // Also for a file that was there: whoever created it may have died before its name was flushed.
+      if (durable) syncDirectory(dirname(this.path))
       this.#inode = stats.ino
       this.#device = stats.dev
       this.#fd = fd
+      openFiles.add(this)
+      closeOldest()
+      return fd
     } catch (error) {
-      closeSync(fd)
-      throw fromSystem(error, 'cannot open file for appending', this.path)
+      if (fd !== undefined) closeSync(fd)
+      const failure = fromSystem(error, 'cannot open file for appending', this.path)
+      if (failure.code === 'FLUSH_FAILED') this.#failed = failure
+      throw failure
     }
   }
 
-  #write(fd: number, record: AppendRecord): Appended {
-    let size: number
-    let healed = false
+  /** The size of the file, which must still be the one at our path. Asked under the lock, so it holds for the write. */
+  #sizeNow(): number {
+    let now: ReturnType<typeof lstatSync>
     try {
-      size = fstatSync(fd).size
-      healed = size > 0 && size !== this.#endOffset && lastByte(fd, size) !== NEWLINE
+      now = lstatSync(this.path, { throwIfNoEntry: false })
     } catch (error) {
-      throw fromSystem(error, 'cannot read the end of the file', this.path)
+      throw fromSystem(error, 'cannot look at file', this.path)
     }
+    if (now && now.ino === this.#inode && now.dev === this.#device && now.nlink === 1) return now.size
+    // Told once, with nothing written: continuing by itself could split a conversation over two files unseen.
+    this.release()
+    if (!now) {
+      throw new RecollectError('GONE', 'the file being written was deleted', {
+        where: this.path,
+        hint: 'append again to start a new file; restore the old one from a backup if you need it',
+      })
+    }
+    if (now.ino === this.#inode && now.dev === this.#device) {
+      throw new RecollectError('UNSAFE_PATH', 'the file was given a second name (hard link)', {
+        where: this.path,
+        hint: 'remove the other link: writing here would change a file elsewhere',
+      })
+    }
+    throw new RecollectError('REPLACED', 'another file was put in place of the one being written', {
+      where: this.path,
+      hint: 'append again to continue in the file that is there now; what was acknowledged is in the old one',
+    })
+  }
+
+  #write(fd: number, record: AppendRecord): Appended {
+    const size = this.#sizeNow()
+    const healed = size > 0 && size !== this.#endOffset && lastByte(fd, size, this.path) !== NEWLINE
     const line = typeof record === 'string' ? record : record(size)
     const bytes = Buffer.from(healed ? `\n${line}\n` : `${line}\n`)
+    if (bytes.length > MAX_LINE_BYTES) {
+      throw new RecollectError('TOO_LARGE', `a record of ${bytes.length} bytes, limit ${MAX_LINE_BYTES}`, {
+        where: this.path,
+        hint: 'readers would refuse so long a line: store the large part elsewhere and record a reference',
+      })
+    }
     writeWhole(fd, bytes, size, this.path)
     this.#endOffset = size + bytes.length
     if (this.#flush === 'fdatasync') this.#sync(fd)
@@ -248,9 +246,30 @@ export class AppendFile {
   }
 }
 
-function lastByte(fd: number, size: number): number | undefined {
-  const one = Buffer.allocUnsafe(1)
-  return readSync(fd, one, 0, 1, size - 1) === 1 ? one[0] : undefined
+/** Busy files keep their descriptor: it would only be opened again at once. */
+function closeOldest(): void {
+  for (const file of openFiles) {
+    if (openFiles.size <= MAX_OPEN_FILES) return
+    if (!file.busy) file.release()
+  }
+}
+
+function openOrCreate(path: string, mode: number): number {
+  try {
+    return openSync(path, OPEN | constants.O_CREAT | constants.O_EXCL, mode)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+    return openSync(path, OPEN)
+  }
+}
+
+function lastByte(fd: number, size: number, path: string): number | undefined {
+  try {
+    const one = Buffer.allocUnsafe(1)
+    return readSync(fd, one, 0, 1, size - 1) === 1 ? one[0] : undefined
+  } catch (error) {
+    throw fromSystem(error, 'cannot read the end of the file', path)
+  }
 }
 
 /** One write; a short one (a nearly full disk gives no error) is completed, or taken back so that no torn line stays. */
@@ -261,8 +280,10 @@ function writeWhole(fd: number, bytes: Buffer, size: number, path: string): void
     if (doneCount === bytes.length) return
     while (doneCount < bytes.length) doneCount += writeSync(fd, bytes, doneCount)
   } catch (error) {
-    takeBack(fd, size, size + doneCount)
-    throw fromSystem(error, 'cannot append; nothing was kept of this record', path)
+    const kept = takeBack(fd, size, size + doneCount)
+      ? 'nothing was kept of this record'
+      : 'a torn line stays, which readers name and the next append ends'
+    throw fromSystem(error, `cannot append; ${kept}`, path)
   }
   if (fstatSync(fd).size !== size + bytes.length) {
     throw new RecollectError('INTERLEAVED', 'a program that does not take the lock wrote into this record', {
@@ -272,11 +293,13 @@ function writeWhole(fd: number, bytes: Buffer, size: number, path: string): void
   }
 }
 
-/** Best effort: if it fails too, the torn line stays, readers name it and the next append ends it. */
-function takeBack(fd: number, size: number, end: number): void {
+/** Best effort: true when the file ends where it did before the write. */
+function takeBack(fd: number, size: number, end: number): boolean {
   try {
-    if (fstatSync(fd).size === end) ftruncateSync(fd, size)
+    if (fstatSync(fd).size !== end) return false
+    ftruncateSync(fd, size)
+    return true
   } catch {
-    return
+    return false
   }
 }

@@ -1,29 +1,39 @@
 // Directories: creating them so that they survive a power cut, and flushing their entries.
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { errnoOf, fromSystem } from '../errors.ts'
+import { dirname, resolve } from 'node:path'
+import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 
 /** Flushes a directory's entries: a new or renamed file is only durable after this. */
 export function syncDirectory(path: string): void {
-  let fd: number | undefined
+  let fd: number
   try {
     fd = openSync(path, 'r')
-    fsyncSync(fd)
   } catch (error) {
+    throw fromSystem(error, 'cannot open directory', path)
+  }
+  try {
+    fsyncSync(fd)
+  } catch (cause) {
     // Some file systems cannot sync a directory and say so with EINVAL; nothing better can be done there.
-    if (errnoOf(error) !== 'EINVAL') throw fromSystem(error, 'cannot flush directory', path)
+    if (errnoOf(cause) === 'EINVAL') return
+    throw new RecollectError('FLUSH_FAILED', 'the disk did not take the directory', {
+      where: path,
+      cause,
+      hint: 'a new file in it may be lost at a power cut. Check the disk before writing on',
+    })
   } finally {
-    if (fd !== undefined) closeSync(fd)
+    closeSync(fd)
   }
 }
 
 /** Creates a directory and its parents; with `durable`, each new entry is flushed. */
 export function ensureDirectory(path: string, mode: number, durable: boolean): void {
+  const full = resolve(path)
   try {
-    const first = mkdirSync(path, { recursive: true, mode })
+    const first = mkdirSync(full, { recursive: true, mode })
     if (first === undefined || !durable) return
-    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made))
+    for (let made = full; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made))
   } catch (error) {
-    throw fromSystem(error, 'cannot create directory', path)
+    throw fromSystem(error, 'cannot create directory', full)
   }
 }

@@ -1,7 +1,7 @@
 // Reads JSON Lines from a byte position: every byte ends up in a record, a gap or white space between them.
 // Owns splitting and parsing; what a record means, and whether a gap stops the reader, is the caller's business.
 // Memory is bounded by the longest line allowed, not by the file.
-import { isUtf8 } from 'node:buffer'
+import { constants as bufferConstants, isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { fromSystem, RecollectError } from '../errors.ts'
 
@@ -35,7 +35,7 @@ export interface JsonlGap {
 export type JsonlItem = JsonlRecord | JsonlGap
 
 export interface JsonlOptions {
-  /** First byte to read (default 0). */
+  /** First byte to read (default 0). In the middle of a line, the rest of that line is a gap. */
   fromOffset?: number
   /** Stop before this byte (default: the size at opening; later appends belong to the next read). */
   endOffset?: number
@@ -50,7 +50,12 @@ export interface JsonlOptions {
 const NEWLINE = 10
 const RETURN = 13
 const CHUNK_BYTES = 1 << 20
-const DEFAULT_MAX_LINE_BYTES = 64 << 20
+/** The longest line readers take unless told otherwise, and the longest writers write. */
+export const MAX_LINE_BYTES = 64 << 20
+// JSON of many tiny values unfolds to fifty times its size: such a line is refused before it can exhaust the memory.
+const COUNTED_LINE_BYTES = 4 << 20
+const MAX_VALUES = 4_000_000
+const MAX_JOINED = 1000
 
 /** Opens a regular file for reading: never follows a link at the end of the path, never hangs on a pipe. */
 export function openForReading(path: string): number {
@@ -77,9 +82,13 @@ export function* readJsonl(path: string, options: JsonlOptions = {}): Generator<
 
 /** As readJsonl, on a descriptor the caller keeps. */
 export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions = {}): Generator<JsonlItem> {
-  const maxLineBytes = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES
+  const maxLineBytes = Math.min(options.maxLineBytes ?? MAX_LINE_BYTES, bufferConstants.MAX_STRING_LENGTH)
   const endOffset = options.endOffset ?? fstatSync(fd).size
   let offset = options.fromOffset ?? 0
+  // A negative position would make the kernel read from wherever the descriptor stands.
+  if (!Number.isSafeInteger(offset) || offset < 0) {
+    throw new RecollectError('BAD_INPUT', 'fromOffset must be a byte offset', { where: path })
+  }
   let held: Buffer[] = []
   let heldBytes = 0
   let lineOffset = offset
@@ -152,16 +161,24 @@ export function* parseLine(
   const offset = lineOffset + start
   const length = end - start
   const bytes = line.subarray(start, end)
+  if (length > COUNTED_LINE_BYTES && hasTooManyValues(bytes)) {
+    yield { gap: 'oversize', detail: `more than ${MAX_VALUES} values in one line`, offset, length }
+    return
+  }
   const text = bytes.toString('utf8')
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    if (splitJoined) {
-      const parts = splitRecords(text, offset)
-      if (parts) return yield* parts
+    const lastNul = bytes.lastIndexOf(0)
+    if (lastNul !== -1) {
+      // Pages lost in the middle of a line, its newline with them: what follows the NULs can be a whole record.
+      yield { gap: 'nul', detail: 'NUL bytes in the line', offset, length: lastNul + 1 }
+      return yield* parseLine(bytes.subarray(lastNul + 1), offset + lastNul + 1, ended, splitJoined)
     }
-    yield { gap: syntaxGap(bytes, text, ended), detail: shortMessage(error), offset, length }
+    const parts = splitJoined ? splitRecords(text, offset) : undefined
+    if (parts) return yield* parts
+    yield { gap: syntaxGap(text, ended), detail: shortMessage(error), offset, length }
     return
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -185,10 +202,33 @@ function isBlank(line: Buffer, start: number, end: number): boolean {
   return true
 }
 
-function syntaxGap(bytes: Buffer, text: string, ended: boolean): GapReason {
-  if (bytes.includes(0)) return 'nul'
+function syntaxGap(text: string, ended: boolean): GapReason {
   if (!ended) return 'torn'
-  return /[}\]]\s*\{/.test(text) && splitRecords(text, 0) !== undefined ? 'spliced' : 'not-json'
+  const end = objectEnd(text, 0)
+  return end !== -1 && /^\s*\{/.test(text.slice(end, end + 100)) ? 'spliced' : 'not-json'
+}
+
+/** Counts the values outside strings, each of which begins or follows one of `[ { ,`. */
+function hasTooManyValues(bytes: Buffer): boolean {
+  let count = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === 34) {
+      i = stringEnd(bytes, i + 1)
+      if (i === -1) return false
+    } else if ((byte === 44 || byte === 91 || byte === 123) && ++count > MAX_VALUES) return true
+  }
+  return false
+}
+
+/** The index of the quote that ends the string, or -1. */
+function stringEnd(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(34, from); at !== -1; at = bytes.indexOf(34, at + 1)) {
+    let slashes = 0
+    while (bytes[at - 1 - slashes] === 92) slashes++
+    if (slashes % 2 === 0) return at
+  }
+  return -1
 }
 
 /** V8 quotes the offending text in its message; a transcript's text has no place in an error report. */
@@ -198,13 +238,13 @@ function shortMessage(error: unknown): string {
   return position ? `not JSON at character ${position[1]}` : 'not JSON, or cut short'
 }
 
-/** Splits `{…}{…}` into its records; undefined unless the whole text is two or more objects. */
+/** Splits `{…}{…}` into its records; undefined unless the whole text is two or more objects, up to a bound. */
 function splitRecords(text: string, baseOffset: number): JsonlRecord[] | undefined {
   const records: JsonlRecord[] = []
   let offset = baseOffset
   for (let at = 0; at < text.length; ) {
     const end = objectEnd(text, at)
-    if (end === -1) return undefined
+    if (end === -1 || records.length === MAX_JOINED) return undefined
     const part = text.slice(at, end)
     const length = Buffer.byteLength(part)
     try {

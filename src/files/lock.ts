@@ -26,9 +26,18 @@ function load(): Native {
   }
 }
 
-/** Takes the lock if it is free. */
-export function tryLock(fd: number): boolean {
-  return load().tryLock(fd)
+/** Takes the lock if it is free. `where` names the file in an error. */
+export function tryLock(fd: number, where = 'file'): boolean {
+  const { tryLock } = native ?? load()
+  try {
+    return tryLock(fd)
+  } catch (cause) {
+    throw new RecollectError('LOCK_UNAVAILABLE', 'the kernel refused to lock the file', {
+      where,
+      cause,
+      hint: 'use a local file system: network ones often have no locks, or only unsafe ones',
+    })
+  }
 }
 
 export function unlock(fd: number): void {
@@ -37,8 +46,15 @@ export function unlock(fd: number): void {
 
 /** Waits for the lock, at most `timeoutMs`. */
 export async function waitLock(fd: number, where: string, timeoutMs: number): Promise<void> {
+  const pause = lockPause(where, timeoutMs)
+  while (!tryLock(fd, where)) await pause()
+}
+
+/** To be awaited between two tries: sleeps, and throws LOCK_BUSY once `timeoutMs` have passed. */
+export function lockPause(where: string, timeoutMs: number): () => Promise<void> {
   const deadline = performance.now() + timeoutMs
-  for (let tries = 0; !tryLock(fd); tries++) {
+  let tries = 0
+  return async () => {
     if (performance.now() >= deadline) {
       throw new RecollectError('LOCK_BUSY', `another process holds the lock for more than ${timeoutMs} ms`, {
         where,
@@ -47,5 +63,6 @@ export async function waitLock(fd: number, where: string, timeoutMs: number): Pr
     }
     // Holders keep the lock for one write: look again soon, with jitter so that waiters do not move in step.
     await sleep(tries < 4 ? 0 : 1 + Math.random() * Math.min(tries, 20))
+    tries++
   }
 }

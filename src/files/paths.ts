@@ -1,11 +1,11 @@
 // Turns ids into paths that cannot leave their directory. Two layers: the name itself is checked, then what stands on
 // disk is: below the base no component may be a symbolic link, whatever it points to.
-import { lstatSync, realpathSync } from 'node:fs'
+import { fstatSync, lstatSync, realpathSync, type Stats } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 
 const MAX_NAME_BYTES = 200
-const WINDOWS_RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
+const WINDOWS_RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*([.:]|$)/i
 // Controls, formatting characters (zero width, bidi) and unpaired surrogates: invisible or unprintable in a name.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
 
@@ -21,7 +21,7 @@ function reasonAgainst(name: string): string | undefined {
 }
 
 // Letters that compatibility folding leaves alone, yet that people read as a separator or a dot.
-const LOOK_ALIKE = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9\u3002\u2571\u2572\u1735\u2cc6\u30ce\u4e36\u4e3f]/u
+const LOOK_ALIKE = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9\u3002\u2571\u2572\u1735\u2cc6]/u
 
 /** Returns `name` if it is safe as one path component on every system, else throws BAD_NAME. `what` names it in the message. */
 export function safeName(name: string, what: string): string {
@@ -81,4 +81,24 @@ export function checkNoLinks(root: string, full: string): void {
       throw fromSystem(error, 'cannot look at path', path)
     }
   }
+}
+
+/** Proves that a descriptor is the one regular file that stands at `path` now, under no other name. */
+export function checkOpened(fd: number, path: string): Stats {
+  const opened = fstatSync(fd)
+  if (!opened.isFile()) throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
+  if (opened.nlink > 1) {
+    throw new RecollectError('UNSAFE_PATH', 'the file has more than one name (hard link)', {
+      where: path,
+      hint: 'the other name may lie anywhere: put a copy in its place (cp, then mv)',
+    })
+  }
+  const standing = lstatSync(path, { throwIfNoEntry: false })
+  if (standing?.ino !== opened.ino || standing.dev !== opened.dev) {
+    throw new RecollectError('REPLACED', 'the path changed while it was being opened', {
+      where: path,
+      hint: 'try again; if it happens again, look for a program that moves files or links here',
+    })
+  }
+  return opened
 }

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fromSystem } from '../errors.ts'
+import { fromSystem, RecollectError } from '../errors.ts'
 import { syncDirectory } from './directory.ts'
 
 export interface ReplaceOptions {
@@ -26,26 +26,40 @@ export interface ReplaceOptions {
 export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
   const durable = options.durable ?? true
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
-  let fd: number | undefined
   try {
     removeLeftovers(path)
-    fd = openSync(
-      temporary,
-      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
-      options.mode ?? 0o600,
-    )
+    writeNew(temporary, data, options.mode ?? 0o600, durable)
+    renameSync(temporary, path)
+  } catch (error) {
+    removeQuietly(temporary)
+    throw fromSystem(error, 'cannot replace file; the old one is unchanged', path)
+  }
+  // From here on the new bytes stand at the path; without this flush a power cut may still bring the old ones back.
+  if (durable) syncDirectory(dirname(path))
+}
+
+function writeNew(path: string, data: string | Uint8Array, mode: number, durable: boolean): void {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  const fd = openSync(path, flags, mode)
+  try {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     // Not one write: a short count near a full disk is no error, the next call then reports it.
     for (let doneCount = 0; doneCount < bytes.length; ) doneCount += writeSync(fd, bytes, doneCount)
-    if (durable) fdatasyncSync(fd)
+    if (durable) flush(fd, path)
+  } finally {
     closeSync(fd)
-    fd = undefined
-    renameSync(temporary, path)
-    if (durable) syncDirectory(dirname(path))
-  } catch (error) {
-    if (fd !== undefined) closeSync(fd)
-    removeQuietly(temporary)
-    throw fromSystem(error, 'cannot replace file; the old one is unchanged', path)
+  }
+}
+
+function flush(fd: number, where: string): void {
+  try {
+    fdatasyncSync(fd)
+  } catch (cause) {
+    throw new RecollectError('FLUSH_FAILED', 'the disk did not take the new file; the old one is unchanged', {
+      where,
+      cause,
+      hint: 'check the disk before trying again',
+    })
   }
 }
 
@@ -53,7 +67,10 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
 function removeLeftovers(path: string): void {
   const prefix = `.${basename(path)}.`
   for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(prefix) && name.endsWith('.tmp')) removeQuietly(join(dirname(path), name))
+    // Exactly our pattern: `.a.` also begins the temporary file of a neighbour called `a.b`.
+    if (name.startsWith(prefix) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(prefix.length))) {
+      removeQuietly(join(dirname(path), name))
+    }
   }
 }
 

@@ -1,7 +1,15 @@
 // What the readers of all formats share: records checked against a schema, gaps reported by place and reason.
+
+import { closeSync } from 'node:fs'
 import type * as z from 'zod'
 import { RecollectError } from '../errors.ts'
-import { type JsonlGap, type JsonlOptions, readJsonl } from '../files/jsonl.ts'
+import {
+  type JsonlGap,
+  type JsonlOptions,
+  type JsonlRecord,
+  openForReading,
+  readJsonlFrom,
+} from '../files/jsonl.ts'
 
 export interface ReadOptions {
   /** `skip` (default) leaves corrupt lines out and reports each; `stop` throws CORRUPT at the first. */
@@ -12,6 +20,7 @@ export interface ReadOptions {
 }
 
 const ITEMS_PER_TURN = 512
+const MAX_WARNINGS = 10
 
 /** Streams the records of a file that match `schema`; everything else is a gap. */
 export async function* readRecords<T>(
@@ -19,24 +28,46 @@ export async function* readRecords<T>(
   schema: z.ZodType<T>,
   options: ReadOptions = {},
 ): AsyncGenerator<T, void, undefined> {
+  const fd = openForReading(path)
+  try {
+    yield* readRecordsFrom(fd, path, schema, options)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** As readRecords, on a descriptor the caller keeps. */
+export async function* readRecordsFrom<T>(
+  fd: number,
+  path: string,
+  schema: z.ZodType<T>,
+  options: ReadOptions = {},
+): AsyncGenerator<T, void, undefined> {
   const jsonl: JsonlOptions = {}
   if (options.maxLineBytes !== undefined) jsonl.maxLineBytes = options.maxLineBytes
-  let count = 0
-  for (const item of readJsonl(path, jsonl)) {
+  let itemCount = 0
+  let gapCount = 0
+  for (const item of readJsonlFrom(fd, path, jsonl)) {
     // Reading is synchronous by chunk: give other work a turn now and then.
-    if (++count % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
-    if ('gap' in item) {
-      reportGap(path, item, options)
-      continue
-    }
-    const checked = schema.safeParse(item.record)
-    if (checked.success) yield checked.data
-    else {
-      const issue = checked.error.issues[0]
-      const detail = `${issue?.path.join('.') || 'record'}: ${issue?.code ?? 'invalid'}`
-      reportGap(path, { gap: 'schema', detail, offset: item.offset, length: item.length }, options)
+    if (++itemCount % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
+    const checked = 'gap' in item ? item : check(item, schema)
+    if ('data' in checked) yield checked.data
+    // Warnings are for people: a file of a million bad lines gets some, and the number at the end.
+    else if (++gapCount <= MAX_WARNINGS || options.onGap || options.onCorrupt === 'stop') {
+      reportGap(path, checked, options)
     }
   }
+  if (gapCount > MAX_WARNINGS && !options.onGap) {
+    process.emitWarning(`skipped ${gapCount} places in ${path}`, { code: 'RECOLLECT_GAP' })
+  }
+}
+
+function check<T>(item: JsonlRecord, schema: z.ZodType<T>): { data: T } | JsonlGap {
+  const checked = schema.safeParse(item.record)
+  if (checked.success) return { data: checked.data }
+  const issue = checked.error.issues[0]
+  const detail = `${issue?.path.join('.') || 'record'}: ${issue?.code ?? 'invalid'}`
+  return { gap: 'schema', detail, offset: item.offset, length: item.length }
 }
 
 /** Applies the caller's choice to one gap: throw, call back, or warn. */

@@ -1,12 +1,13 @@
 // The turn log: one JSON line per turn at <base>/agents/<agentId>/sessions/<sessionId>.jsonl, the authoritative store
 // of an agent's conversations. Owns the schema, the path rule and the open files; appending and reading bytes is files/.
-import { existsSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { closeSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
 import { type Appended, AppendFile, type Flush } from '../files/append.ts'
-import { checkNoLinks, resolveInside, safeName } from '../files/paths.ts'
-import { type ReadOptions, readRecords } from './read.ts'
+import { openForReading } from '../files/jsonl.ts'
+import { checkOpened, resolveInside, safeName } from '../files/paths.ts'
+import { type ReadOptions, readRecordsFrom } from './read.ts'
 
 export const TurnRole = z.enum(['user', 'assistant', 'tool', 'system'])
 export type TurnRole = z.infer<typeof TurnRole>
@@ -40,13 +41,14 @@ export interface TranscriptWriterOptions {
   lockTimeoutMs?: number
 }
 
-const MAX_OPEN_FILES = 64
+const MAX_IDLE_FILES = 1024
 
 /** Appends turns to session transcripts and reads them back. Safe to use from several processes at once. */
 export class TranscriptWriter {
-  readonly #agentsDirectory: string
+  readonly #base: string
+  /** Components between the base and an agent's directory. */
+  readonly #prefix: string[]
   readonly #options: TranscriptWriterOptions
-  /** Least recently used first. */
   readonly #files = new Map<string, AppendFile>()
 
   /** `basePath` is the home of the transcripts, such as `~/.homeagent`; a path ending in `agents` is that directory itself. */
@@ -54,8 +56,8 @@ export class TranscriptWriter {
     if (typeof basePath !== 'string' || basePath === '') {
       throw new RecollectError('BAD_INPUT', 'basePath must be a directory path')
     }
-    const absolute = resolve(basePath)
-    this.#agentsDirectory = basename(absolute) === 'agents' ? absolute : join(absolute, 'agents')
+    this.#base = resolve(basePath)
+    this.#prefix = basename(this.#base) === 'agents' ? [] : ['agents']
     this.#options = options
   }
 
@@ -86,50 +88,73 @@ export class TranscriptWriter {
     sessionId: string,
     options: ReadOptions = {},
   ): AsyncGenerator<TranscriptEntry, void, undefined> {
-    const path = this.resolvePath(agentId, sessionId)
-    if (existsSync(path)) yield* readRecords(path, TranscriptEntry, options)
+    const fd = this.#openForReading(agentId, sessionId)
+    if (fd === undefined) return
+    try {
+      yield* readRecordsFrom(fd, this.resolvePath(agentId, sessionId), TranscriptEntry, options)
+    } finally {
+      closeSync(fd)
+    }
   }
 
   /** Where a session's transcript lies. Throws if the ids or what stands on disk are unsafe. */
   resolvePath(agentId: string, sessionId: string): string {
     const agent = safeName(agentId, 'agentId')
     const session = safeName(sessionId, 'sessionId')
-    return resolveInside(this.#agentsDirectory, agent, 'sessions', `${session}.jsonl`)
+    return resolveInside(this.#base, ...this.#prefix, agent, 'sessions', `${session}.jsonl`)
   }
 
   /** Waits for appends under way and closes the files. The writer can be used again afterwards. */
   async close(): Promise<void> {
-    await Promise.all([...this.#files.values()].map((file) => file.close()))
-    this.#files.clear()
+    for (const [key, file] of this.#files) {
+      await file.close()
+      if (!file.busy && !file.failed) this.#files.delete(key)
+    }
+  }
+
+  /** Undefined when there is no such file; anything else that prevents reading is an error. */
+  #openForReading(agentId: string, sessionId: string): number | undefined {
+    const path = this.resolvePath(agentId, sessionId)
+    let fd: number
+    try {
+      fd = openForReading(path)
+    } catch (error) {
+      if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
+      throw error
+    }
+    try {
+      checkOpened(fd, path)
+      // Again, now that it is open: a link swapped in between check and open must not lead us elsewhere.
+      this.resolvePath(agentId, sessionId)
+      return fd
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
   }
 
   #file(agentId: string, sessionId: string): AppendFile {
     const key = `${agentId}\0${sessionId}`
     const known = this.#files.get(key)
-    if (known) {
-      this.#files.delete(key)
-      this.#files.set(key, known)
-      return known
-    }
+    if (known) return known
     const path = this.resolvePath(agentId, sessionId)
-    const root = dirname(dirname(dirname(path)))
     const file = new AppendFile(path, {
       flush: this.#options.flush ?? 'fdatasync',
       lockTimeoutMs: this.#options.lockTimeoutMs ?? 30_000,
       fileMode: 0o600,
       enforceMode: true,
-      check: (target) => checkNoLinks(root, target),
+      check: () => void this.resolvePath(agentId, sessionId),
     })
+    this.#forgetIdle()
     this.#files.set(key, file)
-    this.#closeOldest()
     return file
   }
 
-  /** Only descriptors are given back: a file keeps its place in the order of its own calls. */
-  #closeOldest(): void {
+  /** A busy file must keep its place in the order of its calls, a failed one must go on refusing. */
+  #forgetIdle(): void {
+    if (this.#files.size < MAX_IDLE_FILES) return
     for (const [key, file] of this.#files) {
-      if (this.#files.size <= MAX_OPEN_FILES) return
-      if (file.busy) continue
+      if (file.busy || file.failed) continue
       file.release()
       this.#files.delete(key)
     }
@@ -144,6 +169,11 @@ function encode(entry: TranscriptEntry): string {
       hint: 'see docs/formats/turns.md; nothing was written',
     })
   }
+  if (shape(entry).some((part) => typeof (part as { toJSON?: unknown } | undefined)?.toJSON === 'function')) {
+    throw new RecollectError('BAD_INPUT', 'an entry may have no toJSON method', {
+      hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
+    })
+  }
   try {
     // The caller's object, not the checked copy: fields we do not know are kept on disk.
     return JSON.stringify(entry)
@@ -153,4 +183,12 @@ function encode(entry: TranscriptEntry): string {
       hint: 'nothing was written',
     })
   }
+}
+
+/** The objects the schema describes; what lies below `args` and `result` is the caller's own. */
+function shape(entry: TranscriptEntry): unknown[] {
+  const { metadata, toolCalls = [], toolResults = [] } = entry
+  const parts: unknown[] = [entry, metadata, metadata?.tokens, toolCalls, toolResults, ...toolResults]
+  for (const call of toolCalls) parts.push(call, call.args)
+  return parts
 }
