@@ -215,8 +215,7 @@ export class AppendFile {
   #write(fd: number, record: AppendRecord): Appended {
     const size = this.#sizeNow()
     const healed = size > 0 && size !== this.#endOffset && lastByte(fd, size, this.path) !== NEWLINE
-    const line = typeof record === 'string' ? record : record(size)
-    const bytes = Buffer.from(healed ? `\n${line}\n` : `${line}\n`)
+    const bytes = encodeLine(typeof record === 'string' ? record : record(size), healed)
     if (bytes.length > MAX_LINE_BYTES) {
       throw new RecollectError('TOO_LARGE', `a record of ${bytes.length} bytes, limit ${MAX_LINE_BYTES}`, {
         where: this.path,
@@ -261,6 +260,21 @@ function openOrCreate(path: string, mode: number): number {
     if (errnoOf(error) !== 'EEXIST') throw error
     return openSync(path, OPEN)
   }
+}
+
+/** Reused by all files: allocating a buffer costs as much as the write. Encoding and writing happen in one go. */
+let scratch = Buffer.alloc(0)
+const MAX_SCRATCH_BYTES = 1 << 20
+
+function encodeLine(record: string, healed: boolean): Buffer {
+  const mostBytes = record.length * 3 + 2
+  if (mostBytes > MAX_SCRATCH_BYTES) return Buffer.from(healed ? `\n${record}\n` : `${record}\n`)
+  if (scratch.length < mostBytes) scratch = Buffer.allocUnsafeSlow(Math.min(mostBytes * 2, MAX_SCRATCH_BYTES))
+  let end = 0
+  if (healed) scratch[end++] = NEWLINE
+  end += scratch.write(record, end)
+  scratch[end++] = NEWLINE
+  return scratch.subarray(0, end)
 }
 
 function lastByte(fd: number, size: number, path: string): number | undefined {
