@@ -13,6 +13,7 @@ export interface Writer {
 
 export interface Format {
   open(directory: string, options?: { flush?: 'os' | 'fdatasync'; lockTimeoutMs?: number }): Writer
+  file(directory: string): string
   readBack(directory: string): Promise<{ records: Written[]; gaps: unknown[] }>
 }
 

@@ -2,7 +2,9 @@
 // To put a format under all of them, add one object to `formats`:
 //   open(directory, options)   a writer; `append(writer, i, bytes)` resolves when the record is acknowledged
 //   readBack(directory)        what a reader finds: { records: [{ writer, i, bytes, text }] in file order, gaps }
+//   file(directory)            the file the records lie in, for damaging it
 // `writer` names the process, `i` numbers its records; the text lets a splice or a tear be seen (see `textOf`).
+import { join } from 'node:path'
 import { TranscriptWriter } from 'recollect/record'
 
 /** About `bytes` bytes that belong to this record alone. */
@@ -41,6 +43,7 @@ const turns = {
       close: () => writer.close(),
     }
   },
+  file: (directory) => join(directory, 'agents', 'agent', 'sessions', 'session.jsonl'),
   async readBack(directory) {
     const gaps = []
     const records = []
