@@ -72,6 +72,7 @@ export class AppendFile {
   #fd: number | undefined
   #inode = 0
   #device = 0
+  #bornAt = 0
   /** Where our own last record ended: while the file is no longer than this, its tail needs no look. */
   #endOffset = -1
   #failed: RecollectError | undefined
@@ -168,9 +169,12 @@ export class AppendFile {
       this.#check?.(this.path)
       if (this.#enforceMode && (stats.mode & 0o777) !== this.#fileMode) fchmodSync(fd, this.#fileMode)
       // Also for a file that was there: whoever created it may have died before its name was flushed.
-      if (durable) syncDirectory(dirname(this.path))
+      const known =
+        stats.ino === this.#inode && stats.dev === this.#device && stats.birthtimeMs === this.#bornAt
+      if (durable && !known) syncDirectory(dirname(this.path))
       this.#inode = stats.ino
       this.#device = stats.dev
+      this.#bornAt = stats.birthtimeMs
       this.#fd = fd
       openFiles.add(this)
       closeOldest()

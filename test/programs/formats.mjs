@@ -4,8 +4,16 @@
 //   readBack(directory)        what a reader finds: { records: [{ writer, i, bytes, text }] in file order, gaps }
 //   file(directory)            the file the records lie in, for damaging it
 // `writer` names the process, `i` numbers its records; the text lets a splice or a tear be seen (see `textOf`).
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { TranscriptWriter } from 'recollect/record'
+import {
+  EntireTranscript,
+  loadRun,
+  RunTranscript,
+  readEntireTranscript,
+  SessionHistory,
+  TranscriptWriter,
+} from 'recollect/record'
 
 /** About `bytes` bytes that belong to this record alone. */
 export function textOf(writer, i, bytes) {
@@ -29,15 +37,35 @@ export function sizes(seed, minBytes = 1 << 10) {
   }
 }
 
+/** Number and text of a record as one string, for formats with one text field. */
+const pack = (writer, i, bytes) => `${writer}.${i}.${bytes}|${textOf(writer, i, bytes)}`
+
+function unpack(content) {
+  const end = content.indexOf('|')
+  const [writer, i, bytes] = content.slice(0, end).split('.')
+  return { writer, i: Number(i), bytes: Number(bytes), text: content.slice(end + 1) }
+}
+
+/** What an async reader gives; nothing when there is no log yet. */
+async function collect(reader) {
+  const found = []
+  try {
+    for await (const item of reader) found.push(item)
+  } catch (error) {
+    if (error.code !== 'NOT_FOUND') throw error
+  }
+  return found
+}
+
 const turns = {
   open(directory, options = {}) {
     const writer = new TranscriptWriter(directory, options)
     return {
       append: (name, i, bytes) =>
         writer.append('agent', 'session', {
-          turnId: `${name}.${i}.${bytes}`,
-          role: 'assistant',
-          content: textOf(name, i, bytes),
+          turnId: 't',
+          role: 'user',
+          content: pack(name, i, bytes),
           ts: i,
         }),
       close: () => writer.close(),
@@ -46,14 +74,88 @@ const turns = {
   file: (directory) => join(directory, 'agents', 'agent', 'sessions', 'session.jsonl'),
   async readBack(directory) {
     const gaps = []
+    const onGap = (gap) => gaps.push(gap)
+    const found = await new TranscriptWriter(directory).read('agent', 'session', { onGap })
+    return { records: found.map((entry) => unpack(entry.content ?? '')), gaps }
+  },
+}
+
+const entire = {
+  open(directory, options = {}) {
+    const log = new EntireTranscript({ cwd: directory, sessionId: 'session', version: '1', ...options })
+    return {
+      append: (name, i, bytes) => log[i % 2 ? 'assistant' : 'user'](pack(name, i, bytes)),
+      close: () => log.close(),
+    }
+  },
+  file: (directory) => join(directory, '.entire', 'metadata', 'session', 'full.jsonl'),
+  async readBack(directory) {
+    const gaps = []
+    const onGap = (gap) => gaps.push(gap)
+    const lines = await collect(readEntireTranscript(entire.file(directory), { onGap }))
+    const contents = lines.map(({ message: { content } }) =>
+      Array.isArray(content) ? content[0]?.text : content,
+    )
+    return { records: contents.map((content) => unpack(String(content))), gaps }
+  },
+}
+
+// One writer per run: each process has its own, and goes on with it after a kill.
+const runIdOf = (name) => `2025-01-15-flow-${name}`
+
+const run = {
+  open(directory, options = {}) {
+    const runs = new Map()
+    const openRun = (name) =>
+      RunTranscript.resume(directory, runIdOf(name), options).catch((error) => {
+        if (error.code !== 'NOT_FOUND') throw error
+        return RunTranscript.start(directory, { runId: runIdOf(name), flowId: 'flow', ...options })
+      })
+    return {
+      async append(name, i, bytes) {
+        if (!runs.has(name)) runs.set(name, openRun(name))
+        await (await runs.get(name)).addTurn('assistant', pack(name, i, bytes))
+      },
+      async close() {
+        for (const opened of runs.values()) await (await opened).close()
+      },
+    }
+  },
+  file: (directory) => join(directory, 'runs', runIdOf('w'), 'transcript.partial.jsonl'),
+  async readBack(directory) {
+    const gaps = []
     const records = []
-    const writer = new TranscriptWriter(directory)
-    for await (const entry of writer.readStream('agent', 'session', { onGap: (gap) => gaps.push(gap) })) {
-      const [name, i, bytes] = entry.turnId.split('.')
-      records.push({ writer: name, i: Number(i), bytes: Number(bytes), text: entry.content })
+    const base = join(directory, 'runs')
+    const names = existsSync(base) ? readdirSync(base, { withFileTypes: true }) : []
+    for (const entry of names.filter((one) => one.isDirectory())) {
+      const turnsOf = async function* () {
+        yield* (await loadRun(directory, entry.name, { onGap: (gap) => gaps.push(gap) })).turns
+      }
+      for (const turn of await collect(turnsOf())) records.push(unpack(turn.content))
     }
     return { records, gaps }
   },
 }
 
-export const formats = { turns }
+// An event has no room for large texts: its number is in the session's id, a short text in its parent's.
+const lineage = {
+  open(directory, options = {}) {
+    const history = new SessionHistory(directory, options)
+    return {
+      append(name, i, bytes) {
+        const parent = pack(name, i, Math.min(bytes, 150))
+        return history.log({ session_id: `${name}.${i}`, event: 'bg_fork', parent_session_id: parent })
+      },
+      close: () => history.idle(),
+    }
+  },
+  file: (directory) => join(directory, 'session_history.jsonl'),
+  async readBack(directory) {
+    const gaps = []
+    const onGap = (gap) => gaps.push(gap)
+    const events = await new SessionHistory(directory).read({ onGap })
+    return { records: events.map((event) => unpack(event.parent_session_id ?? '')), gaps }
+  },
+}
+
+export const formats = { turns, entire, run, lineage }

@@ -26,7 +26,7 @@ export interface Ended {
   stderr: string
 }
 
-export const APPEND_LOOP = fileURLToPath(new URL('../programs/append-loop.mjs', import.meta.url))
+const APPEND_LOOP = fileURLToPath(new URL('../programs/append-loop.mjs', import.meta.url))
 
 /** The driver of a format, by name. */
 export function driver(format: string): Format {
