@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { formats } from './programs/formats.mjs'
 import { driver, expectIntact, firstOutput, startLoop, temporaryDirectory } from './support/programs.ts'
 
-const KILLS = Number(process.env['RECOLLECT_TEST_KILLS'] ?? 60)
+const KILLS = Number(process.env['RECOLLECT_TEST_KILLS'] ?? 25)
 const AT_ONCE = 2
 // A log is killed over and over, so that damage would add up, but stays small enough to be read each time.
 const KILLS_PER_LOG = 5
