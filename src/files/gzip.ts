@@ -1,15 +1,15 @@
 // Gzip in and out, with a bound on what a small file may unfold to.
-import { gunzipSync, gzipSync } from 'node:zlib'
 import { RecollectError } from '../errors.ts'
+import { zlib } from './builtin.ts'
 
 /** Deterministic: zlib writes no time stamp into the header. */
 export function gzip(data: Uint8Array): Buffer {
-  return gzipSync(data)
+  return zlib().gzipSync(data)
 }
 
 export function gunzip(data: Uint8Array, where: string, maxBytes = 1 << 30): Buffer {
   try {
-    return gunzipSync(data, { maxOutputLength: maxBytes })
+    return zlib().gunzipSync(data, { maxOutputLength: maxBytes })
   } catch (cause) {
     const tooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
     throw tooLarge

@@ -1,7 +1,6 @@
 // Replaces a whole file: temporary file beside it, flush, rename, flush the directory. A reader sees the old bytes or
 // the new ones, never a mixture; a crash leaves one of the two (and perhaps a temporary file, which the next replace
 // of the same file removes).
-import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -25,7 +24,7 @@ export interface ReplaceOptions {
 /** Atomically puts `data` at `path`. The directory must exist; the caller holds whatever lock the file needs. */
 export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
   const durable = options.durable ?? true
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const temporary = join(dirname(path), `.${basename(path)}.${randomHex()}.tmp`)
   try {
     removeLeftovers(path)
     writeNew(temporary, data, options.mode ?? 0o600, durable)
@@ -36,6 +35,13 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
   }
   // From here on the new bytes stand at the path; without this flush a power cut may still bring the old ones back.
   if (durable) syncDirectory(dirname(path))
+}
+
+/** Need not be secret: the file is created only if its name is free. */
+function randomHex(): string {
+  return Math.floor(Math.random() * 2 ** 48)
+    .toString(16)
+    .padStart(12, '0')
 }
 
 function writeNew(path: string, data: string | Uint8Array, mode: number, durable: boolean): void {

@@ -1,7 +1,7 @@
 // One line of an Entire-compatible full.jsonl: its schema, and how a turn becomes one. Touches no file.
-import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
+import { crypto } from '../files/builtin.ts'
 import { countLone, LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
 
 const Count = z.int().nonnegative()
@@ -76,7 +76,7 @@ export function encodeTurn(
   content: EntireContent,
   response: EntireResponse = {},
 ): EntireTurn {
-  const uuid = randomUUID()
+  const uuid = crypto().randomUUID()
   const { requestId } = response
   const start = (parentUuid: string | null): string => {
     const { sessionId, cwd, version } = head
@@ -122,7 +122,7 @@ function assistantMessage(content: EntireContent, response: EntireResponse): Rec
   const { id, model, stopReason, usage } = response
   return {
     role: 'assistant',
-    id: id || `msg_${randomUUID()}`,
+    id: id || `msg_${crypto().randomUUID()}`,
     ...(model && { model }),
     // Entire decodes an assistant's content as a list of blocks and skips the line when it is a string.
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,

@@ -3,11 +3,11 @@
 // <session>/spill/<sha256>.txt|json and leave a preview in their place; the line's top-level key `recollectSpill`,
 // which Entire does not look at and no message can forge, says what belongs where.
 // The files are complete and flushed before the line is written, so a line never refers to what a crash took away.
-import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
+import { crypto } from '../files/builtin.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { openForReading } from '../files/jsonl.ts'
 import { checkNoLinks } from '../files/paths.ts'
@@ -148,7 +148,7 @@ function pieceOf({ value, json, at, loneCount }: Candidate): {
   const isText = typeof value === 'string' && loneCount === 0
   const text = isText ? value : json
   const bytes = Buffer.from(text)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = crypto().createHash('sha256').update(bytes).digest('hex')
   const reference: SpillReference = { at, sha256, bytes: bytes.length, as: isText ? 'text' : 'json' }
   const shown = typeof value === 'string' ? value : json
   const cut = previewOf(shown, `[${bytes.length} bytes, whole in ${fileName(reference)}]`)
@@ -193,7 +193,8 @@ export function restoreSpill(directory: string, line: Record<string, unknown>): 
     } catch (error) {
       return `${name}: ${(error as Error).message}`
     }
-    if (createHash('sha256').update(bytes).digest('hex') !== reference.sha256) return `${name} was changed`
+    if (crypto().createHash('sha256').update(bytes).digest('hex') !== reference.sha256)
+      return `${name} was changed`
     const text = bytes.toString()
     try {
       put(place.parent, place.key, reference.as === 'text' ? text : JSON.parse(text))

@@ -7,11 +7,11 @@
 //   spill/…              whole files that nothing refers to yet
 //   the line             as in files/append.ts; only now is the turn acknowledged
 //   context.md           at `end()`: the old one or the new one, never a mixture
-import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import { AppendFile, type Flush } from '../files/append.ts'
+import { crypto } from '../files/builtin.ts'
 import { checkNoLinks, resolveInside, safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
 import { contextOf } from './entire-context.ts'
@@ -44,7 +44,7 @@ export interface EntireTranscriptOptions {
 
 /** A new session id: the UTC date and a random UUID. */
 export function newEntireSessionId(at: Date = new Date()): string {
-  return `${at.toISOString().slice(0, 10)}-${randomUUID()}`
+  return `${at.toISOString().slice(0, 10)}-${crypto().randomUUID()}`
 }
 
 /** Records one session. Several processes may record the same one: turns then follow each other in one chain. */

@@ -1,10 +1,10 @@
 // Commits the session history with git, in the background: an append never waits for it and never fails by it.
 // Owns the child processes and their coalescing. Commits only the one file, whatever else is staged.
-import { execFile } from 'node:child_process'
 import { devNull } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, RecollectError } from '../errors.ts'
+import { childProcess } from '../files/builtin.ts'
 import type { WrittenSessionEvent } from './lineage-event.ts'
 
 export interface SessionGitOptions {
@@ -108,9 +108,11 @@ export class GitCommits {
     const options = { cwd: dirname(this.#path), env: environment(), timeout: TIMEOUT_MS }
     const all = ['--literal-pathspecs', ...QUIET, ...args]
     return new Promise((resolve) => {
-      execFile(this.#options.command ?? 'git', all, options, (error, stdout) => {
-        resolve(error ? { ok: false, stdout, error } : { ok: true, stdout: stdout.trim() })
-      }).stdin?.end()
+      childProcess()
+        .execFile(this.#options.command ?? 'git', all, options, (error, stdout) => {
+          resolve(error ? { ok: false, stdout, error } : { ok: true, stdout: stdout.trim() })
+        })
+        .stdin?.end()
     })
   }
 
