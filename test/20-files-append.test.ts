@@ -283,3 +283,25 @@ test('writers that are never closed do not run the process out of descriptors', 
   for (let i = 0; i < 300; i++) await new AppendFile(join(directory, `${i}`)).append('{"id":1}')
   expect(readdirSync('/proc/self/fd').length - before).toBeLessThanOrEqual(64)
 })
+
+test('with all of them waiting for a lock, one more file is still written', async () => {
+  const { tryLock } = await import('../src/files/lock.ts')
+  const { closeSync, openSync } = await import('node:fs')
+  const directory = temporaryDirectory()
+  const holders: number[] = []
+  const waiting: Promise<unknown>[] = []
+  for (let i = 0; i < 70; i++) {
+    const path = join(directory, `${i}`)
+    const holder = openSync(path, 'a+', 0o600)
+    tryLock(holder)
+    holders.push(holder)
+    waiting.push(new AppendFile(path).append('{"id":1}'))
+  }
+  const free = new AppendFile(join(directory, 'free'))
+  await free.append('{"id":1}')
+  await free.append('{"id":2}')
+  expect(ids(free.path)).toEqual([1, 2])
+  for (const holder of holders) closeSync(holder)
+  await Promise.all(waiting)
+  for (let i = 0; i < 70; i++) expect(ids(join(directory, `${i}`))).toEqual([1])
+})

@@ -27,6 +27,8 @@ const turn = (i: number, bytes = 100): TranscriptEntry => ({
   ts: i,
 })
 
+const STRACE = ['strace', '-f', '-qq', '-o']
+
 interface Outcome {
   acknowledged?: number
   code?: string
@@ -173,17 +175,7 @@ testNeeding(
   60_000,
   async () => {
     const directory = temporaryDirectory()
-    const under = [
-      'strace',
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      'inject=ftruncate:error=EIO',
-      'prlimit',
-      '--fsize=50000',
-    ]
+    const under = [...STRACE, '/dev/null', '-e', 'inject=ftruncate:error=EIO', 'prlimit', '--fsize=50000']
     const outcomes = tryAppends({ directory, count: 6, bytes: 9000 }, under)
     expect(outcomes.at(-1)).toMatchObject({
       code: 'TOO_LARGE',
@@ -204,17 +196,7 @@ testNeeding(
   async () => {
     const directory = temporaryDirectory()
     tryAppends({ directory, count: 1 })
-    const under = [
-      'strace',
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-P',
-      logOf(directory),
-      '-e',
-      'inject=write:error=EIO:when=2',
-    ]
+    const under = [...STRACE, '/dev/null', '-P', logOf(directory), '-e', 'inject=write:error=EIO:when=2']
     const outcomes = tryAppends({ directory, from: 1, count: 3 }, under)
     expect(outcomes).toMatchObject([
       { acknowledged: 1 },
@@ -233,10 +215,7 @@ testNeeding(
     const directory = temporaryDirectory()
     const trace = join(directory, 'trace')
     const under = [
-      'strace',
-      '-f',
-      '-qq',
-      '-o',
+      ...STRACE,
       trace,
       '-e',
       'trace=fdatasync,fsync,write',
@@ -258,23 +237,15 @@ testNeeding(
 )
 
 testNeeding(['strace'], 'a directory that cannot be flushed counts as a failed flush', 60_000, async () => {
-  const directory = temporaryDirectory()
-  mkdirSync(join(directory, 'agents', 'agent', 'sessions'), { recursive: true })
-  const trace = join(directory, 'trace')
-  const under = [
-    'strace',
-    '-f',
-    '-qq',
-    '-o',
-    trace,
-    '-e',
-    'trace=fsync',
-    '-e',
-    'inject=fsync:error=EIO:when=1',
-  ]
-  const outcomes = tryAppends({ directory, count: 3, flush: 'fdatasync' }, under)
-  expect(outcomes.map((outcome) => outcome.code)).toEqual(['FLUSH_FAILED', 'FLUSH_FAILED', 'FLUSH_FAILED'])
-  expect(readFileSync(trace, 'utf8').match(/fsync\(/g)).toHaveLength(1)
+  for (const exists of [false, true]) {
+    const directory = temporaryDirectory()
+    if (exists) mkdirSync(join(directory, 'agents', 'agent', 'sessions'), { recursive: true })
+    const trace = join(directory, 'trace')
+    const inject = ['-e', 'trace=fsync', '-e', 'inject=fsync:error=EIO:when=1']
+    const outcomes = tryAppends({ directory, count: 3, flush: 'fdatasync' }, [...STRACE, trace, ...inject])
+    expect(outcomes.map((outcome) => outcome.code)).toEqual(Array(3).fill('FLUSH_FAILED'))
+    expect(readFileSync(trace, 'utf8').match(/fsync\(/g)).toHaveLength(1)
+  }
 })
 
 test('a deleted directory is told once, then made anew', async () => {

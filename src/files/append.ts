@@ -160,9 +160,9 @@ export class AppendFile {
   #open(): number {
     const durable = this.#flush === 'fdatasync'
     this.#check?.(this.path)
-    ensureDirectory(dirname(this.path), this.#directoryMode, durable)
     let fd: number | undefined
     try {
+      ensureDirectory(dirname(this.path), this.#directoryMode, durable)
       fd = openOrCreate(this.path, this.#fileMode)
       const stats = checkOpened(fd, this.path)
       // Again, now that it is open: a link swapped in between check and open must not lead us elsewhere.
@@ -176,8 +176,8 @@ export class AppendFile {
       this.#device = stats.dev
       this.#bornAt = stats.birthtimeMs
       this.#fd = fd
-      openFiles.add(this)
       closeOldest()
+      openFiles.add(this)
       return fd
     } catch (error) {
       if (fd !== undefined) closeSync(fd)
@@ -252,7 +252,7 @@ export class AppendFile {
 /** Busy files keep their descriptor: it would only be opened again at once. */
 function closeOldest(): void {
   for (const file of openFiles) {
-    if (openFiles.size <= MAX_OPEN_FILES) return
+    if (openFiles.size < MAX_OPEN_FILES) return
     if (!file.busy) file.release()
   }
 }
