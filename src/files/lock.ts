@@ -2,7 +2,6 @@
 // releases it when the holder closes the file or dies, at once and never by a timer. A suspended holder keeps it,
 // so nobody else can write meanwhile. Local file systems only; see docs/limits.md.
 import { createRequire } from 'node:module'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { RecollectError } from '../errors.ts'
 
 interface Native {
@@ -62,7 +61,8 @@ export function lockPause(where: string, timeoutMs: number): () => Promise<void>
       })
     }
     // Holders keep the lock for one write: look again soon, with jitter so that waiters do not move in step.
-    await sleep(tries < 4 ? 0 : 1 + Math.random() * Math.min(tries, 20))
+    const ms = tries < 4 ? 0 : 1 + Math.random() * Math.min(tries, 20)
+    await new Promise((resolve) => setTimeout(resolve, ms))
     tries++
   }
 }

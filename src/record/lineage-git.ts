@@ -2,7 +2,6 @@
 // Owns the child processes and their coalescing. Commits only the one file, whatever else is staged.
 import { devNull } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, RecollectError } from '../errors.ts'
 import { childProcess } from '../files/builtin.ts'
 import type { WrittenSessionEvent } from './lineage-event.ts'
@@ -81,7 +80,7 @@ export class GitCommits {
         : added
       if (done.ok) return
       failure = done.error
-      if (delay > 0) await sleep(delay)
+      if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay))
     }
     throw failure
   }
