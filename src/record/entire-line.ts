@@ -3,8 +3,7 @@ import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
 import { crypto } from '../files/builtin.ts'
 import { countLone, LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
-
-const Count = z.int().nonnegative()
+import { Count, NullableText, OptionalText, Text } from './shapes.ts'
 
 /** Tokens of one response. All four are always there; what else the API reports follows them. */
 export const EntireUsage = z.looseObject({
@@ -15,28 +14,28 @@ export const EntireUsage = z.looseObject({
 })
 export type EntireUsage = z.infer<typeof EntireUsage>
 
-export const EntireBlock = z.looseObject({ type: z.string() })
+export const EntireBlock = z.looseObject({ type: Text })
 export type EntireBlock = z.infer<typeof EntireBlock>
 
-export const EntireContent = z.union([z.string(), z.array(EntireBlock)])
+export const EntireContent = z.union([Text, z.array(EntireBlock)])
 export type EntireContent = z.infer<typeof EntireContent>
 
 const Role = z.enum(['user', 'assistant'])
 
 export const EntireLine = z.looseObject({
   type: Role,
-  sessionId: z.string(),
-  uuid: z.string(),
-  parentUuid: z.string().nullable(),
+  sessionId: Text,
+  uuid: Text,
+  parentUuid: NullableText,
   timestamp: z.iso.datetime({ offset: true }),
-  cwd: z.string(),
-  version: z.string(),
-  requestId: z.string().optional(),
+  cwd: Text,
+  version: Text,
+  requestId: OptionalText,
   message: z.looseObject({
     role: Role,
     content: EntireContent,
-    id: z.string().optional(),
-    model: z.string().optional(),
+    id: OptionalText,
+    model: OptionalText,
     stop_reason: z.string().nullish(),
     usage: EntireUsage.optional(),
   }),

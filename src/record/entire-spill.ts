@@ -12,6 +12,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { openForReading } from '../files/jsonl.ts'
 import { checkNoLinks } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
+import { Count, Text } from './shapes.ts'
 
 /** A line, with its newline, stays below this. */
 export const LINE_LIMIT = 10 * 1024 * 1024
@@ -27,9 +28,9 @@ const PREVIEW_TAIL = 200
 
 export const SpillReference = z.object({
   /** JSON pointer (RFC 6901) from the line to the value. */
-  at: z.string(),
+  at: Text,
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  bytes: z.int().nonnegative(),
+  bytes: Count,
   /** `text`: the file is the string in UTF-8. `json`: the file is the value as JSON. */
   as: z.enum(['text', 'json']),
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
 import { type ReadOptions, readRecords } from './read.ts'
+import { Text } from './shapes.ts'
 
 /** The kinds we write. Readers keep any other kind as it stands. */
 export const SessionHistoryEventType = z.enum([
@@ -21,7 +22,7 @@ export type SessionHistoryEventType = z.infer<typeof SessionHistoryEventType>
 export const SessionHistoryEvent = z.looseObject({
   session_id: z.string().min(1),
   event: z.string().min(1),
-  timestamp: z.string(),
+  timestamp: Text,
   parent_session_id: z.string().nullable().default(null),
 })
 export type SessionHistoryEvent = z.infer<typeof SessionHistoryEvent>

@@ -16,14 +16,15 @@ import * as z from 'zod'
 import { fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { waitLock } from '../files/lock.ts'
+import { Amount, NullableText, Text } from './shapes.ts'
 
 const Intent = z.object({
   /** What the current-session file held, and what it is to hold; null is no file. */
-  from: z.string().nullable(),
-  to: z.string().nullable(),
+  from: NullableText,
+  to: NullableText,
   /** The event as JSON, and the size of the log before it was appended. */
-  event: z.string(),
-  offset: z.number(),
+  event: Text,
+  offset: Amount,
 })
 /** A change that needs two files: an event in the log, then a new current session. */
 export type Intent = z.infer<typeof Intent>

@@ -11,6 +11,7 @@ import { type ReadOptions, readRecords, reportGap } from './read.ts'
 import { DIRECTORY_MODE, FILE_MODE, readStored, runsDirectory, type StoredRun } from './run-files.ts'
 import { isEnded, readRun } from './run-load.ts'
 import { ZERO_TIME } from './run-model.ts'
+import { Amount, OptionalText, Text } from './shapes.ts'
 
 const INDEX = 'index.jsonl'
 const PROMPT_CHARACTERS = 200
@@ -18,22 +19,22 @@ const ERROR_CHARACTERS = 500
 
 /** What the index knows of a run. `size` and `file` say where its turns were when the line was written. */
 export const RunSummary = z.object({
-  runId: z.string(),
-  flowId: z.string(),
-  nodeId: z.string().optional(),
-  status: z.string(),
-  startedAt: z.string(),
+  runId: Text,
+  flowId: Text,
+  nodeId: OptionalText,
+  status: Text,
+  startedAt: Text,
   /** Absent while the run has not ended. */
-  endedAt: z.string().optional(),
-  totalTokensIn: z.number(),
-  totalTokensOut: z.number(),
-  totalCost: z.number(),
-  error: z.string().optional(),
-  turnCount: z.number(),
+  endedAt: OptionalText,
+  totalTokensIn: Amount,
+  totalTokensOut: Amount,
+  totalCost: Amount,
+  error: OptionalText,
+  turnCount: Amount,
   /** The beginning of the first user turn, white space folded. */
-  prompt: z.string().optional(),
-  size: z.number(),
-  file: z.string(),
+  prompt: OptionalText,
+  size: Amount,
+  file: Text,
 })
 export type RunSummary = z.infer<typeof RunSummary>
 

@@ -2,6 +2,7 @@
 // time format. What a reader accepts is wider than what a writer may add: Go takes any string as role or status.
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
+import { Amount, OptionalText, OptionalWhole, Text, Whole } from './shapes.ts'
 
 /** The roles a writer may add. */
 export const RunRole = z.enum(['system', 'user', 'assistant', 'tool_result'])
@@ -52,44 +53,44 @@ const JsonMap = z.custom<Record<string, unknown>>(
 )
 
 export const RunToolCall = z.object({
-  id: z.string().optional(),
-  name: z.string(),
+  id: OptionalText,
+  name: Text,
   /** Null where the Go program gave no map at all. */
   input: JsonMap.nullable(),
-  output: z.string().optional(),
-  error: z.string().optional(),
+  output: OptionalText,
+  error: OptionalText,
 })
 export type RunToolCall = z.infer<typeof RunToolCall>
 
 export const RunTurn = z.object({
-  id: z.int(),
-  role: z.string(),
-  content: z.string(),
-  tokensIn: z.int().optional(),
-  tokensOut: z.int().optional(),
+  id: Whole,
+  role: Text,
+  content: Text,
+  tokensIn: OptionalWhole,
+  tokensOut: OptionalWhole,
   timestamp: Time,
   toolCalls: z.array(RunToolCall).optional(),
-  durationMs: z.int().optional(),
+  durationMs: OptionalWhole,
 })
 export type RunTurn = z.infer<typeof RunTurn>
 
 export const RunMeta = z.object({
-  flowId: z.string(),
-  nodeId: z.string().optional(),
+  flowId: Text,
+  nodeId: OptionalText,
   input: JsonMap.optional(),
   startedAt: Time,
   endedAt: Time,
-  status: z.string(),
-  totalTokensIn: z.int(),
-  totalTokensOut: z.int(),
-  totalCost: z.number(),
-  error: z.string().optional(),
+  status: Text,
+  totalTokensIn: Whole,
+  totalTokensOut: Whole,
+  totalCost: Amount,
+  error: OptionalText,
 })
 export type RunMeta = z.infer<typeof RunMeta>
 
 /** What `transcript.json` holds. */
 export const RunTranscriptFile = z.object({
-  runId: z.string(),
+  runId: Text,
   metadata: RunMeta,
   turns: z.array(RunTurn),
 })

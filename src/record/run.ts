@@ -22,6 +22,7 @@ import {
   ZERO_TIME,
 } from './run-model.ts'
 import { claimRun, clearLeftovers, finishRun, lockOrThrow, runExists, takeBack } from './run-save.ts'
+import { Count, Text } from './shapes.ts'
 
 export interface RunWriterOptions {
   /** What an acknowledged call survives (default `fdatasync`: also a power cut). */
@@ -44,10 +45,8 @@ export interface RunStartOptions extends RunWriterOptions {
 const MAX_SUFFIX = 9999
 const MAX_DOLLARS = 1e9
 // Made once: building a schema costs more than a check.
-const Text = z.string()
 const OptionalText = Text.optional()
 const FlowId = Text.min(1)
-const Count = z.int().nonnegative()
 const OptionalCount = Count.optional()
 const Dollars = z.number().nonnegative().max(MAX_DOLLARS)
 

@@ -8,29 +8,26 @@ import { type Appended, AppendFile, type Flush } from '../files/append.ts'
 import { openForReading } from '../files/jsonl.ts'
 import { checkOpened, resolveInside, safeName } from '../files/paths.ts'
 import { type ReadOptions, readRecordsFrom } from './read.ts'
+import { Amount, OptionalText, Text } from './shapes.ts'
 
 export const TurnRole = z.enum(['user', 'assistant', 'tool', 'system'])
 export type TurnRole = z.infer<typeof TurnRole>
 
 export const TranscriptEntry = z.object({
-  turnId: z.string(),
+  turnId: Text,
   role: TurnRole,
-  content: z.string().optional(),
-  toolCalls: z
-    .array(z.object({ id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }))
-    .optional(),
-  toolResults: z
-    .array(z.object({ callId: z.string(), result: z.unknown(), error: z.string().optional() }))
-    .optional(),
+  content: OptionalText,
+  toolCalls: z.array(z.object({ id: Text, name: Text, args: z.record(Text, z.unknown()) })).optional(),
+  toolResults: z.array(z.object({ callId: Text, result: z.unknown(), error: OptionalText })).optional(),
   metadata: z
     .object({
-      model: z.string().optional(),
-      tokens: z.object({ prompt: z.number(), completion: z.number() }).optional(),
-      runId: z.string().optional(),
-      provider: z.string().optional(),
+      model: OptionalText,
+      tokens: z.object({ prompt: Amount, completion: Amount }).optional(),
+      runId: OptionalText,
+      provider: OptionalText,
     })
     .optional(),
-  ts: z.number(),
+  ts: Amount,
 })
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>
 
