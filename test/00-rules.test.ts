@@ -47,9 +47,21 @@ const MAY_IMPORT: Record<string, string[]> = {
   store: ['errors.ts', 'files', 'model.ts'],
   usage: ['errors.ts'],
   query: ['errors.ts', 'model.ts', 'store', 'usage'],
-  sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store'],
+  digest: ['errors.ts', 'model.ts', 'store', 'query'],
+  sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store', 'digest'],
   'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
-  cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'usage', 'query', 'sweep'],
+  cli: [
+    'errors.ts',
+    'config.ts',
+    'model.ts',
+    'record',
+    'adapters',
+    'store',
+    'usage',
+    'query',
+    'digest',
+    'sweep',
+  ],
 }
 
 const areaOf = (path: string): string => path.split('/')[1] as string
