@@ -59,8 +59,9 @@ export const CACHE_MIGRATIONS = [
   );
   CREATE INDEX cached_unsettled ON cached (id) WHERE is_settled = 0;
   CREATE TABLE shared (
-    first INTEGER NOT NULL, second INTEGER NOT NULL, is_settled INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (first, second)
+    first INTEGER NOT NULL, second INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (first, second)
   ) WITHOUT ROWID;
+  CREATE INDEX shared_second ON shared (second);
   CREATE TABLE findings (
     path TEXT NOT NULL, session INTEGER NOT NULL, rule TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (path, session, rule)

@@ -2,16 +2,10 @@
 // session a response is counted in, and where a session belongs. Runs from marks left in the database, so a kill between
 // writing and settling loses nothing; running it twice changes nothing.
 
-import { EVENT_KINDS } from '../model.ts'
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
+import { settleForks, type Unsettled } from './forks.ts'
 import type { Place, SessionPlace } from './store.ts'
-import { FLAG } from './write.ts'
-
-interface Unsettled {
-  id: number
-  session_uid: string
-}
 
 /** Settles every session that was written to since the last time. */
 export function settleAll(
@@ -19,21 +13,22 @@ export function settleAll(
   memory: Database,
   place: (session: SessionPlace) => Place,
 ): number {
-  const sessions = cache
-    .prepare('SELECT id, session_uid FROM cached WHERE is_settled = 0')
-    .all() as unknown as Unsettled[]
-  if (sessions.length === 0 && !hasRecounts(memory)) return 0
-  transaction(cache, () => {
-    linkLateParents(cache, sessions)
-    transaction(memory, () => {
-      settleForks(cache, memory)
-      recount(memory)
-      describe(cache, memory, sessions, place)
-    })
+  const unsettled = cache.prepare('SELECT id, session_uid FROM cached WHERE is_settled = 0')
+  const written = unsettled.all() as unknown as Unsettled[]
+  if (written.length === 0 && !hasRecounts(memory)) return 0
+  return transaction(cache, () => {
+    linkLateParents(cache, written)
     const done = cache.prepare('UPDATE cached SET is_settled = 1 WHERE id = ?')
-    for (const session of sessions) done.run(session.id)
+    return transaction(memory, () => {
+      settleForks(cache, memory, written)
+      recount(memory)
+      // Kin of what was written may have changed as well.
+      const sessions = unsettled.all() as unknown as Unsettled[]
+      describe(cache, memory, sessions, place)
+      for (const session of sessions) done.run(session.id)
+      return sessions.length
+    })
   })
-  return sessions.length
 }
 
 function hasRecounts(memory: Database): boolean {
@@ -48,85 +43,6 @@ function linkLateParents(cache: Database, sessions: readonly Unsettled[]): void 
        AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.parent_key AND p.session = events.session)`,
   )
   for (const session of sessions) link.run(session.id)
-}
-
-/** Two sessions with events of the same identity are a fork and its parent: the fork's copies are marked. */
-function settleForks(cache: Database, memory: Database): void {
-  const dirty = cache.prepare('SELECT first, second FROM shared WHERE is_settled = 0').all() as unknown as {
-    first: number
-    second: number
-  }[]
-  if (dirty.length === 0) return
-  const touched = new Set(dirty.flatMap((pair) => [pair.first, pair.second]))
-  const clear = cache.prepare(
-    `UPDATE events SET flags = flags & ~${FLAG.copied} WHERE session = ? AND flags & ${FLAG.copied}`,
-  )
-  for (const id of touched) clear.run(id)
-  const pairs = cache.prepare('SELECT first, second FROM shared WHERE first = ?1 OR second = ?1')
-  const mark = cache.prepare(
-    `UPDATE events SET flags = flags | ${FLAG.copied} WHERE session = ?1
-     AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?2)`,
-  )
-  for (const id of touched) {
-    for (const pair of pairs.all(id) as unknown as { first: number; second: number }[]) {
-      const [parent, child] = orient(cache, pair.first, pair.second)
-      if (child !== id) continue
-      mark.run(child, parent)
-      noteFork(cache, memory, child, parent)
-    }
-    countAgain(cache, id)
-  }
-  cache.exec('UPDATE shared SET is_settled = 1 WHERE is_settled = 0')
-}
-
-/**
- * Which of two sessions was there first. A copy carries the original's times, so only what a session does not share
- * tells: the one whose own records begin earlier is the parent; one with nothing of its own is contained in the other.
- */
-function orient(cache: Database, first: number, second: number): [parent: number, child: number] {
-  const ownStart = cache.prepare(
-    `SELECT min(ts) AS at FROM events WHERE session = ?1 AND NOT flags & ${FLAG.sidechain}
-     AND NOT EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)`,
-  )
-  const startOf = (a: number, b: number): number =>
-    (ownStart.get(a, b) as { at: number | null }).at ?? Number.NEGATIVE_INFINITY
-  const firstAt = startOf(first, second)
-  const secondAt = startOf(second, first)
-  if (firstAt !== secondAt) return firstAt < secondAt ? [first, second] : [second, first]
-  const uid = cache.prepare('SELECT session_uid FROM cached WHERE id = ?')
-  const uidOf = (id: number): string => (uid.get(id) as { session_uid: string }).session_uid
-  return uidOf(first) < uidOf(second) ? [first, second] : [second, first]
-}
-
-/** The edge is only added where the format itself names no parent. */
-function noteFork(cache: Database, memory: Database, child: number, parent: number): void {
-  const uid = cache.prepare('SELECT session_uid FROM cached WHERE id = ?')
-  const childUid = (uid.get(child) as { session_uid: string }).session_uid
-  const parentUid = (uid.get(parent) as { session_uid: string }).session_uid
-  memory
-    .prepare(
-      `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, 'interactive_fork', ?2, 'shared prefix'
-       WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
-    )
-    .run(childUid, parentUid)
-  memory
-    .prepare("UPDATE sessions SET relation = 'fork' WHERE session_uid = ? AND relation = 'main'")
-    .run(childUid)
-}
-
-function countAgain(cache: Database, id: number): void {
-  const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
-  const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
-  cache
-    .prepare(
-      `UPDATE cached SET
-         turn_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
-         retry_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
-         error_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
-         is_settled = 0
-       WHERE id = ?1`,
-    )
-    .run(id)
 }
 
 /** Each response counts once: in the session where it happened, with its greatest reported output. */

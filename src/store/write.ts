@@ -345,7 +345,7 @@ function statements(cache: Database) {
        is_settled = 0 WHERE id = ?`,
     ),
     shared: cache.prepare(
-      'INSERT INTO shared (first, second) VALUES (?, ?) ON CONFLICT DO UPDATE SET is_settled = 0 WHERE is_settled',
+      'INSERT INTO shared (first, second) VALUES (?, ?) ON CONFLICT DO UPDATE SET state = 0 WHERE state',
     ),
     finding: cache.prepare(
       `INSERT INTO findings (path, session, rule, count) VALUES (?, ?, ?, ?)
