@@ -47,7 +47,9 @@ export function* readSource(
 ): Generator<Batch> {
   const cursor = start.isResumed ? start.cursor : undefined
   const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, last: [], main: null }
-  const from: Position | null = cursor ? { offset: cursor.offset, state: carry.adapter } : null
+  // A file that was empty, or held half a line, has a cursor but no position yet.
+  const from: Position | null =
+    cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from?.offset ?? 0)
   let position = from

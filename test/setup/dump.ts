@@ -119,3 +119,15 @@ export function withoutSeq(events: Dump['events']): Dump['events'] {
     ]),
   )
 }
+
+/** Where two dumps differ, as short lines: what a failing test should print instead of two whole memories. */
+export function differences(found: unknown, wanted: unknown, at = ''): string[] {
+  if (Object.is(found, wanted)) return []
+  const isTree = (value: unknown): value is Row => typeof value === 'object' && value !== null
+  if (!isTree(found) || !isTree(wanted))
+    return [`${at}: ${JSON.stringify(found)?.slice(0, 80)} instead of ${JSON.stringify(wanted)?.slice(0, 80)}`]
+  const names = new Set([...Object.keys(found), ...Object.keys(wanted)])
+  const lines: string[] = []
+  for (const name of names) lines.push(...differences(found[name], wanted[name], `${at}/${name}`))
+  return lines.slice(0, 40)
+}
