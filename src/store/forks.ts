@@ -1,23 +1,24 @@
 // Sessions that hold the same events: which one was there first, what the other copied, and the edge between them where
-// the format itself names no parent. A pair is looked at again until both sides have said something of their own.
+// the format itself names no parent. Looked at again only when something came that could turn a pair round.
 
 import { EVENT_KINDS } from '../model.ts'
 import type { Database } from './database.ts'
-import { FLAG } from './write.ts'
+import { FLAG } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
 const CONCLUDED = 'shared prefix'
-const PAIR = { dirty: 0, open: 1, final: 2 } as const
-
-export interface Unsettled {
-  id: number
-  session_uid: string
-}
 
 interface Pair {
   first: number
   second: number
 }
+
+/** Those with a new common event, and those where one side has got something earlier than all it had of its own. */
+const DIRTY_PAIRS = `SELECT first, second FROM shared WHERE is_dirty
+  UNION SELECT s.first, s.second FROM cached c JOIN shared s ON s.first = c.id
+  WHERE c.is_settled = 0 AND (s.first_at IS NULL OR c.low_at < s.first_at)
+  UNION SELECT s.first, s.second FROM cached c JOIN shared s ON s.second = c.id
+  WHERE c.is_settled = 0 AND (s.second_at IS NULL OR c.low_at < s.second_at)`
 
 interface Parent {
   id: number
@@ -26,16 +27,8 @@ interface Parent {
 }
 
 /** Marks the copies of every session whose kinship may have changed. */
-export function settleForks(cache: Database, memory: Database, sessions: readonly Unsettled[]): void {
-  const open = cache.prepare(
-    `SELECT first, second FROM shared WHERE state = ${PAIR.open} AND (first = ?1 OR second = ?1)`,
-  )
-  const dirty = [
-    ...(cache
-      .prepare(`SELECT first, second FROM shared WHERE state = ${PAIR.dirty}`)
-      .all() as unknown as Pair[]),
-    ...sessions.flatMap(({ id }) => open.all(id) as unknown as Pair[]),
-  ]
+export function settleForks(cache: Database, memory: Database): void {
+  const dirty = cache.prepare(DIRTY_PAIRS).all() as unknown as Pair[]
   const kin = new Kin(cache, memory)
   for (const id of new Set(dirty.flatMap((pair) => [pair.first, pair.second]))) kin.settle(id)
   for (const { first, second } of dirty) kin.close(first, second)
@@ -50,12 +43,10 @@ export function settleForks(cache: Database, memory: Database, sessions: readonl
 
 class Kin {
   readonly #cache: Database
-  readonly #memory: Database
   readonly #sql: ReturnType<typeof statements>
 
   constructor(cache: Database, memory: Database) {
     this.#cache = cache
-    this.#memory = memory
     this.#sql = statements(cache, memory)
   }
 
@@ -80,11 +71,8 @@ class Kin {
     countAgain(this.#cache, id)
   }
 
-  /** Nothing can turn a pair round once both sides have said something of their own. */
   close(first: number, second: number): void {
-    const isFinal =
-      Number.isFinite(this.#ownStart(first, second)) && Number.isFinite(this.#ownStart(second, first))
-    this.#sql.close.run(isFinal ? PAIR.final : PAIR.open, first, second)
+    this.#sql.close.run(this.#ownStart(first, second), this.#ownStart(second, first), first, second)
   }
 
   #uid(id: number): string {
@@ -92,8 +80,8 @@ class Kin {
   }
 
   /** Begin of what a session holds and another does not; what was only noted again under a new name is no news. */
-  #ownStart(id: number, other: number): number {
-    return (this.#sql.ownStart.get(id, other) as { at: number | null }).at ?? Number.NEGATIVE_INFINITY
+  #ownStart(id: number, other: number): number | null {
+    return (this.#sql.ownStart.get(id, other) as { at: number | null }).at
   }
 
   /** Of several sessions with an equal share, the one the others came from is the origin. */
@@ -118,7 +106,8 @@ class Kin {
     const [wasFirst, wasSecond] = [this.#wasThere(firstUid, at), this.#wasThere(secondUid, at)]
     if (wasFirst !== wasSecond) return wasFirst ? first : second
     const [firstAt, secondAt] = [this.#ownStart(first, second), this.#ownStart(second, first)]
-    if (firstAt !== secondAt) return firstAt < secondAt ? first : second
+    const earliest = Number.NEGATIVE_INFINITY
+    if (firstAt !== secondAt) return (firstAt ?? earliest) < (secondAt ?? earliest) ? first : second
     return firstUid < secondUid ? first : second
   }
 
@@ -132,7 +121,9 @@ function statements(cache: Database, memory: Database) {
   return {
     uid: cache.prepare('SELECT session_uid FROM cached WHERE id = ?'),
     pairs: cache.prepare('SELECT first, second FROM shared WHERE first = ?1 OR second = ?1'),
-    close: cache.prepare('UPDATE shared SET state = ? WHERE first = ? AND second = ?'),
+    close: cache.prepare(
+      'UPDATE shared SET is_dirty = 0, first_at = ?, second_at = ? WHERE first = ? AND second = ?',
+    ),
     clear: cache.prepare(
       `UPDATE events SET flags = flags & ~${FLAG.copied} WHERE session = ? AND flags & ${FLAG.copied}`,
     ),

@@ -4,8 +4,13 @@
 
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
-import { settleForks, type Unsettled } from './forks.ts'
+import { settleForks } from './forks.ts'
 import type { Place, SessionPlace } from './store.ts'
+
+interface Unsettled {
+  id: number
+  session_uid: string
+}
 
 /** Settles every session that was written to since the last time. */
 export function settleAll(
@@ -18,9 +23,9 @@ export function settleAll(
   if (written.length === 0 && !hasRecounts(memory)) return 0
   return transaction(cache, () => {
     linkLateParents(cache, written)
-    const done = cache.prepare('UPDATE cached SET is_settled = 1 WHERE id = ?')
+    const done = cache.prepare('UPDATE cached SET is_settled = 1, low_at = NULL WHERE id = ?')
     return transaction(memory, () => {
-      settleForks(cache, memory, written)
+      settleForks(cache, memory)
       recount(memory)
       // Kin of what was written may have changed as well.
       const sessions = unsettled.all() as unknown as Unsettled[]
@@ -74,6 +79,10 @@ function recount(memory: Database): void {
   memory.exec('DELETE FROM recount')
 }
 
+/** Whether every file that spoke of a session is gone. */
+export const IS_GONE = `SELECT count(*) > 0 AND count(s.missing_at) = count(*) AS gone
+  FROM source_sessions w JOIN sources s ON s.path = w.path WHERE w.session = ?`
+
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(
   cache: Database,
@@ -86,13 +95,14 @@ function describe(
     'SELECT event_count, turn_count, retry_count, error_count FROM cached WHERE id = ?',
   )
   const bytes = cache.prepare('SELECT coalesce(sum(size), 0) AS size FROM sources WHERE session_uid = ?')
+  const isGone = cache.prepare(IS_GONE)
   const findings = cache.prepare(
     'SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule',
   )
   const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
   const save = memory.prepare(
     `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
-     repo = ?, domain = ?, ingested_at = ?, is_sole_copy = 0, evicted_at = NULL WHERE session_uid = ?`,
+     repo = ?, domain = ?, ingested_at = ?, is_sole_copy = ?, evicted_at = NULL WHERE session_uid = ?`,
   )
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>
@@ -113,6 +123,7 @@ function describe(
       repo,
       domain,
       now,
+      (isGone.get(id) as { gone: number }).gone,
       session_uid,
     )
   }

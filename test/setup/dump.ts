@@ -125,7 +125,9 @@ export function differences(found: unknown, wanted: unknown, at = ''): string[] 
   if (Object.is(found, wanted)) return []
   const isTree = (value: unknown): value is Row => typeof value === 'object' && value !== null
   if (!isTree(found) || !isTree(wanted))
-    return [`${at}: ${JSON.stringify(found)?.slice(0, 80)} instead of ${JSON.stringify(wanted)?.slice(0, 80)}`]
+    return [
+      `${at}: ${JSON.stringify(found)?.slice(0, 80)} instead of ${JSON.stringify(wanted)?.slice(0, 80)}`,
+    ]
   const names = new Set([...Object.keys(found), ...Object.keys(wanted)])
   const lines: string[] = []
   for (const name of names) lines.push(...differences(found[name], wanted[name], `${at}/${name}`))

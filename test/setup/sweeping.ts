@@ -1,6 +1,6 @@
 // A home with agents' files in it and a memory beside it, for tests that sweep for real.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
@@ -34,6 +34,9 @@ export class World {
     this.home = home ?? join(this.base, 'home')
     this.memory = join(this.base, 'memory')
     mkdirSync(this.home, { recursive: true })
+    // The same key everywhere: two memories of the same files are then equal, markers included.
+    mkdirSync(this.memory, { mode: 0o700 })
+    writeFileSync(join(this.memory, 'redaction.key'), Buffer.alloc(32, 7), { mode: 0o600 })
     this.env = { HOME: this.home, RECOLLECT_HOME: this.memory }
   }
 
