@@ -69,7 +69,7 @@ export const CACHE_MIGRATIONS = [
     PRIMARY KEY (session, seq, rule)
   ) WITHOUT ROWID;
   CREATE TABLE source_sessions (
-    path TEXT NOT NULL, session INTEGER NOT NULL, last_seq INTEGER, PRIMARY KEY (path, session)
+    path TEXT NOT NULL, session INTEGER NOT NULL, last_seq INTEGER, last_at INTEGER, PRIMARY KEY (path, session)
   ) WITHOUT ROWID;
   CREATE INDEX source_sessions_session ON source_sessions (session);
   CREATE TABLE events (

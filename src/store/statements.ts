@@ -18,12 +18,14 @@ export function cacheStatements(cache: Database) {
        ON CONFLICT DO UPDATE SET count = max(count, excluded.count)`,
     ),
     clearFindings: cache.prepare('DELETE FROM findings WHERE session = ? AND seq = ?'),
-    trail: cache.prepare('SELECT last_seq FROM source_sessions WHERE path = ? AND session = ?'),
-    saveTrail: cache.prepare(
-      `INSERT INTO source_sessions (path, session, last_seq) VALUES (?, ?, ?)
-       ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq`,
+    trail: cache.prepare(
+      'SELECT last_seq AS lastSeq, last_at AS lastAt FROM source_sessions WHERE path = ? AND session = ?',
     ),
-    clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL WHERE path = ?'),
+    saveTrail: cache.prepare(
+      `INSERT INTO source_sessions (path, session, last_seq, last_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
+    ),
+    clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL, last_at = NULL WHERE path = ?'),
     findKey: cache.prepare(
       `SELECT id, session, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
        parent_seq IS NULL AND parent_key IS NULL AS is_root FROM events WHERE key = ?`,
@@ -57,7 +59,8 @@ export function cacheStatements(cache: Database) {
     seqOf: cache.prepare('SELECT seq FROM events WHERE key = ? AND session = ?'),
     supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
     supersedeRange: cache.prepare(
-      'UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?',
+      `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
+       AND coalesce(ts <= ?, 1)`,
     ),
   }
 }

@@ -29,8 +29,12 @@ interface CachedSession {
   pending: { hash: Uint8Array; bytes: Uint8Array }[]
 }
 
-/** The last event of a source in each session it speaks of: what comes next without a link hangs on it. */
-type Trails = Map<number, number | null>
+/** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
+interface Trail {
+  lastSeq: number | null
+  lastAt: number | null
+}
+type Trails = Map<number, Trail>
 
 export class CacheWriter {
   readonly #cache: Database
@@ -125,10 +129,11 @@ export class CacheWriter {
       const event = batch.events[at]
       if (!event) break
       const session = this.#session(event.sessionUid)
-      const last = this.#trail(path, session.id, trails)
-      const seq = this.#writeEvent(event, idsOf(batch, at), batch.payloads, last, report)
+      const trail = this.#trail(path, session.id, trails)
+      const seq = this.#writeEvent(event, idsOf(batch, at), batch.payloads, trail.lastSeq, report)
       // An event given out again does not move the end.
-      trails.set(session.id, Math.max(last ?? 0, seq))
+      trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
+      trail.lastAt = latest(trail.lastAt, event.ts)
       report.sessionUids.add(event.sessionUid)
       const span = spans.get(event.sessionUid) ?? { firstAt: null, lastAt: null }
       spans.set(event.sessionUid, span)
@@ -136,15 +141,15 @@ export class CacheWriter {
       span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
-    for (const [session, last] of trails) this.#sql.saveTrail.run(path, session, last)
+    for (const [session, { lastSeq, lastAt }] of trails)
+      this.#sql.saveTrail.run(path, session, lastSeq, lastAt)
   }
 
-  #trail(path: string, session: number, trails: Trails): number | null {
-    const known = trails.get(session)
-    if (known !== undefined) return known
-    const row = this.#sql.trail.get(path, session) as { last_seq: number | null } | undefined
-    trails.set(session, row?.last_seq ?? null)
-    return row?.last_seq ?? null
+  #trail(path: string, session: number, trails: Trails): Trail {
+    const known = trails.get(session) ?? (this.#sql.trail.get(path, session) as Trail | undefined)
+    const trail = known ?? { lastSeq: null, lastAt: null }
+    trails.set(session, trail)
+    return trail
   }
 
   #writeFindings(session: number, seq: number, counts: Record<string, number>): void {
@@ -319,9 +324,10 @@ export class CacheWriter {
     for (const key of item.keys) this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
     if (item.sinceKey === null) return
     const since = this.#seqOf(item.sinceKey, session.id)
-    const until = this.#trail(path, session.id, trails)
-    if (since !== null && until !== null)
-      this.#sql.supersedeRange.run(FLAG.superseded, session.id, since, until, FLAG.sidechain)
+    const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
+    if (since === null || lastSeq === null) return
+    // By time as well: on reading again, an event that had come late may stand before ones that came later still.
+    this.#sql.supersedeRange.run(FLAG.superseded, session.id, since, lastSeq, FLAG.sidechain, lastAt)
   }
 
   #saveCursor({ cursor }: Batch): void {
@@ -346,6 +352,9 @@ export class CacheWriter {
     )
   }
 }
+
+const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
 
 function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
   session.eventCount += step

@@ -106,20 +106,6 @@ function indexedWords(cache: Database): Map<number, string> {
   return new Map([...found].map(([doc, hash]) => [doc, hash.digest('hex')]))
 }
 
-/** Without the order in which events were first seen, for sessions that several files make up. */
-export function withoutSeq(events: Dump['events']): Dump['events'] {
-  return Object.fromEntries(
-    Object.entries(events).map(([uid, rows]) => [
-      uid,
-      Object.fromEntries(
-        Object.keys(rows)
-          .sort()
-          .map((key) => [key, { ...rows[key], seq: null }]),
-      ),
-    ]),
-  )
-}
-
 /** Where two dumps differ, as short lines: what a failing test should print instead of two whole memories. */
 export function differences(found: unknown, wanted: unknown, at = ''): string[] {
   if (Object.is(found, wanted)) return []
