@@ -56,11 +56,11 @@ export function cacheStatements(cache: Database) {
        ON CONFLICT (path, name) DO UPDATE SET count = count + excluded.count`,
     ),
     clearUnknown: cache.prepare('DELETE FROM unknown_records WHERE path = ?'),
-    seqOf: cache.prepare('SELECT seq FROM events WHERE key = ? AND session = ?'),
+    seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
     supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
     supersedeRange: cache.prepare(
       `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
-       AND coalesce(ts <= ?, 1)`,
+       AND coalesce(ts BETWEEN ? AND ?, 1)`,
     ),
   }
 }

@@ -323,11 +323,19 @@ export class CacheWriter {
     const session = this.#session(item.sessionUid)
     for (const key of item.keys) this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
     if (item.sinceKey === null) return
-    const since = this.#seqOf(item.sinceKey, session.id)
+    const since = this.#sql.seqOf.get(item.sinceKey, session.id) as Pick<Row, 'seq' | 'ts'> | undefined
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
-    if (since === null || lastSeq === null) return
-    // By time as well: on reading again, an event that had come late may stand before ones that came later still.
-    this.#sql.supersedeRange.run(FLAG.superseded, session.id, since, lastSeq, FLAG.sidechain, lastAt)
+    if (!since || lastSeq === null) return
+    // By time as well: an event that came late is numbered late.
+    this.#sql.supersedeRange.run(
+      FLAG.superseded,
+      session.id,
+      since.seq,
+      lastSeq,
+      FLAG.sidechain,
+      since.ts,
+      lastAt,
+    )
   }
 
   #saveCursor({ cursor }: Batch): void {
