@@ -10,7 +10,7 @@ import type { Digest } from '../src/digest/digest.ts'
 import { digestChanged } from '../src/digest/index.ts'
 import { listPatterns } from '../src/digest/patterns.ts'
 import { EVENT_KINDS } from '../src/model.ts'
-import { FLAG } from '../src/store/write.ts'
+import { FLAG } from '../src/store/rows.ts'
 import { filesBelow } from './setup/collect.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
 

@@ -1,8 +1,8 @@
 // Digests every session that changed: reads its rows once, makes the digest, writes it in small groups.
 import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
+import { FLAG, ROLES } from '../store/rows.ts'
 import type { DigestRow, ReadHandle, Store } from '../store/store.ts'
-import { FLAG, ROLES } from '../store/write.ts'
 import { buildDigest, type Coverage, type Digest, ruleVersion } from './digest.ts'
 import type { DigestEvent } from './event.ts'
 import { type Facts, gatherFacts } from './facts.ts'

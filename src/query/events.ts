@@ -1,7 +1,7 @@
 // Events of one session, in order, and their full bodies.
 import { EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
+import { FLAG, ROLES } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { FLAG, ROLES } from '../store/write.ts'
 
 export interface EventFilter {
   kinds?: readonly EventKind[]
@@ -30,7 +30,9 @@ export function* sessionEvents(
 /** Output tokens of a response, shown on the one event that carries its time; a display aid, the ledger is the truth. */
 function tokensByTime(handle: ReadHandle, uid: string): Map<number, number> {
   const rows = handle.memory
-    .prepare('SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL')
+    .prepare(
+      'SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL AND is_counted AND NOT is_nested',
+    )
     .all(uid)
   return new Map((rows as unknown as { ts: number; output: number }[]).map((row) => [row.ts, row.output]))
 }

@@ -72,15 +72,11 @@ function hasSameEnds(cursor: Cursor): boolean {
 }
 
 /** Hashes for the next cursor. */
-export function probes(
-  path: string,
-  offset: number,
-  size: number,
-): Pick<Cursor, 'headHash' | 'headLength' | 'tailHash'> {
+export function probes(path: string, offset: number): Pick<Cursor, 'headHash' | 'headLength' | 'tailHash'> {
   const fd = openForReading(path)
   try {
-    const headLength = Math.min(PROBE_BYTES, offset, size)
-    return { headLength, headHash: probe(fd, 0, headLength), tailHash: tailProbe(fd, Math.min(offset, size)) }
+    const headLength = Math.min(PROBE_BYTES, offset)
+    return { headLength, headHash: probe(fd, 0, headLength), tailHash: tailProbe(fd, offset) }
   } finally {
     closeSync(fd)
   }

@@ -1,7 +1,8 @@
 // Where a session belongs: the repository from its working directory (git root, also through worktrees) or from the
 // remote the agent wrote down, the domain from the configured map, the task from patterns.
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { RecollectError } from '../errors.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
 /** Resolves places; directories are looked at once per resolver. */
@@ -14,11 +15,8 @@ export function placeResolver(domains: Record<string, string>): (session: Sessio
   return ({ cwd, gitRemote }) => {
     const root = cwd === null ? undefined : rootOf(cwd)
     const repo = remoteName(gitRemote) ?? (root ? basename(root) : cwd ? basename(cwd) || null : null)
-    const domain =
-      (repo !== null ? domains[repo] : undefined) ??
-      (root ? domains[root] : undefined) ??
-      (cwd ? domains[cwd] : undefined)
-    return { repo, domain: domain ?? null }
+    const names = [repo, root, cwd].filter((name) => typeof name === 'string' && Object.hasOwn(domains, name))
+    return { repo, domain: names.length === 0 ? null : String(domains[names[0] as string]) }
   }
 }
 
@@ -27,10 +25,19 @@ function repositoryRoot(directory: string): string | undefined {
   if (!isAbsolute(directory)) return undefined
   for (let at = directory; ; at = dirname(at)) {
     const git = join(at, '.git')
-    const stats = statSync(git, { throwIfNoEntry: false })
+    const stats = lookAt(git)
     if (stats?.isDirectory()) return at
     if (stats?.isFile()) return worktreeRoot(at, git) ?? at
     if (at === dirname(at)) return undefined
+  }
+}
+
+/** A directory that an agent wrote down may be unreadable, or no path at all. */
+function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
   }
 }
 
@@ -53,7 +60,16 @@ function remoteName(remote: string | null): string | undefined {
 
 /** Finds a task reference: the first pattern that matches; the first group, if it has one, is the reference. */
 export function taskFinder(patterns: readonly string[]): (text: string) => string | undefined {
-  const compiled = patterns.map((pattern) => new RegExp(pattern, 'u'))
+  const compiled = patterns.map((pattern) => {
+    try {
+      return new RegExp(pattern, 'u')
+    } catch (cause) {
+      throw new RecollectError('BAD_CONFIG', `not a regular expression: ${pattern}`, {
+        where: 'task_ref.patterns',
+        cause,
+      })
+    }
+  })
   return (text) => {
     for (const pattern of compiled) {
       const match = pattern.exec(text)

@@ -37,7 +37,8 @@ export const ID_BYTES = 48
 
 export interface PreparedEvent {
   sessionUid: string
-  hasParent: boolean
+  /** `key`: the id's parent; `before`: the event before it in the same source; `root`: none. */
+  link: 'key' | 'before' | 'root'
   hasCall: boolean
   ts: number | null
   kind: EventKind
@@ -53,6 +54,8 @@ export interface PreparedEvent {
   /** Place of the payload's bytes in the batch's `payloads`. */
   payloadAt: number
   payloadLength: number
+  /** Redactions in it by rule; null for none. */
+  findings: Record<string, number> | null
   /** What the full-text index gets, and under which heading. */
   text: string
   heading: 'prompt' | 'answer' | 'work'
@@ -103,9 +106,10 @@ export interface PreparedEdge {
 export interface PreparedSupersede {
   sessionUid: string
   keys: Uint8Array[]
-  /** …or the main-chain events between these two, both included. */
+  /** …or the main-chain events of this source from this one to the place of the item. */
   sinceKey: Uint8Array | null
-  untilKey: Uint8Array | null
+  /** How many events of the batch come before it. */
+  eventCount: number
   reason: string
 }
 
@@ -114,12 +118,15 @@ export interface PreparedGap {
   length: number
   reason: string
   detail: string
+  /** The bytes may become a record yet: named until the next read. */
+  isPending: boolean
 }
 
 export interface Batch {
   /** The cursor after this batch. */
   cursor: Cursor
-  /** Where reading began: gaps noted from there on are replaced. */
+  /** First batch of a read from the beginning (what was noted of the source before is void), or of one that goes on. */
+  start: 'fresh' | 'resumed' | 'later'
   fromOffset: number
   events: PreparedEvent[]
   /** ID_BYTES per event, in the same order. */
@@ -131,6 +138,6 @@ export interface Batch {
   supersedes: PreparedSupersede[]
   gaps: PreparedGap[]
   unknown: Record<string, number>
-  /** Redactions by session and rule. */
+  /** Redactions in facts, by session and rule. */
   findings: Record<string, Record<string, number>>
 }

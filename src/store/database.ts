@@ -50,6 +50,13 @@ export function openDatabase(
   }
 }
 
+/** One in memory that holds the tables and nothing else. */
+export function emptyDatabase(migrations: readonly string[]): Database {
+  const database = new DatabaseSync(':memory:')
+  migrate(database, migrations, ':memory:')
+  return database
+}
+
 function version(database: Database): number {
   return (database.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
 }

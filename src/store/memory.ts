@@ -56,7 +56,8 @@ export class MemoryWriter {
     )
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET at = coalesce(at, excluded.at), evidence = coalesce(evidence, excluded.evidence)`,
+       ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),
+       evidence = coalesce(min(evidence, excluded.evidence), evidence, excluded.evidence)`,
     )
     // A response that several sessions hold is counted in one of them; which one is decided when all are known.
     this.#recount = memory.prepare(

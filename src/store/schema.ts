@@ -86,8 +86,8 @@ export const CACHE_MIGRATIONS = [
   ) WITHOUT ROWID;
   CREATE INDEX sources_session ON sources (session_uid);
   CREATE TABLE gaps (
-    path TEXT NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
-    PRIMARY KEY (path, offset)
+    path TEXT NOT NULL, offset INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length INTEGER NOT NULL,
+    is_pending INTEGER NOT NULL, PRIMARY KEY (path, offset, reason, detail)
   ) WITHOUT ROWID;
   CREATE TABLE unknown_records (
     path TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (path, name)
@@ -95,17 +95,23 @@ export const CACHE_MIGRATIONS = [
   CREATE TABLE cached (
     id INTEGER PRIMARY KEY, session_uid TEXT NOT NULL UNIQUE, next_seq INTEGER NOT NULL DEFAULT 1,
     segment_size INTEGER NOT NULL DEFAULT 0, event_count INTEGER NOT NULL DEFAULT 0, turn_count INTEGER NOT NULL DEFAULT 0,
-    retry_count INTEGER NOT NULL DEFAULT 0, error_count INTEGER NOT NULL DEFAULT 0, is_settled INTEGER NOT NULL DEFAULT 0
+    retry_count INTEGER NOT NULL DEFAULT 0, error_count INTEGER NOT NULL DEFAULT 0, low_at INTEGER,
+    is_settled INTEGER NOT NULL DEFAULT 0
   );
   CREATE INDEX cached_unsettled ON cached (id) WHERE is_settled = 0;
   CREATE TABLE shared (
-    first INTEGER NOT NULL, second INTEGER NOT NULL, is_settled INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (first, second)
+    first INTEGER NOT NULL, second INTEGER NOT NULL, is_dirty INTEGER NOT NULL DEFAULT 1,
+    first_at INTEGER, second_at INTEGER, PRIMARY KEY (first, second)
   ) WITHOUT ROWID;
+  CREATE INDEX shared_second ON shared (second);
   CREATE TABLE findings (
-    path TEXT NOT NULL, session INTEGER NOT NULL, rule TEXT NOT NULL, count INTEGER NOT NULL,
-    PRIMARY KEY (path, session, rule)
+    session INTEGER NOT NULL, seq INTEGER NOT NULL, rule TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (session, seq, rule)
   ) WITHOUT ROWID;
-  CREATE INDEX findings_session ON findings (session);
+  CREATE TABLE source_sessions (
+    path TEXT NOT NULL, session INTEGER NOT NULL, last_seq INTEGER, last_at INTEGER, PRIMARY KEY (path, session)
+  ) WITHOUT ROWID;
+  CREATE INDEX source_sessions_session ON source_sessions (session);
   CREATE TABLE events (
     id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, key BLOB NOT NULL,
     parent_seq INTEGER, parent_key BLOB, ts INTEGER, kind INTEGER NOT NULL, role INTEGER NOT NULL, tool TEXT,

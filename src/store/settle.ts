@@ -2,12 +2,11 @@
 // session a response is counted in, and where a session belongs. Runs from marks left in the database, so a kill between
 // writing and settling loses nothing; running it twice changes nothing.
 
-import { EVENT_KINDS } from '../model.ts'
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
+import { settleForks } from './forks.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
-import { FLAG } from './write.ts'
 
 interface Unsettled {
   id: number
@@ -20,22 +19,23 @@ export function settleAll(
   memory: Database,
   place: (session: SessionPlace) => Place,
 ): number {
-  const sessions = cache
-    .prepare('SELECT id, session_uid FROM cached WHERE is_settled = 0')
-    .all() as unknown as Unsettled[]
-  if (sessions.length === 0 && !hasRecounts(memory) && !hasStaleSlots(memory)) return 0
-  transaction(cache, () => {
-    linkLateParents(cache, sessions)
-    transaction(memory, () => {
+  const unsettled = cache.prepare('SELECT id, session_uid FROM cached WHERE is_settled = 0')
+  const written = unsettled.all() as unknown as Unsettled[]
+  if (written.length === 0 && !hasRecounts(memory) && !hasStaleSlots(memory)) return 0
+  return transaction(cache, () => {
+    linkLateParents(cache, written)
+    const done = cache.prepare('UPDATE cached SET is_settled = 1, low_at = NULL WHERE id = ?')
+    return transaction(memory, () => {
       settleForks(cache, memory)
       recount(memory)
       sumSlots(memory)
+      // Kin of what was written may have changed as well.
+      const sessions = unsettled.all() as unknown as Unsettled[]
       describe(cache, memory, sessions, place)
+      for (const session of sessions) done.run(session.id)
+      return sessions.length
     })
-    const done = cache.prepare('UPDATE cached SET is_settled = 1 WHERE id = ?')
-    for (const session of sessions) done.run(session.id)
   })
-  return sessions.length
 }
 
 function hasRecounts(memory: Database): boolean {
@@ -50,85 +50,6 @@ function linkLateParents(cache: Database, sessions: readonly Unsettled[]): void 
        AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.parent_key AND p.session = events.session)`,
   )
   for (const session of sessions) link.run(session.id)
-}
-
-/** Two sessions with events of the same identity are a fork and its parent: the fork's copies are marked. */
-function settleForks(cache: Database, memory: Database): void {
-  const dirty = cache.prepare('SELECT first, second FROM shared WHERE is_settled = 0').all() as unknown as {
-    first: number
-    second: number
-  }[]
-  if (dirty.length === 0) return
-  const touched = new Set(dirty.flatMap((pair) => [pair.first, pair.second]))
-  const clear = cache.prepare(
-    `UPDATE events SET flags = flags & ~${FLAG.copied} WHERE session = ? AND flags & ${FLAG.copied}`,
-  )
-  for (const id of touched) clear.run(id)
-  const pairs = cache.prepare('SELECT first, second FROM shared WHERE first = ?1 OR second = ?1')
-  const mark = cache.prepare(
-    `UPDATE events SET flags = flags | ${FLAG.copied} WHERE session = ?1
-     AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?2)`,
-  )
-  for (const id of touched) {
-    for (const pair of pairs.all(id) as unknown as { first: number; second: number }[]) {
-      const [parent, child] = orient(cache, pair.first, pair.second)
-      if (child !== id) continue
-      mark.run(child, parent)
-      noteFork(cache, memory, child, parent)
-    }
-    countAgain(cache, id)
-  }
-  cache.exec('UPDATE shared SET is_settled = 1 WHERE is_settled = 0')
-}
-
-/**
- * Which of two sessions was there first. A copy carries the original's times, so only what a session does not share
- * tells: the one whose own records begin earlier is the parent; one with nothing of its own is contained in the other.
- */
-function orient(cache: Database, first: number, second: number): [parent: number, child: number] {
-  const ownStart = cache.prepare(
-    `SELECT min(ts) AS at FROM events WHERE session = ?1 AND NOT flags & ${FLAG.sidechain}
-     AND NOT EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)`,
-  )
-  const startOf = (a: number, b: number): number =>
-    (ownStart.get(a, b) as { at: number | null }).at ?? Number.NEGATIVE_INFINITY
-  const firstAt = startOf(first, second)
-  const secondAt = startOf(second, first)
-  if (firstAt !== secondAt) return firstAt < secondAt ? [first, second] : [second, first]
-  const uid = cache.prepare('SELECT session_uid FROM cached WHERE id = ?')
-  const uidOf = (id: number): string => (uid.get(id) as { session_uid: string }).session_uid
-  return uidOf(first) < uidOf(second) ? [first, second] : [second, first]
-}
-
-/** The edge is only added where the format itself names no parent. */
-function noteFork(cache: Database, memory: Database, child: number, parent: number): void {
-  const uid = cache.prepare('SELECT session_uid FROM cached WHERE id = ?')
-  const childUid = (uid.get(child) as { session_uid: string }).session_uid
-  const parentUid = (uid.get(parent) as { session_uid: string }).session_uid
-  memory
-    .prepare(
-      `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, 'interactive_fork', ?2, 'shared prefix'
-       WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
-    )
-    .run(childUid, parentUid)
-  memory
-    .prepare("UPDATE sessions SET relation = 'fork' WHERE session_uid = ? AND relation = 'main'")
-    .run(childUid)
-}
-
-function countAgain(cache: Database, id: number): void {
-  const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
-  const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
-  cache
-    .prepare(
-      `UPDATE cached SET
-         turn_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
-         retry_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
-         error_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
-         is_settled = 0
-       WHERE id = ?1`,
-    )
-    .run(id)
 }
 
 /** Each response counts once: in the session where it happened, with its greatest reported output. */
@@ -170,6 +91,10 @@ function recount(memory: Database): void {
   memory.exec('DELETE FROM recount')
 }
 
+/** Whether every file that spoke of a session is gone. */
+export const IS_GONE = `SELECT count(*) > 0 AND count(s.missing_at) = count(*) AS gone
+  FROM source_sessions w JOIN sources s ON s.path = w.path WHERE w.session = ?`
+
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(
   cache: Database,
@@ -182,13 +107,14 @@ function describe(
     'SELECT event_count, turn_count, retry_count, error_count FROM cached WHERE id = ?',
   )
   const bytes = cache.prepare('SELECT coalesce(sum(size), 0) AS size FROM sources WHERE session_uid = ?')
+  const isGone = cache.prepare(IS_GONE)
   const findings = cache.prepare(
     'SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule',
   )
   const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
   const save = memory.prepare(
     `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
-     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = 0, evicted_at = NULL
+     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?, evicted_at = NULL
      WHERE session_uid = ?`,
   )
   for (const { id, session_uid } of sessions) {
@@ -210,6 +136,7 @@ function describe(
       repo,
       domain,
       now,
+      (isGone.get(id) as { gone: number }).gone,
       session_uid,
     )
   }

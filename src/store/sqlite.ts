@@ -1,11 +1,12 @@
 // The SQLite store: memory.db and cache.db side by side, payload segments below cache/blobs.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Batch, Cursor } from './batch.ts'
-import { type Database, openDatabase, transaction } from './database.ts'
+import { type Database, emptyDatabase, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
-import { settleAll } from './settle.ts'
+import { IS_GONE, settleAll } from './settle.ts'
 import type { DigestRow, Place, ReadHandle, SessionPlace, Store, VerifyReport, WriteReport } from './store.ts'
 import { verifyStore } from './verify.ts'
 import { CacheWriter } from './write.ts'
@@ -28,7 +29,11 @@ export function openStore(paths: StorePaths): Store {
 /** Opens what is there for reading; throws NOT_FOUND when nothing was ever swept. */
 export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
   const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
-  const cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, { readOnly: true })
+  const cachePath = join(paths.cacheDirectory, 'cache.db')
+  // The cache may be thrown away at any time; what is remembered for good can be read without it.
+  const cache = existsSync(cachePath)
+    ? openDatabase(cachePath, CACHE_MIGRATIONS, { readOnly: true })
+    : emptyDatabase(CACHE_MIGRATIONS)
   return {
     memory,
     cache,
@@ -44,6 +49,11 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
 export function openMemory(paths: StorePaths): Pick<ReadHandle, 'memory'> & { close(): void } {
   const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
   return { memory, close: () => memory.close() }
+}
+
+interface CachedRow {
+  id: number
+  session_uid: string
 }
 
 class SqliteStore implements Store {
@@ -77,31 +87,33 @@ class SqliteStore implements Store {
   }
 
   moveSource(path: string, newPath: string): void {
+    // memory.db first: a kill in between leaves the old path in the cursor, and the move is seen again.
     transaction(this.#cache, () => {
-      for (const table of ['sources', 'gaps', 'unknown_records', 'findings']) {
+      for (const table of ['sources', 'gaps', 'unknown_records', 'source_sessions']) {
         this.#cache.prepare(`UPDATE OR REPLACE ${table} SET path = ? WHERE path = ?`).run(newPath, path)
       }
+      this.#memory.prepare('UPDATE sessions SET source_path = ? WHERE source_path = ?').run(newPath, path)
     })
-    this.#memory.prepare('UPDATE sessions SET source_path = ? WHERE source_path = ?').run(newPath, path)
   }
 
-  markMissing(paths: readonly string[], at: number): void {
-    const mark = this.#cache.prepare(
-      'UPDATE sources SET missing_at = ? WHERE path = ? AND missing_at IS NULL RETURNING session_uid',
+  markMissing(paths: readonly string[], at: number | null): void {
+    const mark = this.#cache.prepare('UPDATE sources SET missing_at = ? WHERE path = ?')
+    const sessionsOf = this.#cache.prepare(
+      'SELECT c.id, c.session_uid FROM source_sessions w JOIN cached c ON c.id = w.session WHERE w.path = ?',
     )
-    const isThere = this.#cache.prepare(
-      'SELECT 1 FROM sources WHERE session_uid = ? AND missing_at IS NULL LIMIT 1',
-    )
-    const sole = this.#memory.prepare('UPDATE sessions SET is_sole_copy = 1 WHERE session_uid = ?')
+    const isGone = this.#cache.prepare(IS_GONE)
+    const save = this.#memory.prepare('UPDATE sessions SET is_sole_copy = ? WHERE session_uid = ?')
     transaction(this.#cache, () => {
       for (const path of paths) {
-        const row = mark.get(at, path) as { session_uid: string | null } | undefined
-        if (row?.session_uid && !isThere.get(row.session_uid)) sole.run(row.session_uid)
+        mark.run(at, path)
+        for (const { id, session_uid } of sessionsOf.all(path) as unknown as CachedRow[])
+          save.run((isGone.get(id) as { gone: number }).gone, session_uid)
       }
     })
   }
 
   settle(place: (session: SessionPlace) => Place): number {
+    this.#writer.forget()
     return settleAll(this.#cache, this.#memory, place)
   }
 

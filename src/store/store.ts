@@ -23,9 +23,10 @@ export interface Store {
   cursorState(path: string): string
   /** Commits batches with their cursors: all of a batch or nothing of it. */
   write(batches: readonly Batch[]): WriteReport
-  /** Notes that a source has another name now, or is gone, without reading it. */
+  /** Notes that a source has another name now, without reading it. */
   moveSource(path: string, newPath: string): void
-  markMissing(paths: readonly string[], at: number): void
+  /** Notes that sources are gone, or (null) there again. A session of which every source is gone is the sole copy. */
+  markMissing(paths: readonly string[], at: number | null): void
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
   /** Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. */

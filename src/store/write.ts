@@ -3,17 +3,15 @@
 //   2. memory.db committed                   usage, facts and edges that will be written again: all are upserts
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
-import { EVENT_KINDS, type EventKind, type Role } from '../model.ts'
-import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent, type PreparedSupersede } from './batch.ts'
+import { EVENT_KINDS, type EventKind } from '../model.ts'
+import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
 import { type Database, transaction } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
+import { type EventIds, FLAG, flagsOf, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { appendChunks, CHUNK_BYTES, compressChunk, segmentPath } from './segments.ts'
+import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
 import { indexText } from './words.ts'
-
-export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
-/** `inherited` is the format's own word, `copied` was found by comparing sessions. */
-export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8 } as const
 
 interface CachedSession {
   id: number
@@ -23,20 +21,20 @@ interface CachedSession {
   turnCount: number
   retryCount: number
   errorCount: number
+  /** Earliest event since the session was settled. */
+  lowAt: number | null
   /** The event written last: most often the parent of the next. */
   lastKey: Uint8Array | null
   /** Payloads waiting to be written to the session's segment. */
   pending: { hash: Uint8Array; bytes: Uint8Array }[]
 }
 
-interface Row {
-  id: number
-  session: number
-  seq: number
-  payload: Uint8Array
-  flags: number
-  kind: number
+/** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
+interface Trail {
+  lastSeq: number | null
+  lastAt: number | null
 }
+type Trails = Map<number, Trail>
 
 export class CacheWriter {
   readonly #cache: Database
@@ -45,13 +43,13 @@ export class CacheWriter {
   readonly #sessions = new Map<string, CachedSession>()
   /** Payloads of this transaction that are not in the table yet. */
   readonly #pendingHashes = new Set<string>()
-  readonly #sql: ReturnType<typeof statements>
+  readonly #sql: ReturnType<typeof cacheStatements>
 
   constructor(cache: Database, memory: Database, blobDirectory: string) {
     this.#cache = cache
     this.#memory = new MemoryWriter(memory)
     this.#blobDirectory = blobDirectory
-    this.#sql = statements(cache)
+    this.#sql = cacheStatements(cache)
   }
 
   write(batches: readonly Batch[]): WriteReport {
@@ -73,6 +71,11 @@ export class CacheWriter {
     return report
   }
 
+  /** Settling changes counters behind our back. */
+  forget(): void {
+    this.#sessions.clear()
+  }
+
   #session(uid: string): CachedSession {
     const known = this.#sessions.get(uid)
     if (known) return known
@@ -85,6 +88,7 @@ export class CacheWriter {
       turnCount: row['turn_count'] as number,
       retryCount: row['retry_count'] as number,
       errorCount: row['error_count'] as number,
+      lowAt: row['low_at'] as number | null,
       lastKey: null,
       pending: [],
     }
@@ -93,13 +97,43 @@ export class CacheWriter {
   }
 
   #writeBatch(batch: Batch, report: WriteReport, spans: Map<string, Span>): void {
-    const path = batch.cursor.path
-    if (batch.fromOffset === 0) {
+    const { path, sessionUid } = batch.cursor
+    if (batch.start === 'fresh') {
       this.#sql.clearUnknown.run(path)
-      this.#sql.clearFindings.run(path)
+      this.#sql.clearTrails.run(path)
     }
-    for (const [at, event] of batch.events.entries()) {
-      this.#writeEvent(event, idsOf(batch, at), batch.payloads, report)
+    if (batch.start !== 'later') this.#sql.clearGaps.run(path, batch.start === 'fresh' ? 1 : 0)
+    this.#writeEvents(batch, report, spans)
+    // Also a session that only got facts, usage or a longer file has to be settled.
+    for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
+      report.sessionUids.add(sessionUid)
+      this.#session(sessionUid)
+    }
+    if (sessionUid !== null) this.#session(sessionUid)
+    for (const { offset, length, reason, detail, isPending } of batch.gaps)
+      this.#sql.gap.run(path, offset, length, reason, detail, isPending ? 1 : 0)
+    for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
+    for (const [uid, counts] of Object.entries(batch.findings))
+      this.#writeFindings(this.#session(uid).id, 0, counts)
+    this.#saveCursor(batch)
+  }
+
+  #writeEvents(batch: Batch, report: WriteReport, spans: Map<string, Span>): void {
+    const { path } = batch.cursor
+    const trails: Trails = new Map()
+    const supersedes = batch.supersedes.values()
+    let supersede = supersedes.next().value
+    for (let at = 0; at <= batch.events.length; at++) {
+      for (; supersede && supersede.eventCount <= at; supersede = supersedes.next().value)
+        this.#supersede(supersede, path, trails)
+      const event = batch.events[at]
+      if (!event) break
+      const session = this.#session(event.sessionUid)
+      const trail = this.#trail(path, session.id, trails)
+      const seq = this.#writeEvent(event, idsOf(batch, at), batch.payloads, trail.lastSeq, report)
+      // An event given out again does not move the end.
+      trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
+      trail.lastAt = latest(trail.lastAt, event.ts)
       report.sessionUids.add(event.sessionUid)
       const span = spans.get(event.sessionUid) ?? { firstAt: null, lastAt: null }
       spans.set(event.sessionUid, span)
@@ -107,44 +141,49 @@ export class CacheWriter {
       span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
-    // Also a session that only got facts or usage has to be settled.
-    for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
-      report.sessionUids.add(sessionUid)
-      this.#session(sessionUid)
-    }
-    for (const item of batch.supersedes) this.#supersede(item)
-    this.#sql.clearGaps.run(path, batch.fromOffset)
-    for (const gap of batch.gaps) this.#sql.gap.run(path, gap.offset, gap.length, gap.reason, gap.detail)
-    for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
-    for (const [uid, counts] of Object.entries(batch.findings)) {
-      const { id } = this.#session(uid)
-      for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(path, id, rule, count)
-    }
-    this.#saveCursor(batch)
+    for (const [session, { lastSeq, lastAt }] of trails)
+      this.#sql.saveTrail.run(path, session, lastSeq, lastAt)
   }
 
-  #writeEvent(event: PreparedEvent, ids: EventIds, payloads: Uint8Array, report: WriteReport): void {
+  #trail(path: string, session: number, trails: Trails): Trail {
+    const known = trails.get(session) ?? (this.#sql.trail.get(path, session) as Trail | undefined)
+    const trail = known ?? { lastSeq: null, lastAt: null }
+    trails.set(session, trail)
+    return trail
+  }
+
+  #writeFindings(session: number, seq: number, counts: Record<string, number>): void {
+    for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(session, seq, rule, count)
+  }
+
+  /** Returns the event's seq. `last`: the seq of the event before it in its source. */
+  #writeEvent(
+    event: PreparedEvent,
+    ids: EventIds,
+    payloads: Uint8Array,
+    last: number | null,
+    report: WriteReport,
+  ): number {
     const session = this.#session(event.sessionUid)
     const others = this.#rowsWithKey(ids.key, session.id)
     const known = others?.find((row) => row.session === session.id)
     if (known) {
-      if (!sameBytes(known.payload, ids.payload)) {
-        this.#replaceEvent(known, event, ids, payloads, session)
-        report.changedEventCount++
-      }
-      return
+      if (this.#replaceEvent(known, event, ids, payloads, session)) report.changedEventCount++
+      return known.seq
     }
     const seq = session.nextSeq++
-    const flags = (event.isSidechain ? FLAG.sidechain : 0) | (event.isInherited ? FLAG.inherited : 0)
-    const parentSeq = event.hasParent ? this.#parentSeq(ids.parentKey, session) : null
+    const flags = flagsOf(event)
+    const parentSeq =
+      event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
     session.lastKey = ids.key
+    if (event.ts !== null) session.lowAt = Math.min(session.lowAt ?? event.ts, event.ts)
     this.#storePayload(event, ids, payloads, session)
     const { lastInsertRowid } = this.#sql.insert.run(
       session.id,
       seq,
       ids.key,
       parentSeq,
-      parentSeq === null && event.hasParent ? ids.parentKey : null,
+      parentSeq === null && event.link === 'key' ? ids.parentKey : null,
       event.ts,
       EVENT_KINDS.indexOf(event.kind),
       ROLES.indexOf(event.role),
@@ -158,11 +197,13 @@ export class CacheWriter {
       ids.payload,
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
+    if (event.findings) this.#writeFindings(session.id, seq, event.findings)
     this.#indexWords(Number(lastInsertRowid), event)
     report.newEventCount++
     for (const other of others ?? [])
       this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
     countEvent(session, event.kind, flags, 1)
+    return seq
   }
 
   /** Usually none, and none is the cheapest to find out. */
@@ -172,28 +213,43 @@ export class CacheWriter {
     return first.session === session ? [first] : (this.#sql.findKey.all(key) as unknown as Row[])
   }
 
+  /** False when nothing about it is new. */
   #replaceEvent(
     known: Row,
     event: PreparedEvent,
     ids: EventIds,
     payloads: Uint8Array,
     session: CachedSession,
-  ): void {
+  ): boolean {
+    const hangs = known.is_root === 1 && event.link === 'key'
+    if (hangs) {
+      const parentSeq = this.#seqOf(ids.parentKey, session.id)
+      this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
+    }
+    if (isSame(known, event, ids)) return hangs
+    const flags = (known.flags & (FLAG.superseded | FLAG.copied)) | flagsOf(event)
     this.#storePayload(event, ids, payloads, session)
     countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
-    countEvent(session, event.kind, known.flags, 1)
+    countEvent(session, event.kind, flags, 1)
     this.#sql.update.run(
       EVENT_KINDS.indexOf(event.kind),
+      ROLES.indexOf(event.role),
       event.ts,
       event.summary,
       event.tool,
+      event.agent,
       event.exitCode,
       event.durationMs,
+      flags,
       ids.payload,
       known.id,
     )
+    for (const file of event.files) this.#sql.touched.run(session.id, file, known.seq)
+    this.#sql.clearFindings.run(session.id, known.seq)
+    if (event.findings) this.#writeFindings(session.id, known.seq, event.findings)
     this.#sql.unword.run(known.id)
     this.#indexWords(known.id, event)
+    return true
   }
 
   #indexWords(id: number, event: PreparedEvent): void {
@@ -254,6 +310,7 @@ export class CacheWriter {
         session.turnCount,
         session.retryCount,
         session.errorCount,
+        session.lowAt,
         session.id,
       )
     }
@@ -262,14 +319,23 @@ export class CacheWriter {
     if (this.#sessions.size > 64) this.#sessions.clear()
   }
 
-  #supersede(item: PreparedSupersede): void {
+  #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
     const session = this.#session(item.sessionUid)
     for (const key of item.keys) this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
-    if (item.sinceKey === null || item.untilKey === null) return
-    const since = this.#seqOf(item.sinceKey, session.id)
-    const until = this.#seqOf(item.untilKey, session.id)
-    if (since !== null && until !== null)
-      this.#sql.supersedeRange.run(FLAG.superseded, session.id, since, until, FLAG.sidechain)
+    if (item.sinceKey === null) return
+    const since = this.#sql.seqOf.get(item.sinceKey, session.id) as Pick<Row, 'seq' | 'ts'> | undefined
+    const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
+    if (!since || lastSeq === null) return
+    // By time as well: an event that came late is numbered late.
+    this.#sql.supersedeRange.run(
+      FLAG.superseded,
+      session.id,
+      since.seq,
+      lastSeq,
+      FLAG.sidechain,
+      since.ts,
+      lastAt,
+    )
   }
 
   #saveCursor({ cursor }: Batch): void {
@@ -295,30 +361,15 @@ export class CacheWriter {
   }
 }
 
+const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
+
 function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
   session.eventCount += step
   if (flags & (FLAG.inherited | FLAG.copied)) return
   if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
   if (kind === 'retry') session.retryCount += step
   if (kind === 'error') session.errorCount += step
-}
-
-type EventIds = Record<keyof typeof ID_LAYOUT, Uint8Array>
-
-function idsOf(batch: Batch, at: number): EventIds {
-  const start = at * ID_BYTES
-  const part = ([from, to]: readonly [number, number]): Uint8Array =>
-    batch.ids.subarray(start + from, start + to)
-  return {
-    key: part(ID_LAYOUT.key),
-    parentKey: part(ID_LAYOUT.parentKey),
-    payload: part(ID_LAYOUT.payload),
-    call: part(ID_LAYOUT.call),
-  }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0
 }
 
 function* groupBySize<T extends { bytes: Uint8Array }>(items: readonly T[]): Generator<T[]> {
@@ -333,54 +384,4 @@ function* groupBySize<T extends { bytes: Uint8Array }>(items: readonly T[]): Gen
     size = 0
   }
   if (group.length > 0) yield group
-}
-
-function statements(cache: Database) {
-  const marks = (count: number): string => Array(count).fill('?').join(',')
-  return {
-    session: cache.prepare('SELECT * FROM cached WHERE session_uid = ?'),
-    newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?) RETURNING *'),
-    saveSession: cache.prepare(
-      `UPDATE cached SET next_seq = ?, segment_size = ?, event_count = ?, turn_count = ?, retry_count = ?, error_count = ?,
-       is_settled = 0 WHERE id = ?`,
-    ),
-    shared: cache.prepare(
-      'INSERT INTO shared (first, second) VALUES (?, ?) ON CONFLICT DO UPDATE SET is_settled = 0 WHERE is_settled',
-    ),
-    finding: cache.prepare(
-      `INSERT INTO findings (path, session, rule, count) VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
-    ),
-    clearFindings: cache.prepare('DELETE FROM findings WHERE path = ?'),
-    findKey: cache.prepare('SELECT id, session, seq, payload, flags, kind FROM events WHERE key = ?'),
-    insert: cache.prepare(
-      `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
-       agent, exit_code, duration_ms, payload) VALUES (${marks(16)})`,
-    ),
-    update: cache.prepare(
-      'UPDATE events SET kind = ?, ts = ?, summary = ?, tool = ?, exit_code = ?, duration_ms = ?, payload = ? WHERE id = ?',
-    ),
-    payload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
-    newPayload: cache.prepare(
-      'INSERT INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
-    ),
-    touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
-    words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
-    unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
-    cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
-    clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND offset >= ?'),
-    gap: cache.prepare(
-      'INSERT OR REPLACE INTO gaps (path, offset, length, reason, detail) VALUES (?, ?, ?, ?, ?)',
-    ),
-    unknown: cache.prepare(
-      `INSERT INTO unknown_records (path, name, count) VALUES (?, ?, ?)
-       ON CONFLICT (path, name) DO UPDATE SET count = count + excluded.count`,
-    ),
-    clearUnknown: cache.prepare('DELETE FROM unknown_records WHERE path = ?'),
-    seqOf: cache.prepare('SELECT seq FROM events WHERE key = ? AND session = ?'),
-    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
-    supersedeRange: cache.prepare(
-      'UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?',
-    ),
-  }
 }

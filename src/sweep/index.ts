@@ -10,14 +10,13 @@ import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
 import { loadRedactionKey } from '../redact/index.ts'
-import { discover, type Found } from '../sources/discover.ts'
-import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
 import { placeResolver } from '../sources/place.ts'
-import type { Batch, Cursor } from '../store/batch.ts'
+import type { Batch } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import { plan, type Task } from './plan.ts'
 import { newReport, type SourceReport, type SweepReport } from './report.ts'
-import { type ReaderSettings, type ReadTask, readerContext, readTasks } from './tasks.ts'
+import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
 
 export interface SweepOptions {
   config: Config
@@ -34,12 +33,6 @@ export interface SweepProgress {
   totalBytes: number
   doneSources: number
   totalSources: number
-}
-
-interface Task extends ReadTask {
-  change: Change
-  /** Bytes that are to be read. */
-  bytes: number
 }
 
 /** Fewer, larger commits: each flushes the full-text index and the disk. Bounds the memory of a sweep. */
@@ -132,88 +125,6 @@ function newAccount(task: Task): SourceReport {
     gaps: {},
     unknown: {},
   }
-}
-
-/** What there is to read, and what has moved or gone. Moves and losses are written down at once: they cost one row. */
-function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] {
-  const { found, problems, roots } = discover(options.adapters, options.env, extraRoots(options.config))
-  report.roots = roots
-  report.problems.push(...problems)
-  const cursors = store.cursors()
-  const here = new Set(found.map((one) => one.source.path))
-  const gone = new Map(
-    [...cursors.values()]
-      .filter((one) => !here.has(one.path) && isInScope(one, options))
-      .map((one) => [fileId(one), one]),
-  )
-  const tasks: Task[] = []
-  for (const one of found) {
-    let facts: FileFacts | undefined
-    try {
-      facts = factsOf(one.source)
-    } catch (error) {
-      report.problems.push({ path: one.source.path, reason: (error as Error).message })
-    }
-    if (!facts) continue
-    let cursor = cursors.get(one.source.path)
-    const moved = cursor ? undefined : gone.get(fileId(facts))
-    if (moved && moved.flavor === one.adapter.flavor) {
-      store.moveSource(moved.path, one.source.path)
-      gone.delete(fileId(facts))
-      cursor = { ...moved, path: one.source.path, missingAt: null }
-      report.counts.moved++
-    }
-    const change = options.full && cursor ? 'changed' : changeSafely(one, facts, cursor, report)
-    if (change === undefined) continue
-    report.counts[change]++
-    if (change === 'unchanged') continue
-    const isResumed = change === 'appended'
-    if (isResumed && cursor) cursor = { ...cursor, state: store.cursorState(cursor.path) }
-    tasks.push({
-      ...one,
-      facts,
-      cursor,
-      change,
-      isResumed,
-      bytes: facts.size - (isResumed ? (cursor?.offset ?? 0) : 0),
-    })
-  }
-  const lost = [...gone.values()].filter((one) => one.missingAt === null).map((one) => one.path)
-  if (lost.length > 0) store.markMissing(lost, Date.now())
-  report.counts.missing = lost.length
-  return tasks
-}
-
-function changeSafely(
-  one: Found,
-  facts: FileFacts,
-  cursor: Cursor | undefined,
-  report: SweepReport,
-): Change | undefined {
-  try {
-    return changeOf(facts, cursor, one.adapter.version)
-  } catch (error) {
-    report.problems.push({ path: one.source.path, reason: (error as Error).message })
-    return undefined
-  }
-}
-
-/** A sweep of one flavor knows nothing about the files of another. */
-function isInScope(cursor: Cursor, options: SweepOptions): boolean {
-  return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
-}
-
-const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
-  `${file.device}:${file.inode}:${file.bornAt}`
-
-function extraRoots(config: Config): Record<string, string[]> {
-  const sources = config.get('sources') as Record<string, { roots?: unknown }>
-  return Object.fromEntries(
-    Object.entries(sources).map(([flavor, { roots }]) => [
-      flavor,
-      Array.isArray(roots) ? roots.map(String) : [],
-    ]),
-  )
 }
 
 function tally(account: SourceReport, batch: Batch, report: SweepReport): void {

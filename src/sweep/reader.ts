@@ -2,7 +2,6 @@
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 import { hash } from 'node:crypto'
 import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
-import type { EventKind } from '../model.ts'
 import { sessionUid } from '../model.ts'
 import type { Findings, Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
@@ -15,6 +14,17 @@ import {
   type PreparedFacts,
   type PreparedUsage,
 } from '../store/batch.ts'
+import {
+  encodePayload,
+  headingOf,
+  idOf,
+  nameOf,
+  oneLine,
+  searchable,
+  timeOrNull,
+  tokenCount,
+  wholeOrNull,
+} from './text.ts'
 
 export interface ReaderContext {
   redactor: Redactor
@@ -24,18 +34,11 @@ export interface ReaderContext {
 /** The reader's own carry-over, beside the adapter's. */
 interface Carry {
   adapter: unknown
-  /** Last event per session, for formats without links. */
-  last: [session: string, keyHex: string][]
   main: string | null
 }
 
 const BATCH_BYTES = 2 << 20
 const BATCH_EVENTS = 4000
-const SUMMARY_LENGTH = 140
-const TALK_LIMIT = 200_000
-const CALL_LIMIT = 6_000
-const RESULT_LIMIT = 3_000
-const MAX_LAST = 16
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
 export function* readSource(
@@ -46,10 +49,12 @@ export function* readSource(
   context: ReaderContext,
 ): Generator<Batch> {
   const cursor = start.isResumed ? start.cursor : undefined
-  const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, last: [], main: null }
-  const from: Position | null = cursor ? { offset: cursor.offset, state: carry.adapter } : null
+  const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, main: null }
+  // A file that was empty, or held half a line, has a cursor but no position yet.
+  const from: Position | null =
+    cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
-  const builder = new BatchBuilder(adapter.flavor, carry, context, from?.offset ?? 0)
+  const builder = new BatchBuilder(adapter.flavor, carry, context, from)
   let position = from
   let isDirty = true
   for (const item of adapter.read(source, from)) {
@@ -83,7 +88,7 @@ function cursorAt(
     flavor: adapter.flavor,
     adapterVersion: adapter.version,
     ...facts,
-    ...probes(source.path, position.offset, facts.size),
+    ...probes(source.path, position.offset),
     offset: position.offset,
     state: JSON.stringify({ ...carry, adapter: position.state }),
     generation,
@@ -96,6 +101,7 @@ class BatchBuilder {
   readonly #flavor: string
   readonly #carry: Carry
   readonly #context: ReaderContext
+  #start: Batch['start']
   #fromOffset: number
   #lastName = ''
   #lastHash: Uint8Array = new Uint8Array()
@@ -105,11 +111,12 @@ class BatchBuilder {
   #payloads: Buffer[] = []
   #payloadBytes = 0
 
-  constructor(flavor: string, carry: Carry, context: ReaderContext, fromOffset: number) {
+  constructor(flavor: string, carry: Carry, context: ReaderContext, from: Position | null) {
     this.#flavor = flavor
     this.#carry = carry
     this.#context = context
-    this.#fromOffset = fromOffset
+    this.#start = from ? 'resumed' : 'fresh'
+    this.#fromOffset = from?.offset ?? 0
   }
 
   get isFull(): boolean {
@@ -120,6 +127,7 @@ class BatchBuilder {
     const batch: Batch = {
       ...this.#batch,
       cursor,
+      start: this.#start,
       fromOffset: this.#fromOffset,
       usage: [...this.#usage.values()],
       ids: join(this.#ids, this.#ids.length * ID_BYTES),
@@ -130,6 +138,7 @@ class BatchBuilder {
     this.#usage = new Map()
     this.#payloads = []
     this.#payloadBytes = 0
+    this.#start = 'later'
     this.#fromOffset = cursor.offset
     return batch
   }
@@ -145,28 +154,28 @@ class BatchBuilder {
       case 'usage':
         this.#addUsage({
           sessionUid: this.#uid(item.session),
-          responseId: item.id,
-          ts: wholeOrNull(item.ts),
-          model: item.model,
-          input: count(item.input),
-          cacheRead: count(item.cacheRead),
-          cacheWrite5m: count(item.cacheWrite5m),
-          cacheWrite1h: count(item.cacheWrite1h),
-          output: count(item.output),
-          reasoning: count(item.reasoning),
+          responseId: idOf(item.id),
+          ts: timeOrNull(item.ts),
+          model: item.model === null ? null : this.#name(item.model),
+          input: tokenCount(item.input),
+          cacheRead: tokenCount(item.cacheRead),
+          cacheWrite5m: tokenCount(item.cacheWrite5m),
+          cacheWrite1h: tokenCount(item.cacheWrite1h),
+          output: tokenCount(item.output),
+          reasoning: tokenCount(item.reasoning),
           scope: item.scope,
           isSidechain: item.isSidechain ?? false,
           isNested: item.nested ?? false,
-          reportedCost: item.reportedCost === undefined ? null : count(item.reportedCost),
+          reportedCost: wholeOrNull(item.reportedCost),
         })
         return
       case 'edge':
         this.#batch.edges.push({
           sessionUid: this.#uid(item.session),
-          parentUid: item.parent === null ? null : sessionUid(this.#flavor, item.parent),
+          parentUid: item.parent === null ? null : sessionUid(this.#flavor, idOf(item.parent)),
           kind: item.kind,
-          at: wholeOrNull(item.at),
-          evidence: item.evidence ?? null,
+          at: timeOrNull(item.at),
+          evidence: item.evidence === undefined ? null : this.#name(item.evidence),
         })
         return
       case 'supersede':
@@ -174,7 +183,7 @@ class BatchBuilder {
           sessionUid: this.#uid(item.session),
           keys: (item.keys ?? []).map((key) => this.#key(item.session, key)),
           sinceKey: item.sinceKey === undefined ? null : this.#key(item.session, item.sinceKey),
-          untilKey: this.#lastKey(sessionUid(this.#flavor, item.session)),
+          eventCount: this.#batch.events.length,
           reason: item.reason,
         })
         return
@@ -182,13 +191,21 @@ class BatchBuilder {
         this.#batch.gaps.push({
           offset: item.offset,
           length: item.length,
-          reason: item.reason,
-          detail: item.detail,
+          reason: nameOf(item.reason),
+          detail: this.#name(item.detail),
+          isPending: item.pending ?? false,
         })
         return
-      case 'unknown':
-        this.#batch.unknown[item.name.slice(0, 200)] = (this.#batch.unknown[item.name.slice(0, 200)] ?? 0) + 1
+      case 'unknown': {
+        const name = this.#name(item.name)
+        this.#batch.unknown[name] = (this.#batch.unknown[name] ?? 0) + 1
+      }
     }
+  }
+
+  /** What a foreign file calls something may hold anything. */
+  #name(text: string): string {
+    return nameOf(this.#context.redactor.text(text, {}))
   }
 
   /** A response that is written line by line comes once per line: only its greatest state goes to the store. */
@@ -196,17 +213,19 @@ class BatchBuilder {
     const id = `${usage.sessionUid}\0${usage.responseId}`
     const known = this.#usage.get(id)
     if (!known) this.#usage.set(id, usage)
-    else if (usage.output > known.output) {
+    else if (isGreater(usage, known)) {
       this.#usage.set(id, {
         ...usage,
-        ts: known.ts ?? usage.ts,
+        ts: earlier(known.ts, usage.ts),
+        model: usage.model ?? known.model,
         isSidechain: known.isSidechain && usage.isSidechain,
+        reportedCost: usage.reportedCost ?? known.reportedCost,
       })
     }
   }
 
   #uid(session: string): string {
-    const uid = sessionUid(this.#flavor, session)
+    const uid = sessionUid(this.#flavor, idOf(session))
     this.#carry.main ??= uid
     return uid
   }
@@ -223,49 +242,42 @@ class BatchBuilder {
     return this.#lastHash
   }
 
-  #findings(uid: string): Findings {
-    const known = this.#batch.findings[uid] ?? {}
-    this.#batch.findings[uid] = known
-    return known
-  }
-
   #addEvent(item: EventItem): void {
     const uid = this.#uid(item.session)
-    const findings = this.#findings(uid)
     const { redactor } = this.#context
-    const clean = (text: string): string => redactor.text(text, findings)
+    // Text, summary and names repeat what the payload says: what is found there again does not count.
+    const findings: Findings = {}
+    const again: Findings = {}
+    const clean = (text: string): string => redactor.text(text, again)
     const body = redactor.value(item.payload, findings)
     const payload = encodePayload(body)
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
     const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
     const text = isClean ? (item.text ?? '') : clean(item.text as string)
-    const parentKey =
-      item.parentKey === undefined
-        ? this.#lastKey(uid)
-        : item.parentKey === null
-          ? null
-          : this.#key(item.session, item.parentKey)
+    const parentKey = typeof item.parentKey === 'string' ? this.#key(item.session, item.parentKey) : null
     const key = this.#key(item.session, item.key)
     const event: PreparedEvent = {
       sessionUid: uid,
-      hasParent: parentKey !== null,
+      link: parentKey !== null ? 'key' : item.parentKey === undefined ? 'before' : 'root',
       hasCall: item.callId !== undefined,
-      ts: wholeOrNull(item.ts),
+      ts: timeOrNull(item.ts),
       kind: item.kind,
       role: item.role,
-      tool: item.tool === undefined ? null : wellFormed(clean(item.tool)).slice(0, 200),
+      tool: item.tool === undefined ? null : nameOf(clean(item.tool)),
       summary: oneLine(clean(item.summary)),
       isSidechain: item.isSidechain ?? false,
       isInherited: item.inherited ?? false,
-      agent: item.agent ?? null,
-      exitCode: wholeOrNull(item.exitCode ?? null),
-      durationMs: wholeOrNull(item.durationMs ?? null),
-      files: (item.files ?? []).map((file) => wellFormed(clean(file)).slice(0, 4096)),
+      agent: item.agent === undefined ? null : nameOf(clean(item.agent)),
+      exitCode: wholeOrNull(item.exitCode),
+      durationMs: wholeOrNull(item.durationMs),
+      files: (item.files ?? []).map((file) => nameOf(clean(file), 4096)),
       payloadAt: this.#payloadBytes,
       payloadLength: payload.length,
+      findings: null,
       text: searchable(text, item.kind),
       heading: headingOf(item.kind),
     }
+    event.findings = anyOf(findings) ?? anyOf(again)
     const ids = new Uint8Array(ID_BYTES)
     ids.set(key, ID_LAYOUT.key[0])
     if (parentKey !== null) ids.set(parentKey, ID_LAYOUT.parentKey[0])
@@ -276,36 +288,23 @@ class BatchBuilder {
     this.#payloads.push(payload)
     this.#payloadBytes += payload.length
     this.#batch.events.push(event)
-    this.#remember(uid, key)
     if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
-  }
-
-  #lastKey(uid: string): Uint8Array | null {
-    const entry = this.#carry.last.find((one) => one[0] === uid)
-    return entry ? Buffer.from(entry[1], 'hex') : null
-  }
-
-  #remember(uid: string, key: Uint8Array): void {
-    const entry = this.#carry.last.find((one) => one[0] === uid)
-    const hex = Buffer.from(key).toString('hex')
-    if (entry) entry[1] = hex
-    else this.#carry.last.push([uid, hex])
-    if (this.#carry.last.length > MAX_LAST) this.#carry.last.shift()
   }
 
   #addFacts(item: Extract<Item, { type: 'session' }>): void {
     const uid = this.#uid(item.session)
-    const findings = this.#findings(uid)
-    const facts: PreparedFacts = { sessionUid: uid, flavor: this.#flavor, nativeId: item.session }
+    const findings: Findings = {}
+    const facts: PreparedFacts = { sessionUid: uid, flavor: this.#flavor, nativeId: idOf(item.session) }
     for (const field of ['cwd', 'gitBranch', 'gitRemote', 'model', 'title', 'agentVersion'] as const) {
       const value = item[field]
       if (value !== undefined) facts[field] = oneLine(this.#context.redactor.text(value, findings), 1000)
     }
     if (item.titleByPerson !== undefined) facts.titleByPerson = item.titleByPerson
     if (item.relation !== undefined) facts.relation = item.relation
-    if (item.startedAt !== undefined && Number.isFinite(item.startedAt))
-      facts.startedAt = Math.trunc(item.startedAt)
+    const startedAt = timeOrNull(item.startedAt)
+    if (startedAt !== null) facts.startedAt = startedAt
     this.#batch.facts.push(facts)
+    if (anyOf(findings)) this.#batch.findings[uid] = findings
     if (item.gitBranch !== undefined) this.#noteTask(uid, item.session, item.gitBranch, 3)
     if (item.cwd !== undefined) this.#noteTask(uid, item.session, item.cwd, 2)
   }
@@ -318,14 +317,14 @@ class BatchBuilder {
     this.#batch.facts.push({
       sessionUid: uid,
       flavor: this.#flavor,
-      nativeId: session,
+      nativeId: idOf(session),
       taskRef,
       taskRefRank: rank,
     })
   }
 }
 
-type Contents = Omit<Batch, 'cursor' | 'payloads' | 'ids' | 'usage' | 'fromOffset'>
+type Contents = Omit<Batch, 'cursor' | 'payloads' | 'ids' | 'usage' | 'start' | 'fromOffset'>
 
 function emptyBatch(): Contents {
   return { events: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
@@ -350,44 +349,11 @@ function holds(value: unknown, text: string, depth: number): boolean {
   return false
 }
 
-function encodePayload(value: unknown): Buffer {
-  try {
-    return Buffer.from(JSON.stringify(value) ?? 'null')
-  } catch {
-    // Nested deeper than JSON.stringify can go: named, not lost silently.
-    return Buffer.from('{"recollect":"nested too deeply to keep"}')
-  }
-}
+const anyOf = (findings: Findings): Findings | null => (Object.keys(findings).length > 0 ? findings : null)
 
-const wellFormed = (text: string): string => text.toWellFormed()
-const wholeOrNull = (value: number | null): number | null =>
-  value !== null && Number.isFinite(value) ? Math.trunc(value) : null
-const count = (value: number): number => (Number.isFinite(value) && value > 0 ? Math.trunc(value) : 0)
+/** The same order as the ledger's: more output, then more input, is the later state of a response. */
+const isGreater = (a: PreparedUsage, b: PreparedUsage): boolean =>
+  a.output !== b.output ? a.output > b.output : a.input + a.cacheRead > b.input + b.cacheRead
 
-/** The first line that says something, in at most `limit` characters. */
-export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
-  const start = text
-    .slice(0, limit * 8)
-    .replace(/[\s\0]+/gu, ' ')
-    .trim()
-  return wellFormed(start.length > limit ? `${start.slice(0, limit - 1)}…` : start)
-}
-
-const CALLS = new Set<EventKind>(['tool_call', 'edit', 'test_run', 'retry'])
-
-/** Talk is indexed whole; of a long tool output the two ends tell most. SQLite's functions stop at NUL. */
-function searchable(text: string, kind: EventKind): string {
-  const limit =
-    headingOf(kind) !== 'work' || kind === 'thinking'
-      ? TALK_LIMIT
-      : CALLS.has(kind)
-        ? CALL_LIMIT
-        : RESULT_LIMIT
-  const cut = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`
-  return wellFormed(cut.includes('\0') ? cut.replaceAll('\0', ' ') : cut)
-}
-
-function headingOf(kind: EventKind): PreparedEvent['heading'] {
-  if (kind === 'user_msg' || kind === 'human_intervention' || kind === 'decision') return 'prompt'
-  return kind === 'assistant_msg' || kind === 'completion' ? 'answer' : 'work'
-}
+const earlier = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)

@@ -1,0 +1,186 @@
+// Sessions that hold the same events: which one was there first, what the other copied, and the edge between them where
+// the format itself names no parent. Looked at again only when something came that could turn a pair round.
+
+import { EVENT_KINDS } from '../model.ts'
+import type { Database } from './database.ts'
+import { FLAG } from './rows.ts'
+
+/** Evidence of an edge that was concluded here, not told by the format. */
+const CONCLUDED = 'shared prefix'
+
+interface Pair {
+  first: number
+  second: number
+}
+
+/** Those with a new common event, and those where one side has got something earlier than all it had of its own. */
+const DIRTY_PAIRS = `SELECT first, second FROM shared WHERE is_dirty
+  UNION SELECT s.first, s.second FROM cached c JOIN shared s ON s.first = c.id
+  WHERE c.is_settled = 0 AND (s.first_at IS NULL OR c.low_at < s.first_at)
+  UNION SELECT s.first, s.second FROM cached c JOIN shared s ON s.second = c.id
+  WHERE c.is_settled = 0 AND (s.second_at IS NULL OR c.low_at < s.second_at)`
+
+interface Parent {
+  id: number
+  uid: string
+  sharedCount: number
+}
+
+/** Marks the copies of every session whose kinship may have changed. */
+export function settleForks(cache: Database, memory: Database): void {
+  const dirty = cache.prepare(DIRTY_PAIRS).all() as unknown as Pair[]
+  const kin = new Kin(cache, memory)
+  for (const id of new Set(dirty.flatMap((pair) => [pair.first, pair.second]))) kin.settle(id)
+  for (const { first, second } of dirty) kin.close(first, second)
+  // A source read again calls its session `main` again.
+  memory
+    .prepare(
+      `UPDATE sessions SET relation = 'fork' WHERE relation = 'main'
+       AND session_uid IN (SELECT session_uid FROM edges WHERE evidence = ?)`,
+    )
+    .run(CONCLUDED)
+}
+
+class Kin {
+  readonly #cache: Database
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(cache: Database, memory: Database) {
+    this.#cache = cache
+    this.#sql = statements(cache, memory)
+  }
+
+  settle(id: number): void {
+    const uid = this.#uid(id)
+    this.#sql.clear.run(id)
+    this.#sql.forget.run(uid, CONCLUDED)
+    this.#sql.unfork.run(uid, uid, CONCLUDED)
+    this.#sql.unlink.run(uid, CONCLUDED)
+    let parent: Parent | undefined
+    for (const pair of this.#sql.pairs.all(id) as unknown as Pair[]) {
+      const other = pair.first === id ? pair.second : pair.first
+      if (this.#parentOf(pair) !== other) continue
+      const otherUid = this.#uid(other)
+      const sharedCount = Number(this.#sql.mark.run(id, other).changes)
+      // Which of the two a response counts in may have changed with their order.
+      this.#sql.recount.run(uid, otherUid)
+      const found = { id: other, uid: otherUid, sharedCount }
+      if (!parent || this.#isCloser(found, parent)) parent = found
+    }
+    if (parent) this.#sql.link.run(uid, parent.uid, CONCLUDED)
+    countAgain(this.#cache, id)
+  }
+
+  close(first: number, second: number): void {
+    this.#sql.close.run(this.#ownStart(first, second), this.#ownStart(second, first), first, second)
+  }
+
+  #uid(id: number): string {
+    return (this.#sql.uid.get(id) as { session_uid: string }).session_uid
+  }
+
+  /** Begin of what a session holds and another does not; what was only noted again under a new name is no news. */
+  #ownStart(id: number, other: number): number | null {
+    return (this.#sql.ownStart.get(id, other) as { at: number | null }).at
+  }
+
+  /** Of several sessions with an equal share, the one the others came from is the origin. */
+  #isCloser(a: Parent, b: Parent): boolean {
+    if (a.sharedCount !== b.sharedCount) return a.sharedCount > b.sharedCount
+    const pair = a.id < b.id ? { first: a.id, second: b.id } : { first: b.id, second: a.id }
+    return this.#parentOf(pair) === a.id
+  }
+
+  /**
+   * What the format says counts most; then the times of the same event, where a copy got a new one; then whose file was
+   * there when the shared events happened; then who held something of its own first: one that never did is contained in
+   * the other.
+   */
+  #parentOf({ first, second }: Pair): number {
+    const [firstUid, secondUid] = [this.#uid(first), this.#uid(second)]
+    if (this.#sql.told.get(secondUid, firstUid, CONCLUDED)) return first
+    if (this.#sql.told.get(firstUid, secondUid, CONCLUDED)) return second
+    const times = this.#sql.times.get(first, second) as { a: number; b: number } | undefined
+    if (times) return times.a < times.b ? first : second
+    const { at } = this.#sql.lastShared.get(first, second) as { at: number | null }
+    const [wasFirst, wasSecond] = [this.#wasThere(firstUid, at), this.#wasThere(secondUid, at)]
+    if (wasFirst !== wasSecond) return wasFirst ? first : second
+    const [firstAt, secondAt] = [this.#ownStart(first, second), this.#ownStart(second, first)]
+    const earliest = Number.NEGATIVE_INFINITY
+    if (firstAt !== secondAt) return (firstAt ?? earliest) < (secondAt ?? earliest) ? first : second
+    return firstUid < secondUid ? first : second
+  }
+
+  #wasThere(uid: string, at: number | null): boolean {
+    const { born } = this.#sql.born.get(uid) as { born: number | null }
+    return at !== null && born !== null && born > 0 && born <= at
+  }
+}
+
+function statements(cache: Database, memory: Database) {
+  return {
+    uid: cache.prepare('SELECT session_uid FROM cached WHERE id = ?'),
+    pairs: cache.prepare('SELECT first, second FROM shared WHERE first = ?1 OR second = ?1'),
+    close: cache.prepare(
+      'UPDATE shared SET is_dirty = 0, first_at = ?, second_at = ? WHERE first = ? AND second = ?',
+    ),
+    clear: cache.prepare(
+      `UPDATE events SET flags = flags & ~${FLAG.copied} WHERE session = ? AND flags & ${FLAG.copied}`,
+    ),
+    mark: cache.prepare(
+      `UPDATE events SET flags = flags | ${FLAG.copied} WHERE session = ?1
+       AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?2)`,
+    ),
+    ownStart: cache.prepare(
+      `SELECT min(ts) AS at FROM events WHERE session = ?1
+       AND NOT EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)
+       AND payload NOT IN (SELECT payload FROM events WHERE session = ?2)`,
+    ),
+    lastShared: cache.prepare(
+      `SELECT max(ts) AS at FROM events WHERE session = ?1
+       AND EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)`,
+    ),
+    born: cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?'),
+    times: cache.prepare(
+      `SELECT e.ts AS a, o.ts AS b FROM events e JOIN events o ON o.key = e.key AND o.session = ?2
+       WHERE e.session = ?1 AND e.ts <> o.ts ORDER BY e.seq LIMIT 1`,
+    ),
+    told: memory.prepare(
+      'SELECT 1 FROM edges WHERE session_uid = ? AND parent_uid = ? AND evidence IS NOT ?',
+    ),
+    recount: memory.prepare(
+      `INSERT OR IGNORE INTO recount SELECT u.response_id FROM usage u WHERE u.session_uid = ?
+       AND EXISTS (SELECT 1 FROM usage o WHERE o.session_uid = ? AND o.response_id = u.response_id)`,
+    ),
+    forget: memory.prepare(
+      `INSERT OR IGNORE INTO recount SELECT u.response_id FROM usage u JOIN edges e ON e.session_uid = u.session_uid
+       JOIN usage o ON o.session_uid = e.parent_uid AND o.response_id = u.response_id
+       WHERE u.session_uid = ? AND e.evidence = ?`,
+    ),
+    unfork: memory.prepare(
+      `UPDATE sessions SET relation = 'main' WHERE session_uid = ? AND relation = 'fork'
+       AND EXISTS (SELECT 1 FROM edges WHERE session_uid = ? AND evidence = ?)`,
+    ),
+    unlink: memory.prepare('DELETE FROM edges WHERE session_uid = ? AND evidence = ?'),
+    link: memory.prepare(
+      `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, 'interactive_fork', ?2, ?3
+       WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
+    ),
+  }
+}
+
+/** Counters over what a session said itself. */
+function countAgain(cache: Database, id: number): void {
+  const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
+  const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
+  cache
+    .prepare(
+      `UPDATE cached SET
+         turn_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
+         retry_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
+         error_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
+         is_settled = 0
+       WHERE id = ?1`,
+    )
+    .run(id)
+}

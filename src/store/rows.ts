@@ -1,0 +1,60 @@
+// How an event stands in the table: its flags and hashes, and whether one that comes again says anything new.
+import { EVENT_KINDS, type Role } from '../model.ts'
+import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent } from './batch.ts'
+
+export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
+/** `inherited` is the format's own word, `copied` was found by comparing sessions. */
+export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8 } as const
+
+export interface Row {
+  id: number
+  session: number
+  seq: number
+  payload: Uint8Array
+  flags: number
+  kind: number
+  role: number
+  ts: number | null
+  summary: string
+  tool: string | null
+  agent: string | null
+  exit_code: number | null
+  duration_ms: number | null
+  is_root: 0 | 1
+}
+
+export const flagsOf = (event: PreparedEvent): number =>
+  (event.isSidechain ? FLAG.sidechain : 0) | (event.isInherited ? FLAG.inherited : 0)
+
+export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean {
+  return (
+    sameBytes(known.payload, ids.payload) &&
+    known.kind === EVENT_KINDS.indexOf(event.kind) &&
+    known.role === ROLES.indexOf(event.role) &&
+    known.ts === event.ts &&
+    known.summary === event.summary &&
+    known.tool === event.tool &&
+    known.agent === event.agent &&
+    known.exit_code === event.exitCode &&
+    known.duration_ms === event.durationMs &&
+    (known.flags & (FLAG.sidechain | FLAG.inherited)) === flagsOf(event)
+  )
+}
+
+export type EventIds = Record<keyof typeof ID_LAYOUT, Uint8Array>
+
+export function idsOf(batch: Batch, at: number): EventIds {
+  const start = at * ID_BYTES
+  const part = ([from, to]: readonly [number, number]): Uint8Array =>
+    batch.ids.subarray(start + from, start + to)
+  return {
+    key: part(ID_LAYOUT.key),
+    parentKey: part(ID_LAYOUT.parentKey),
+    payload: part(ID_LAYOUT.payload),
+    call: part(ID_LAYOUT.call),
+  }
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}

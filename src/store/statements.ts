@@ -1,0 +1,66 @@
+// The statements of the write path on cache.db, prepared once.
+import type { Database } from './database.ts'
+
+export function cacheStatements(cache: Database) {
+  const marks = (count: number): string => Array(count).fill('?').join(',')
+  return {
+    session: cache.prepare('SELECT * FROM cached WHERE session_uid = ?'),
+    newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?) RETURNING *'),
+    saveSession: cache.prepare(
+      `UPDATE cached SET next_seq = ?, segment_size = ?, event_count = ?, turn_count = ?, retry_count = ?, error_count = ?,
+       low_at = ?, is_settled = 0 WHERE id = ?`,
+    ),
+    shared: cache.prepare(
+      'INSERT INTO shared (first, second) VALUES (?, ?) ON CONFLICT DO UPDATE SET is_dirty = 1 WHERE NOT is_dirty',
+    ),
+    finding: cache.prepare(
+      `INSERT INTO findings (session, seq, rule, count) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = max(count, excluded.count)`,
+    ),
+    clearFindings: cache.prepare('DELETE FROM findings WHERE session = ? AND seq = ?'),
+    trail: cache.prepare(
+      'SELECT last_seq AS lastSeq, last_at AS lastAt FROM source_sessions WHERE path = ? AND session = ?',
+    ),
+    saveTrail: cache.prepare(
+      `INSERT INTO source_sessions (path, session, last_seq, last_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
+    ),
+    clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL, last_at = NULL WHERE path = ?'),
+    findKey: cache.prepare(
+      `SELECT id, session, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
+       parent_seq IS NULL AND parent_key IS NULL AS is_root FROM events WHERE key = ?`,
+    ),
+    insert: cache.prepare(
+      `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
+       agent, exit_code, duration_ms, payload) VALUES (${marks(16)})`,
+    ),
+    update: cache.prepare(
+      `UPDATE events SET kind = ?, role = ?, ts = ?, summary = ?, tool = ?, agent = ?, exit_code = ?, duration_ms = ?,
+       flags = ?, payload = ? WHERE id = ?`,
+    ),
+    hang: cache.prepare('UPDATE events SET parent_seq = ?, parent_key = ? WHERE id = ?'),
+    payload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
+    newPayload: cache.prepare(
+      'INSERT INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
+    ),
+    touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
+    words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
+    unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
+    cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
+    clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND (is_pending OR ?)'),
+    gap: cache.prepare(
+      'INSERT OR REPLACE INTO gaps (path, offset, length, reason, detail, is_pending) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    unknown: cache.prepare(
+      `INSERT INTO unknown_records (path, name, count) VALUES (?, ?, ?)
+       ON CONFLICT (path, name) DO UPDATE SET count = count + excluded.count`,
+    ),
+    clearUnknown: cache.prepare('DELETE FROM unknown_records WHERE path = ?'),
+    seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
+    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
+    supersedeRange: cache.prepare(
+      `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
+       AND coalesce(ts BETWEEN ? AND ?, 1)`,
+    ),
+  }
+}

@@ -1,0 +1,113 @@
+// What there is to read, and what has moved, gone or come back. The latter are written down at once: they cost one row.
+import { lstatSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { errnoOf } from '../errors.ts'
+import { discover, type Found } from '../sources/discover.ts'
+import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
+import type { Cursor } from '../store/batch.ts'
+import type { Store } from '../store/store.ts'
+import type { SweepOptions } from './index.ts'
+import type { SweepReport } from './report.ts'
+import type { ReadTask } from './tasks.ts'
+
+export interface Task extends ReadTask {
+  change: Change
+  /** Bytes that are to be read. */
+  bytes: number
+}
+
+export function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] {
+  const { found, problems, roots } = discover(options.adapters, options.env, extraRoots(options.config))
+  report.roots = roots
+  report.problems.push(...problems)
+  const cursors = store.cursors()
+  const here = new Set(found.map((one) => one.source.path))
+  const absent = [...cursors.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
+  const byFile = new Map(absent.map((one) => [fileId(one), one]))
+  const moved = new Set<string>()
+  const back: string[] = []
+  const tasks: Task[] = []
+  for (const one of found) {
+    const facts = attempt(one, report, () => factsOf(one.source))
+    if (!facts) continue
+    let cursor = cursors.get(one.source.path)
+    const old = cursor ? undefined : byFile.get(fileId(facts))
+    // A hard link is another name, not a move: both names are there.
+    if (old && old.flavor === one.adapter.flavor && !moved.has(old.path) && isGone(old.path)) {
+      store.moveSource(old.path, one.source.path)
+      moved.add(old.path)
+      cursor = { ...old, path: one.source.path }
+      report.counts.moved++
+    }
+    const task = taskFor(one, facts, cursor, store, options, report)
+    if (cursor && cursor.missingAt !== null && task !== undefined) back.push(one.source.path)
+    if (task) tasks.push(task)
+  }
+  if (back.length > 0) store.markMissing(back, null)
+  const lost = absent
+    .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
+    .map((one) => one.path)
+  if (lost.length > 0) store.markMissing(lost, Date.now())
+  report.counts.missing = lost.length
+  return tasks
+}
+
+/** Null for nothing to do, undefined for a file that cannot be read. */
+function taskFor(
+  one: Found,
+  facts: FileFacts,
+  known: Cursor | undefined,
+  store: Store,
+  options: SweepOptions,
+  report: SweepReport,
+): Task | null | undefined {
+  const change =
+    options.full && known
+      ? 'changed'
+      : attempt(one, report, () => changeOf(facts, known, one.adapter.version))
+  if (change === undefined) return undefined
+  report.counts[change]++
+  if (change === 'unchanged') return null
+  const isResumed = change === 'appended'
+  const cursor = isResumed && known ? { ...known, state: store.cursorState(known.path) } : known
+  const bytes = facts.size - (isResumed ? (cursor?.offset ?? 0) : 0)
+  return { ...one, facts, cursor, change, isResumed, bytes }
+}
+
+/** A file that cannot be looked at is named, and the sweep goes on. */
+function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    report.problems.push({ path: one.source.path, reason: (error as Error).message })
+    return undefined
+  }
+}
+
+/** Not found below the roots is not gone: they may have been others, or not readable this time. */
+function isGone(path: string): boolean {
+  try {
+    lstatSync(path)
+    return false
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR'
+  }
+}
+
+/** A sweep of one flavor knows nothing about the files of another. */
+function isInScope(cursor: Cursor, options: SweepOptions): boolean {
+  return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
+}
+
+const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
+  `${file.device}:${file.inode}:${file.bornAt}`
+
+function extraRoots(config: Config): Record<string, string[]> {
+  const sources = config.get('sources') as Record<string, { roots?: unknown }>
+  return Object.fromEntries(
+    Object.entries(sources).map(([flavor, { roots }]) => [
+      flavor,
+      Array.isArray(roots) ? roots.map(String) : [],
+    ]),
+  )
+}

@@ -1,0 +1,114 @@
+// A home with agents' files in it and a memory beside it, for tests that sweep for real.
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ADAPTERS } from '../../src/adapters/index.ts'
+import { Config } from '../../src/config.ts'
+import { openForReading, openStore, type StorePaths, storePaths } from '../../src/store/sqlite.ts'
+import type { ReadHandle, VerifyReport } from '../../src/store/store.ts'
+import { type SweepOptions, sweep } from '../../src/sweep/index.ts'
+import type { SweepReport } from '../../src/sweep/report.ts'
+import { type Dump, dumpStore } from './dump.ts'
+
+const made: string[] = []
+process.once('exit', () => {
+  for (const directory of made) rmSync(directory, { recursive: true, force: true })
+})
+
+export function temporary(name = 'sweep'): string {
+  const directory = mkdtempSync(join(tmpdir(), `recollect-${name}-`))
+  made.push(directory)
+  return directory
+}
+
+/** A person's home directory and the memory made of it. */
+export class World {
+  readonly base: string
+  readonly home: string
+  readonly memory: string
+  readonly env: Record<string, string>
+
+  constructor(home?: string) {
+    this.base = temporary()
+    this.home = home ?? join(this.base, 'home')
+    this.memory = join(this.base, 'memory')
+    mkdirSync(this.home, { recursive: true })
+    // The same key everywhere: two memories of the same files are then equal, markers included.
+    mkdirSync(this.memory, { mode: 0o700 })
+    writeFileSync(join(this.memory, 'redaction.key'), Buffer.alloc(32, 7), { mode: 0o600 })
+    this.env = { HOME: this.home, RECOLLECT_HOME: this.memory }
+  }
+
+  get paths(): StorePaths {
+    return storePaths(this.memory)
+  }
+
+  async sweep(options: Partial<SweepOptions> = {}): Promise<SweepReport> {
+    return await sweep({
+      config: new Config({ env: this.env }),
+      adapters: ADAPTERS,
+      env: this.env,
+      ...options,
+    })
+  }
+
+  dump(): Dump {
+    return dumpStore(this.paths, this.base)
+  }
+
+  verify(): VerifyReport {
+    const store = openStore(this.paths)
+    try {
+      return store.verify()
+    } finally {
+      store.close()
+    }
+  }
+
+  read<T>(work: (handle: ReadHandle) => T): T {
+    const handle = openForReading(this.paths)
+    try {
+      return work(handle)
+    } finally {
+      handle.close()
+    }
+  }
+
+  remove(): void {
+    rmSync(this.base, { recursive: true, force: true })
+  }
+}
+
+const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.js')
+
+export interface CliResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs the built program; never throws for its exit code. */
+export function cli(env: Record<string, string>, ...args: string[]): CliResult {
+  try {
+    const stdout = execFileSync(process.execPath, [CLI, ...args], {
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      maxBuffer: 1 << 30,
+    })
+    return { code: 0, stdout, stderr: '' }
+  } catch (error) {
+    const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string }
+    return { code: status, stdout, stderr }
+  }
+}
+
+export const cliPath = CLI
+
+/** Every scenario of the packed clients with a home of its own: `<client>/<scenario>`. */
+export const scenariosIn = (directory: string): string[] => readdirSync(directory).sort()
+
+export function copyTree(from: string, to: string): void {
+  if (existsSync(from)) cpSync(from, to, { recursive: true, preserveTimestamps: true })
+}
