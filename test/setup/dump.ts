@@ -30,7 +30,7 @@ export function dumpStore(paths: StorePaths, base = ''): Dump {
       (database.prepare(sql).all() as unknown as Row[]).map((row) => relative(row, base))
     const sessions = all(memory, 'SELECT * FROM sessions ORDER BY session_uid')
     return {
-      sessions: sessions.map(({ discovered_at: _, ingested_at: __, ...row }) => row),
+      sessions: sessions.map(({ discovered_at: _, ingested_at: __, analyzed_at: ___, ...row }) => row),
       usage: all(memory, 'SELECT * FROM usage ORDER BY session_uid, response_id'),
       edges: all(memory, 'SELECT * FROM edges ORDER BY session_uid, kind, parent_uid'),
       events: dumpEvents(cache, payload),
