@@ -77,6 +77,12 @@ export const SETTINGS = [
     default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
     doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
   },
+  {
+    key: 'digest.buckets',
+    type: 'map',
+    default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
+    doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
+  },
 ] as const satisfies readonly Row[]
 
 type SettingRow = (typeof SETTINGS)[number]

@@ -46,9 +46,10 @@ const MAY_IMPORT: Record<string, string[]> = {
   sources: ['errors.ts', 'files', 'model.ts', 'adapters', 'store'],
   store: ['errors.ts', 'files', 'model.ts'],
   query: ['errors.ts', 'model.ts', 'store'],
-  sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store'],
+  digest: ['errors.ts', 'model.ts', 'store', 'query'],
+  sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store', 'digest'],
   'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
-  cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'query', 'sweep'],
+  cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'query', 'sweep', 'digest'],
 }
 
 const areaOf = (path: string): string => path.split('/')[1] as string

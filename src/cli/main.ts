@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: declares every command and its options; the work is loaded when a command runs.
 import { Command, CommanderError } from 'commander'
+import { addDigestCommands } from './digest-commands.ts'
 import { EXIT, reportError } from './exit.ts'
 import { addRecordCommands } from './record-commands.ts'
 
@@ -57,6 +58,8 @@ program
   .option('--json', 'one JSON document: {"query":…,"hits":[…]}')
   .allowUnknownOption()
   .action(async (words, options) => (await import('./read.ts')).runSearch(words, options))
+
+addDigestCommands(program)
 
 program
   .command('verify')

@@ -162,7 +162,7 @@ export function showStatus(options: { json?: boolean }): void {
 }
 
 /** A date, a date and time, or an age such as 7d. */
-function parseTime(text: string, flag: string): number {
+export function parseTime(text: string, flag: string): number {
   const age = parseDuration(text)
   if (age !== undefined) return Date.now() - age
   const at = Date.parse(text)
@@ -173,7 +173,7 @@ function parseTime(text: string, flag: string): number {
   })
 }
 
-function parseCount(text: string, flag: string): number {
+export function parseCount(text: string, flag: string): number {
   const count = Number(text)
   if (Number.isSafeInteger(count) && count >= 0) return count
   throw new RecollectError('USAGE', `${text} is no count`, { where: flag, hint: 'a whole number' })

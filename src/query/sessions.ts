@@ -44,13 +44,13 @@ export function listSessions(handle: ReadHandle, filter: SessionFilter = {}): Se
   return (rows as unknown as Record<string, unknown>[]).map(toSession)
 }
 
-export function getSession(handle: ReadHandle, uid: string): Session | undefined {
+export function getSession(handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined {
   const row = handle.memory.prepare(`${SELECT} WHERE s.session_uid = ? GROUP BY s.session_uid`).get(uid)
   return row ? toSession(row as Record<string, unknown>) : undefined
 }
 
 /** `<flavor>:<id>`, an id, any unique prefix of either, or `@last`. */
-export function resolveSession(handle: ReadHandle, typed: string): string {
+export function resolveSession(handle: Pick<ReadHandle, 'memory'>, typed: string): string {
   if (typed === '@last') {
     const row = handle.memory
       .prepare("SELECT session_uid FROM sessions WHERE relation <> 'subagent' ORDER BY ended_at DESC LIMIT 1")

@@ -33,6 +33,35 @@ export const MEMORY_MIGRATIONS = [
   ) WITHOUT ROWID;
   CREATE INDEX edges_parent ON edges (parent_uid);
   `,
+  // Digests: `digests` is read by other programs; `failures` and `signals` are its parts that are compared over sessions.
+  `
+  CREATE TABLE digests (
+    session_uid TEXT PRIMARY KEY, flavor TEXT NOT NULL, repo TEXT, domain TEXT, outcome TEXT NOT NULL,
+    started_at INTEGER, ended_at INTEGER, rule_version TEXT NOT NULL, made_at INTEGER NOT NULL, digest TEXT NOT NULL
+  );
+  CREATE INDEX digests_rules ON digests (rule_version, session_uid);
+  CREATE TABLE failures (
+    session_uid TEXT NOT NULL, fingerprint TEXT NOT NULL, tool TEXT NOT NULL, sample TEXT NOT NULL, count INTEGER NOT NULL,
+    first_at INTEGER, last_at INTEGER, seqs TEXT NOT NULL, resolved_by TEXT,
+    PRIMARY KEY (session_uid, fingerprint)
+  ) WITHOUT ROWID;
+  CREATE INDEX failures_fingerprint ON failures (fingerprint);
+  CREATE TABLE signals (
+    session_uid TEXT NOT NULL, signal TEXT NOT NULL, subject TEXT NOT NULL, count INTEGER NOT NULL, seqs TEXT NOT NULL,
+    PRIMARY KEY (session_uid, signal, subject)
+  ) WITHOUT ROWID;
+  CREATE INDEX sessions_undigested ON sessions (session_uid) WHERE analyzed_at IS NULL OR analyzed_at < ingested_at;
+  CREATE VIEW patterns AS
+    SELECT 'error' AS kind, f.fingerprint AS subject, min(f.tool) AS tool, min(f.sample) AS sample,
+      sum(f.count) AS count, count(*) AS sessions, count(DISTINCT d.repo) AS repos, count(DISTINCT d.flavor) AS flavors,
+      min(coalesce(f.first_at, d.started_at)) AS first_at, max(coalesce(f.last_at, d.ended_at)) AS last_at
+    FROM failures f JOIN digests d USING (session_uid) GROUP BY f.fingerprint HAVING count(*) > 1
+    UNION ALL
+    SELECT s.signal, s.subject, '', '', sum(s.count), count(*), count(DISTINCT d.repo), count(DISTINCT d.flavor),
+      min(d.started_at), max(d.ended_at)
+    FROM signals s JOIN digests d USING (session_uid) WHERE s.signal <> 'repeated_error'
+    GROUP BY s.signal, s.subject HAVING count(*) > 1;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

@@ -148,12 +148,18 @@ function recount(memory: Database): void {
      WHERE session_uid = ? AND response_id = ?`,
   )
   const drop = memory.prepare('UPDATE usage SET is_counted = 0 WHERE response_id = ? AND session_uid <> ?')
+  // Their tokens changed, so their digests have to be made again.
+  const outdate = memory.prepare(
+    `UPDATE sessions SET ingested_at = analyzed_at + 1 WHERE analyzed_at >= ingested_at AND evicted_at IS NULL
+     AND session_uid IN (SELECT session_uid FROM usage WHERE response_id = ?)`,
+  )
   for (const { response_id } of ids) {
     const owner = holders.get(response_id) as { session_uid: string } | undefined
     const most = best.get(response_id) as Record<string, number> | undefined
     if (!owner || !most) continue
     keep.run(...(Object.values(most) as number[]), owner.session_uid, response_id)
     drop.run(response_id, owner.session_uid)
+    outdate.run(response_id)
   }
   memory.exec('DELETE FROM recount')
 }
@@ -176,7 +182,8 @@ function describe(
   const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
   const save = memory.prepare(
     `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
-     repo = ?, domain = ?, ingested_at = ?, is_sole_copy = 0, evicted_at = NULL WHERE session_uid = ?`,
+     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = 0, evicted_at = NULL
+     WHERE session_uid = ?`,
   )
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>

@@ -2,10 +2,11 @@
 import { join } from 'node:path'
 import type { Batch, Cursor } from './batch.ts'
 import { type Database, openDatabase, transaction } from './database.ts'
+import { undigested, writeDigests } from './digests.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
 import { settleAll } from './settle.ts'
-import type { Place, ReadHandle, SessionPlace, Store, VerifyReport, WriteReport } from './store.ts'
+import type { DigestRow, Place, ReadHandle, SessionPlace, Store, VerifyReport, WriteReport } from './store.ts'
 import { verifyStore } from './verify.ts'
 import { CacheWriter } from './write.ts'
 
@@ -37,6 +38,12 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
       cache.close()
     },
   }
+}
+
+/** Opens Tier 2 alone, which is there even when the cache was thrown away. */
+export function openMemory(paths: StorePaths): Pick<ReadHandle, 'memory'> & { close(): void } {
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
+  return { memory, close: () => memory.close() }
 }
 
 class SqliteStore implements Store {
@@ -96,6 +103,14 @@ class SqliteStore implements Store {
 
   settle(place: (session: SessionPlace) => Place): number {
     return settleAll(this.#cache, this.#memory, place)
+  }
+
+  undigested(ruleVersion: string): string[] {
+    return undigested(this.#cache, this.#memory, ruleVersion)
+  }
+
+  writeDigests(rows: readonly DigestRow[]): void {
+    writeDigests(this.#memory, rows)
   }
 
   read(): ReadHandle {

@@ -1,5 +1,6 @@
 // What a store can do. One implementation today (SQLite); the contract suite in test/contract/ is what makes another
 // one possible. Reading queries are not here: they live in query/, on the read handle.
+import type { Outcome } from '../model.ts'
 import type { Batch, Cursor } from './batch.ts'
 import type { Database } from './database.ts'
 
@@ -27,10 +28,38 @@ export interface Store {
   markMissing(paths: readonly string[], at: number): void
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
+  /** Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. */
+  undigested(ruleVersion: string): string[]
+  /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
+  writeDigests(rows: readonly DigestRow[]): void
   /** Handles for query/. */
   read(): ReadHandle
   verify(): VerifyReport
   close(): void
+}
+
+/** A digest with its parts that are compared over sessions; the texts are JSON. */
+export interface DigestRow {
+  sessionUid: string
+  flavor: string
+  repo: string | null
+  domain: string | null
+  outcome: Outcome
+  startedAt: number | null
+  endedAt: number | null
+  ruleVersion: string
+  digest: string
+  failures: {
+    fingerprint: string
+    tool: string
+    sample: string
+    count: number
+    firstAt: number | null
+    lastAt: number | null
+    seqs: string
+    resolvedBy: string | null
+  }[]
+  signals: { signal: string; subject: string; count: number; seqs: string }[]
 }
 
 /** Repository and domain of a session. */

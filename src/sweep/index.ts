@@ -1,9 +1,11 @@
-// THE FLOW: discover → read → redact → store → settle. The only place where these stages meet.
+// THE FLOW: discover → read → redact → store → settle → digest. The only place where these stages meet.
 // One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
 import { closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
+import { digestChanged } from '../digest/index.ts'
+import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
@@ -83,6 +85,8 @@ async function run(store: Store, options: SweepOptions, settings: ReaderSettings
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>
   report.settledCount = store.settle(placeResolver(domains))
+  const buckets = readBuckets(options.config.get('digest.buckets'))
+  report.digestedCount = digestChanged(store, { buckets, signal: options.signal })
   report.endedAt = Date.now()
   return report
 }

@@ -23,6 +23,7 @@ export interface SweepReport {
   changedEventCount: number
   usageCount: number
   settledCount: number
+  digestedCount: number
   sessionUids: Set<string>
   sources: SourceReport[]
   problems: Problem[]
@@ -40,6 +41,7 @@ export function newReport(): SweepReport {
     changedEventCount: 0,
     usageCount: 0,
     settledCount: 0,
+    digestedCount: 0,
     sessionUids: new Set(),
     sources: [],
     problems: [],

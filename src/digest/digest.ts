@@ -1,0 +1,303 @@
+// The digest: the compact, durable account of one session. The first fields are a public contract that other programs
+// read (field names and types of the coding-session-memory design, §11.2); the rest is ours and additive. The same
+// events under the same rules give the same bytes: no clock, no model, no randomness.
+import { createHash } from 'node:crypto'
+import { type EventKind, SCHEMA_VERSION, type Session, type SessionCost } from '../model.ts'
+import { cite, isShell, snippet } from './event.ts'
+import type { Facts } from './facts.ts'
+import { type Buckets, bucketShares, INFRA } from './metrics.ts'
+import { type OutcomeVerdict, outcomeOf } from './outcome.ts'
+import { type Resolution, resolutionsOf } from './resolution.ts'
+import { type Signal, signalsOf } from './signals.ts'
+
+/** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
+const RULES = 1
+
+export interface ErrorSnippet {
+  fingerprint: string
+  sample: string
+  count: number
+  tool: string
+  seqs: number[]
+  /** What overcame it in this session; null when nothing did. */
+  resolved_by: Resolution | null
+}
+
+export interface Digest {
+  session_uid: string
+  flavor: string
+  repo: string
+  domain: string
+  model: string
+  started_at: string
+  ended_at: string
+  outcome: Session['outcome']
+  cost: SessionCost
+  tool_histogram: Record<string, number>
+  event_count: number
+  kind_counts: Partial<Record<EventKind, number>>
+  markers: Markers
+  first_prompt: string
+  last_assistant: string
+  error_snippets: ErrorSnippet[]
+  schema_version: number
+  rule_version: string
+  title: string
+  cwd: string
+  git_branch: string
+  task_ref: string
+  outcome_detail: { rule: string; confidence: number; seqs: number[] }
+  metrics: Metrics
+  files: { path: string; edits: number; touches: number; seqs: number[] }[]
+  commands: { command: string; runs: number; failures: number; verdict: Verdict; seqs: number[] }[]
+  tests: {
+    command: string
+    verdict: Verdict
+    exit_code: number | null
+    duration_ms: number | null
+    seqs: number[]
+  }[]
+  commits: { sha: string; subject: string; seqs: number[] }[]
+  pull_requests: { url: string; seqs: number[] }[]
+  subagents: { agent: string; session_uid: string; events: number; seqs: number[] }[]
+  compactions: number[]
+  signals: Signal[]
+  coverage: Coverage
+  /** The seqs behind the statements that carry none of their own. */
+  evidence: Record<string, number[]>
+}
+
+export type Verdict = 'passed' | 'failed' | 'unknown'
+
+export interface Markers {
+  errors: number
+  retries: number
+  interventions: number
+  interrupts: number
+  denials: number
+  edits: number
+  test_runs: number
+  test_failures: number
+  compactions: number
+  decisions: number
+}
+
+export interface Metrics {
+  infra_overhead_share: number
+  bucket_shares: Record<string, number>
+  wall_clock_s: number
+  active_s: number
+  turns: number
+  retries: number
+  tool_calls: number
+}
+
+export interface Coverage {
+  source_bytes: number
+  gap_bytes: number
+  /** 1 when every byte of the sources was understood. */
+  share: number
+}
+
+export interface DigestInput {
+  session: Session
+  facts: Facts
+  coverage: Coverage
+  /** Sub-agents with a session of their own. */
+  children: readonly string[]
+  buckets: Buckets
+}
+
+const MAX_FILES = 200
+const MAX_COMMANDS = 60
+const MAX_TESTS = 100
+const MAX_ERRORS = 60
+const ANSWER_LENGTH = 400
+
+/** Which rules a digest is made by: our own version, and what the configuration adds to it. */
+export function ruleVersion(buckets: Buckets): string {
+  return `${RULES}.${createHash('sha256').update(JSON.stringify(buckets)).digest('hex').slice(0, 6)}`
+}
+
+export function buildDigest(input: DigestInput): Digest {
+  const { session, facts, buckets } = input
+  const verdict = outcomeOf(facts)
+  return {
+    ...contract(input, verdict),
+    rule_version: ruleVersion(buckets),
+    title: session.title ?? '',
+    cwd: session.cwd ?? '',
+    git_branch: session.git_branch ?? '',
+    task_ref: session.task_ref ?? '',
+    outcome_detail: { rule: verdict.rule, confidence: verdict.confidence, seqs: cite(verdict.seqs) },
+    metrics: metricsOf(input),
+    files: filesOf(facts),
+    commands: commandsOf(facts),
+    tests: facts.tests.slice(-MAX_TESTS).map((test) => ({
+      command: test.command,
+      verdict: test.verdict,
+      exit_code: test.exitCode,
+      duration_ms: test.durationMs,
+      seqs: test.resultSeq === null ? [test.seq] : [test.seq, test.resultSeq],
+    })),
+    commits: facts.commits.map(({ sha, subject, seqs }) => ({ sha, subject, seqs })),
+    pull_requests: facts.pullRequests.map(({ url, seqs }) => ({ url, seqs: cite(seqs) })),
+    subagents: subagentsOf(input),
+    compactions: facts.compactions,
+    signals: signalsOf(facts),
+    coverage: input.coverage,
+    evidence: evidenceOf(facts),
+  }
+}
+
+type Contract = Pick<
+  Digest,
+  | 'session_uid'
+  | 'flavor'
+  | 'repo'
+  | 'domain'
+  | 'model'
+  | 'started_at'
+  | 'ended_at'
+  | 'outcome'
+  | 'cost'
+  | 'tool_histogram'
+  | 'event_count'
+  | 'kind_counts'
+  | 'markers'
+  | 'first_prompt'
+  | 'last_assistant'
+  | 'error_snippets'
+  | 'schema_version'
+>
+
+/** The fields of §11.2. What is not known is an empty string: the type stays what was promised. */
+function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Contract {
+  const resolutions = resolutionsOf(facts)
+  return {
+    session_uid: session.session_uid,
+    flavor: session.flavor,
+    repo: session.repo ?? '',
+    domain: session.domain ?? '',
+    model: session.model ?? '',
+    started_at: session.started_at ?? '',
+    ended_at: session.ended_at ?? '',
+    outcome: verdict.outcome,
+    cost: session.cost,
+    tool_histogram: sorted(facts.toolHistogram),
+    event_count: facts.eventCount,
+    kind_counts: sorted(facts.kindCounts as Record<string, number>),
+    markers: markersOf(facts),
+    first_prompt: facts.firstPrompt?.text ?? '',
+    last_assistant: snippet(facts.lastAnswer?.text ?? '', ANSWER_LENGTH),
+    error_snippets: [...facts.failures]
+      .sort((a, b) => b.count - a.count || (a.seqs[0] as number) - (b.seqs[0] as number))
+      .slice(0, MAX_ERRORS)
+      .map((failure) => ({
+        fingerprint: failure.fingerprint,
+        sample: failure.sample,
+        count: failure.count,
+        tool: failure.tool ?? '',
+        seqs: cite(failure.seqs),
+        resolved_by: resolutions.get(failure.fingerprint) ?? null,
+      })),
+    schema_version: SCHEMA_VERSION,
+  }
+}
+
+function sorted(counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(counts).sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1)),
+  )
+}
+
+function markersOf(facts: Facts): Markers {
+  return {
+    errors: facts.kindCounts.error ?? 0,
+    retries: facts.kindCounts.retry ?? 0,
+    interventions: facts.interventions.length,
+    interrupts: facts.interrupts.length,
+    denials: facts.denials.length,
+    edits: facts.kindCounts.edit ?? 0,
+    test_runs: facts.tests.length,
+    test_failures: facts.tests.filter((test) => test.verdict === 'failed').length,
+    compactions: facts.compactions.length,
+    decisions: facts.kindCounts.decision ?? 0,
+  }
+}
+
+function metricsOf({ session, facts, buckets }: DigestInput): Metrics {
+  const shares = bucketShares(facts.toolHistogram, buckets)
+  return {
+    infra_overhead_share: shares[INFRA] ?? 0,
+    bucket_shares: shares,
+    wall_clock_s: session.cost.wall_clock_s,
+    active_s: Math.round(facts.activeMs) / 1000,
+    turns: session.cost.turns,
+    retries: session.cost.retries,
+    tool_calls: Object.values(facts.toolHistogram).reduce((sum, count) => sum + count, 0),
+  }
+}
+
+function filesOf({ steps }: Facts): Digest['files'] {
+  const files = new Map<string, Digest['files'][number]>()
+  for (const step of steps) {
+    for (const path of step.files) {
+      const file = files.get(path) ?? { path, edits: 0, touches: 0, seqs: [] }
+      files.set(path, file)
+      file.touches++
+      if (step.kind === 'edit' && !step.hasFailed) file.edits++
+      file.seqs.push(step.seq)
+    }
+  }
+  return [...files.values()]
+    .sort((a, b) => b.edits - a.edits || b.touches - a.touches || (a.path < b.path ? -1 : 1))
+    .slice(0, MAX_FILES)
+    .map((file) => ({ ...file, seqs: cite(file.seqs) }))
+}
+
+function commandsOf({ steps }: Facts): Digest['commands'] {
+  const commands = new Map<string, Digest['commands'][number]>()
+  for (const step of steps) {
+    if (!isShell(step.tool) || step.kind === 'edit') continue
+    const known = commands.get(step.subject) ?? {
+      command: step.subject,
+      runs: 0,
+      failures: 0,
+      verdict: 'unknown',
+      seqs: [],
+    }
+    commands.set(step.subject, known)
+    known.runs++
+    if (step.hasFailed) known.failures++
+    if (step.hasFailed !== null) known.verdict = step.hasFailed ? 'failed' : 'passed'
+    known.seqs.push(step.seq)
+  }
+  return [...commands.values()]
+    .sort((a, b) => b.runs - a.runs || (a.seqs[0] as number) - (b.seqs[0] as number))
+    .slice(0, MAX_COMMANDS)
+    .map((command) => ({ ...command, seqs: cite(command.seqs) }))
+}
+
+function subagentsOf({ facts, children }: DigestInput): Digest['subagents'] {
+  return [
+    ...facts.agents.map(({ agent, eventCount, seqs }) => ({
+      agent,
+      session_uid: '',
+      events: eventCount,
+      seqs,
+    })),
+    ...children.map((uid) => ({ agent: '', session_uid: uid, events: 0, seqs: [] })),
+  ]
+}
+
+function evidenceOf(facts: Facts): Record<string, number[]> {
+  return {
+    first_prompt: facts.firstPrompt ? [facts.firstPrompt.seq] : [],
+    last_assistant: facts.lastAnswer ? [facts.lastAnswer.seq] : [],
+    interventions: cite(facts.interventions),
+    interrupts: cite(facts.interrupts),
+    denials: cite(facts.denials),
+    request_retries: cite(facts.requestRetries),
+  }
+}

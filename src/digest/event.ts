@@ -1,0 +1,106 @@
+// What the digest reads: one event as a row, with its body behind a function, so that only the few events whose row
+// says too little cost a decompression. Also how to find the readable text in a body of any shape.
+import type { EventKind, Role } from '../model.ts'
+
+export interface DigestEvent {
+  seq: number
+  /** Epoch milliseconds. */
+  ts: number | null
+  kind: EventKind
+  role: Role
+  tool: string | null
+  /** Joins a call with its result. */
+  call: string | null
+  summary: string
+  isSidechain: boolean
+  isInherited: boolean
+  isSuperseded: boolean
+  agent: string | null
+  exitCode: number | null
+  durationMs: number | null
+  files: readonly string[]
+  /** The redacted body, parsed; undefined when it is gone. */
+  payload(): unknown
+}
+
+const CALL_KINDS: ReadonlySet<EventKind> = new Set(['tool_call', 'test_run', 'edit', 'retry'])
+
+/** A call of a tool: `retry` is also the kind of a repeated request to the model, which has no tool. */
+export const isCall = (event: DigestEvent): boolean =>
+  event.tool !== null && event.role !== 'tool' && (CALL_KINDS.has(event.kind) || event.kind === 'decision')
+
+export const isResult = (event: DigestEvent): boolean => event.role === 'tool'
+
+const SHELL = /shell|bash|terminal|command|powershell|(?:^|[._])(?:exec|cmd|run)(?:$|[._])/i
+
+/** Tools of different programs that do the same thing count as one where failures are compared. */
+export const toolClass = (tool: string | null): string =>
+  tool === null ? '' : SHELL.test(tool) ? 'shell' : tool.toLowerCase()
+
+export const isShell = (tool: string | null): boolean => toolClass(tool) === 'shell'
+
+/** What a call was about: its summary without the tool's name. */
+export function subjectOf(event: Pick<DigestEvent, 'tool' | 'summary'>): string {
+  const { tool, summary } = event
+  if (tool === null || !summary.startsWith(tool)) return summary
+  return summary.slice(tool.length).replace(/^:?\s*/, '') || summary
+}
+
+/** Where a body keeps what a person reads, in order of preference. */
+const TEXT_FIELDS = [
+  'content',
+  'text',
+  'output',
+  'output_text',
+  'message',
+  'error',
+  'stderr',
+  'stdout',
+  'result',
+]
+const MAX_DEPTH = 6
+
+/** The readable text of a body; empty when there is none. Parts of a list are joined. */
+export function textOf(value: unknown, depth = MAX_DEPTH): string {
+  if (typeof value === 'string') return value
+  if (depth === 0 || typeof value !== 'object' || value === null) return ''
+  if (Array.isArray(value)) {
+    return value
+      .map((part) => textOf(part, depth - 1))
+      .filter((text) => text !== '')
+      .join('\n')
+  }
+  for (const field of TEXT_FIELDS) {
+    const text = Object.hasOwn(value, field)
+      ? textOf((value as Record<string, unknown>)[field], depth - 1)
+      : ''
+    if (text !== '') return text
+  }
+  for (const inner of Object.values(value)) {
+    const text = typeof inner === 'object' ? textOf(inner, depth - 1) : ''
+    if (text !== '') return text
+  }
+  return ''
+}
+
+/** The whole text behind an event whose row has only its beginning. */
+export function fullText(event: DigestEvent): string {
+  return textOf(event.payload()) || event.summary
+}
+
+/** On one line, in at most `limit` characters. */
+export function snippet(text: string, limit: number): string {
+  const line = text
+    .slice(0, limit * 4)
+    .replace(/\s+/gu, ' ')
+    .trim()
+  return (line.length > limit ? `${line.slice(0, limit - 1)}…` : line).toWellFormed()
+}
+
+const CITED = 12
+
+/** The events a statement rests on: all of them, or the first and the last ones of many. */
+export function cite(seqs: readonly number[]): number[] {
+  if (seqs.length <= CITED) return [...seqs]
+  return [...seqs.slice(0, CITED / 2), ...seqs.slice(-CITED / 2)]
+}

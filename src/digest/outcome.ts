@@ -1,0 +1,91 @@
+// Outcome of a session, by rules over how it ended: the last turn, tests, errors, interrupts, lifecycle. The first rule
+// that fits decides. Where the transcript does not tell, the answer is `unknown`. docs/outcome.md explains each rule
+// and publishes how often they are right.
+import type { Outcome } from '../model.ts'
+import type { Facts } from './facts.ts'
+
+export interface OutcomeVerdict {
+  outcome: Outcome
+  /** 0 to 1: how often a verdict of this rule is expected to be right. */
+  confidence: number
+  /** Name of the rule, as in docs/outcome.md. */
+  rule: string
+  seqs: number[]
+}
+
+export function outcomeOf(facts: Facts): OutcomeVerdict {
+  const { ending } = facts
+  const verdict = (
+    outcome: Outcome,
+    confidence: number,
+    rule: string,
+    ...seqs: (number | null)[]
+  ): OutcomeVerdict => ({
+    outcome,
+    confidence,
+    rule,
+    seqs: [...new Set(seqs.filter((seq) => seq !== null))],
+  })
+  if (ending.last === null) return verdict('unknown', 0, 'nothing-happened')
+  const { what, seq } = ending.last
+  if (what === 'interrupt') return verdict('abandoned', 0.95, 'interrupted', seq)
+  if (what === 'error') return verdict('fail', 0.95, 'ended-by-error', seq)
+  if (what === 'prompt') return verdict('abandoned', 0.85, 'prompt-unanswered', seq)
+  if (ending.openCalls.length > 0 && what !== 'answer' && what !== 'completion')
+    return verdict('abandoned', 0.85, 'call-unfinished', ...ending.openCalls)
+  if (what === 'work') return verdict('abandoned', 0.75, 'no-closing-answer', seq)
+  return answered(facts, verdict)
+}
+
+type Say = (outcome: Outcome, confidence: number, rule: string, ...seqs: (number | null)[]) => OutcomeVerdict
+
+/** The agent had the last word: what it reached is told by tests, by what was kept, then by its own words. */
+function answered(facts: Facts, say: Say): OutcomeVerdict {
+  const { ending, lastAnswer } = facts
+  const answer = lastAnswer?.seq ?? null
+  const words = lastAnswer?.text ?? ''
+  const turn = ending.turn
+  const test = facts.tests.findLast((one) => one.verdict !== 'unknown' && !one.isSidechain)
+  const testInTurn = test !== undefined && ending.promptSeq !== null && test.seq > ending.promptSeq
+  if (admitsFailure(words)) return say('fail', 0.8, 'says-it-could-not', answer)
+  if (testInTurn && test.verdict === 'failed') {
+    if (test.exitCode === 126 || test.exitCode === 127)
+      return say('unknown', 0.3, 'tests-could-not-run', test.seq)
+    return claimsDone(words)
+      ? say('unknown', 0.4, 'tests-fail-but-done', test.seq, answer)
+      : say('fail', 0.8, 'tests-fail', test.seq, answer)
+  }
+  if (turn.callCount > 0 && turn.failedCount === turn.callCount)
+    return say('fail', 0.75, 'every-call-failed', ...turn.failedSeqs)
+  if (testInTurn) return say('success', 0.95, 'tests-pass', test.resultSeq ?? test.seq, answer)
+  const kept = [...facts.commits, ...facts.pullRequests]
+    .flatMap((one) => one.seqs)
+    .filter((seq) => seq > (ending.promptSeq ?? 0))
+  if (kept.length > 0) return say('success', 0.9, 'work-kept', ...kept.slice(0, 4), answer)
+  if (claimsDone(words)) return say('success', 0.85, 'says-it-is-done', answer)
+  if (ending.last?.what === 'answer' && announcesMore(words))
+    return say('unknown', 0.4, 'announces-more', answer)
+  if (asksBack(words) && turn.callCount === 0 && turn.isOnly) return say('unknown', 0.4, 'asks-back', answer)
+  if (turn.editCount > 0) return say('success', 0.8, 'edited-and-answered', answer)
+  return say('success', 0.7, 'answered', answer)
+}
+
+const COULD_NOT =
+  /\b(?:I(?:['’]m| am) (?:sorry|afraid|unable|not able|not allowed)|I (?:can(?:['’]t|not)|could(?:n['’]t| not)|was(?:n['’]t| not) (?:able|allowed|permitted)|was unable|don['’]t (?:see any|have access|have permission))|(?:unable|failed) to complete|gave up|no (?:relevant )?results were found)\b/i
+const AT_THE_START = 240
+
+/** Only the beginning counts: reports of success name what could not be done further down. */
+export const admitsFailure = (words: string): boolean => COULD_NOT.test(words.slice(0, AT_THE_START))
+
+const DONE =
+  /\b(?:done|fixed|complete[d]?|finished|implemented|added|updated|created|wrote|written|removed|renamed|installed|enabled|configured|resolved|addressed|submitted|merged|pushed|refactored|all (?:\w+ )?tests pass(?:ed)?|now (?:works?|passes|uses?|supports?))\b|[✅✔]/i
+
+export const claimsDone = (words: string): boolean => DONE.test(words.slice(0, 600))
+
+const asksBack = (words: string): boolean => /\?\s*$/.test(words.trimEnd()) && words.length < 600
+
+const NEXT =
+  /^(?:Starting|Looking|Running|Checking|First,|Let me|Let['’]s|Now (?:I|let)|I(?:['’]ll| will) (?:start|begin|now|check|look|run)\b)/i
+
+/** A word before the deed: where the client never said that the turn was over, it may have been cut off here. */
+const announcesMore = (words: string): boolean => words.length < 160 && NEXT.test(words)

@@ -1,0 +1,71 @@
+// Digests in Tier 2. What a kill leaves: before the commit nothing, and `analyzed_at < ingested_at` says to do it again;
+// after it the digest and its watermark together. A digest whose events are gone is never touched again.
+import { type Database, transaction } from './database.ts'
+import type { DigestRow } from './store.ts'
+
+export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
+  const rows = memory
+    .prepare(
+      `SELECT session_uid FROM sessions WHERE analyzed_at IS NULL OR analyzed_at < ingested_at
+       UNION SELECT session_uid FROM digests WHERE rule_version < ?1
+       UNION SELECT session_uid FROM digests WHERE rule_version > ?1`,
+    )
+    .all(ruleVersion) as unknown as { session_uid: string }[]
+  const isHere = cache.prepare(
+    'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
+  )
+  return rows.map((row) => row.session_uid).filter((uid) => isHere.get(uid) !== undefined)
+}
+
+export function writeDigests(memory: Database, rows: readonly DigestRow[]): void {
+  if (rows.length === 0) return
+  const sql = statements(memory)
+  const now = Date.now()
+  transaction(memory, () => {
+    for (const row of rows) {
+      const { sessionUid: uid } = row
+      sql.digest.run(
+        uid,
+        row.flavor,
+        row.repo,
+        row.domain,
+        row.outcome,
+        row.startedAt,
+        row.endedAt,
+        row.ruleVersion,
+        now,
+        row.digest,
+      )
+      sql.clearFailures.run(uid)
+      for (const one of row.failures)
+        sql.failure.run(
+          uid,
+          one.fingerprint,
+          one.tool,
+          one.sample,
+          one.count,
+          one.firstAt,
+          one.lastAt,
+          one.seqs,
+          one.resolvedBy,
+        )
+      sql.clearSignals.run(uid)
+      for (const one of row.signals) sql.signal.run(uid, one.signal, one.subject, one.count, one.seqs)
+      sql.analyzed.run(row.outcome, now, uid)
+    }
+  })
+}
+
+function statements(memory: Database) {
+  return {
+    digest: memory.prepare('INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    clearFailures: memory.prepare('DELETE FROM failures WHERE session_uid = ?'),
+    failure: memory.prepare('INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    clearSignals: memory.prepare('DELETE FROM signals WHERE session_uid = ?'),
+    signal: memory.prepare('INSERT INTO signals VALUES (?, ?, ?, ?, ?)'),
+    // Not before the time of ingestion, whatever the clock did meanwhile.
+    analyzed: memory.prepare(
+      'UPDATE sessions SET outcome = ?, analyzed_at = max(?, coalesce(ingested_at, 0)) WHERE session_uid = ?',
+    ),
+  }
+}
