@@ -1,0 +1,135 @@
+// How often the outcome rules are right: on scenarios of the real agents, whose truth is known, and on strangers' public
+// sessions that a person read and labelled (only where they lie beside the repository; labels and hashes are committed,
+// never their text). The tables in docs/outcome.md must equal what is measured here.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Outcome } from '../src/model.ts'
+import labels from './fixtures/outcome-labels.json' with { type: 'json' }
+import { filesBelow } from './setup/collect.ts'
+import { agentRoots, TestMemory } from './setup/memory.ts'
+
+const root = join(import.meta.dirname, '..')
+const corpora = process.env['RECOLLECT_TEST_CORPORA'] ?? join(root, '..', 'shared', 'corpora')
+const OUTCOMES: Outcome[] = ['success', 'fail', 'abandoned', 'unknown']
+
+interface Judged {
+  label: Outcome
+  found: Outcome
+  /** Read and labelled only after the rules were finished. */
+  isHeldOut: boolean
+}
+
+const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex')
+
+function table(judged: readonly Judged[]): string {
+  const count = (label: Outcome, found: Outcome): number =>
+    judged.filter((one) => one.label === label && one.found === found).length
+  const right = judged.filter((one) => one.label === one.found).length
+  const wrong = judged.filter((one) => one.label !== one.found && one.found !== 'unknown').length
+  return [
+    `| label ↓ · found → | ${OUTCOMES.join(' | ')} |`,
+    '|---|---|---|---|---|',
+    ...OUTCOMES.map((label) => `| ${label} | ${OUTCOMES.map((found) => count(label, found)).join(' | ')} |`),
+    '',
+    `${judged.length} sessions: ${((100 * right) / judged.length).toFixed(1)} % right, ${wrong} wrong, ${judged.length - right - wrong} left open.`,
+  ].join('\n')
+}
+
+function published(name: string): string {
+  const text = readFileSync(join(root, 'docs', 'outcome.md'), 'utf8')
+  return (
+    new RegExp(`<!-- ${name} -->\\n\\n?([\\s\\S]*?)\\n\\n?<!-- end -->`).exec(text)?.[1] ?? `no table ${name}`
+  )
+}
+
+/** Prints what was measured, and compares it with the document; returns the share that is right. */
+function check(name: string, judged: readonly Judged[]): number {
+  console.log(`${name}\n${table(judged)}\n`)
+  expect(published(name)).toBe(table(judged))
+  return judged.filter((one) => one.label === one.found).length / judged.length
+}
+
+const memories: TestMemory[] = []
+afterAll(() => {
+  for (const memory of memories) memory.remove()
+})
+
+describe('outcomes', () => {
+  it('of scenarios of the real agents', async () => {
+    const wanted = Object.entries(labels.fixtures) as [string, Outcome | Outcome[]][]
+    const { roots, uids } = agentRoots([...new Set(wanted.map(([name]) => name.split('/')[0] as string))])
+    const memory = new TestMemory(roots)
+    memories.push(memory)
+    await memory.sweep()
+    const digests = memory.digests()
+    expect([...uids.keys()].sort()).toEqual(wanted.map(([name]) => name).sort())
+    const judged = wanted.flatMap(([name, label]) =>
+      (uids.get(name) ?? []).map((uid, at) => ({
+        label: Array.isArray(label) ? (label[at] as Outcome) : label,
+        found: digests.get(uid)?.outcome ?? 'unknown',
+        isHeldOut: false,
+      })),
+    )
+    expect(check('scenarios', judged)).toBeGreaterThanOrEqual(0.85)
+  })
+
+  it.skipIf(!existsSync(corpora))(
+    "of strangers' sessions (skipped where the corpora are not at hand)",
+    async () => {
+      const unpacked = mkdtempSync(join(tmpdir(), 'recollect-corpora-'))
+      try {
+        const wanted = new Map(labels.corpora.map(([, hash, label]) => [hash as string, label as Outcome]))
+        const isHeldOut = new Map(labels.corpora.map(([, hash, , when]) => [hash, when === 'held-out']))
+        const homes = {
+          claude: join(unpacked, 'kept', 'projects', 'labelled'),
+          codex: join(unpacked, 'kept', 'sessions'),
+        }
+        const homeOf = new Map(
+          labels.corpora.map(([flavor, hash]) => [hash as string, homes[flavor as keyof typeof homes]]),
+        )
+        const found = new Map<string, string>()
+        for (const flavor of ['claude', 'codex'])
+          execFileSync('tar', ['-xzf', join(corpora, `${flavor}.tar.gz`), '-C', unpacked])
+        for (const home of Object.values(homes)) mkdirSync(home, { recursive: true })
+        for (const path of filesBelow(unpacked)) {
+          const hash = sha256(readFileSync(path))
+          if (!wanted.has(hash) || found.has(hash)) continue
+          const copy = join(homeOf.get(hash) as string, basename(path))
+          copyFileSync(path, copy)
+          found.set(hash, copy)
+        }
+        expect(found.size).toBe(wanted.size)
+        const memory = new TestMemory({ claude: [homes.claude], codex: [homes.codex] })
+        memories.push(memory)
+        await memory.sweep()
+        const outcomes = memory.read(({ memory: tier2 }) => {
+          const rows = tier2.prepare('SELECT source_path, outcome FROM sessions').all() as unknown as {
+            source_path: string
+            outcome: Outcome
+          }[]
+          return new Map(rows.map((row) => [row.source_path, row.outcome]))
+        })
+        const judged = [...wanted].map(([hash, label]) => ({
+          label,
+          found: outcomes.get(found.get(hash) as string) ?? 'unknown',
+          isHeldOut: isHeldOut.get(hash) ?? false,
+        }))
+        check(
+          'corpora, read before',
+          judged.filter((one) => !one.isHeldOut),
+        )
+        const heldOut = check(
+          'corpora, held out',
+          judged.filter((one) => one.isHeldOut),
+        )
+        expect(heldOut).toBeGreaterThanOrEqual(0.85)
+      } finally {
+        rmSync(unpacked, { recursive: true, force: true })
+      }
+    },
+  )
+})

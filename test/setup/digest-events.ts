@@ -1,0 +1,108 @@
+// Events as the digest reads them, made by hand: a small conversation in a few lines.
+import type { DigestEvent } from '../../src/digest/event.ts'
+import { type Facts, gatherFacts } from '../../src/digest/facts.ts'
+
+export type Made = Partial<DigestEvent> & { body?: unknown }
+
+export class Script {
+  readonly events: DigestEvent[] = []
+  /** How often a body was read. */
+  bodiesRead = 0
+  #calls = 0
+
+  add(made: Made): this {
+    const { body, ...fields } = made
+    const seq = this.events.length + 1
+    this.events.push({
+      seq,
+      ts: Date.UTC(2026, 0, 1) + seq * 1000,
+      kind: 'lifecycle',
+      role: 'system',
+      tool: null,
+      call: null,
+      summary: '',
+      isSidechain: false,
+      isInherited: false,
+      isSuperseded: false,
+      agent: null,
+      exitCode: null,
+      durationMs: null,
+      files: [],
+      payload: () => {
+        this.bodiesRead++
+        return body
+      },
+      ...fields,
+    })
+    return this
+  }
+
+  prompt(summary: string, made: Made = {}): this {
+    return this.add({ kind: 'user_msg', role: 'user', summary, ...made })
+  }
+
+  answer(summary: string, made: Made = {}): this {
+    return this.add({ kind: 'assistant_msg', role: 'assistant', summary, ...made })
+  }
+
+  interrupt(): this {
+    return this.add({ kind: 'human_intervention', role: 'user', summary: 'turn aborted: interrupted' })
+  }
+
+  /** A shell command and its result. */
+  run(command: string, exitCode: number, output = '', made: Made = {}): this {
+    const call = `call${++this.#calls}`
+    this.add({
+      kind: 'tool_call',
+      role: 'assistant',
+      tool: 'shell',
+      call,
+      summary: `shell: ${command}`,
+      ...made,
+    })
+    return this.result(call, 'shell', exitCode, output, made)
+  }
+
+  test(command: string, exitCode: number, output = ''): this {
+    return this.run(command, exitCode, output, { kind: 'test_run' })
+  }
+
+  edit(path: string, failed?: string): this {
+    const call = `call${++this.#calls}`
+    this.add({
+      kind: 'edit',
+      role: 'assistant',
+      tool: 'patch',
+      call,
+      summary: `patch ${path}`,
+      files: [path],
+    })
+    return failed === undefined
+      ? this.add({ kind: 'tool_result', role: 'tool', tool: 'patch', call, summary: 'done' })
+      : this.add({
+          kind: 'error',
+          role: 'tool',
+          tool: 'patch',
+          call,
+          summary: failed,
+          body: { content: failed },
+        })
+  }
+
+  result(call: string, tool: string, exitCode: number | null, output: string, made: Made = {}): this {
+    return this.add({
+      ...made,
+      kind: exitCode === 0 ? 'tool_result' : 'error',
+      role: 'tool',
+      tool,
+      call,
+      exitCode,
+      summary: exitCode ? `exit ${exitCode}: ${output.split('\n')[0]}` : output || 'done',
+      body: { output },
+    })
+  }
+
+  facts(): Facts {
+    return gatherFacts(this.events)
+  }
+}
