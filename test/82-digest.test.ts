@@ -1,0 +1,348 @@
+// Digests of real sessions: the fields other programs read, what each rests on, and that they are made exactly as often
+// as needed, whatever was killed in between.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Digest } from '../src/digest/digest.ts'
+import { digestChanged } from '../src/digest/index.ts'
+import { listPatterns } from '../src/digest/patterns.ts'
+import { EVENT_KINDS } from '../src/model.ts'
+import { FLAG } from '../src/store/write.ts'
+import { filesBelow } from './setup/collect.ts'
+import { agentRoots, TestMemory } from './setup/memory.ts'
+
+const cli = join(import.meta.dirname, '..', 'dist', 'cli.js')
+const { roots, uids } = agentRoots(['claude', 'codex', 'grok'])
+const shared = new TestMemory(roots)
+const cleanUp: (() => void)[] = [() => shared.remove()]
+let digests: Map<string, Digest>
+
+beforeAll(async () => {
+  const report = await shared.sweep()
+  digests = shared.digests()
+  expect(report.digestedCount).toBe(digests.size)
+})
+afterAll(() => {
+  for (const undo of cleanUp) undo()
+})
+
+const uidOf = (scenario: string, at = 0): string => (uids.get(scenario) as string[])[at] as string
+const digestOf = (scenario: string, at = 0): Digest => digests.get(uidOf(scenario, at)) as Digest
+
+/** A memory of its own over a copy of one scenario. */
+function copyOf(scenario: string, data: string): { memory: TestMemory; files: string[]; uid: string } {
+  const [source] = (roots[scenario.split('/')[0] as string] as string[]).filter((path) =>
+    path.includes(`/${scenario.split('/')[1]}/`),
+  )
+  const directory = mkdtempSync(join(tmpdir(), 'recollect-copy-'))
+  cpSync(source as string, join(directory, data), { recursive: true })
+  const memory = new TestMemory({ [scenario.split('/')[0] as string]: [join(directory, data)] })
+  cleanUp.push(
+    () => memory.remove(),
+    () => rmSync(directory, { recursive: true, force: true }),
+  )
+  return { memory, files: filesBelow(directory), uid: uidOf(scenario) }
+}
+
+const run = (home: string, ...args: string[]) =>
+  spawnSync(process.execPath, [cli, ...args], {
+    env: { ...process.env, RECOLLECT_HOME: home },
+    encoding: 'utf8',
+  })
+
+describe('the contract', () => {
+  it('has every field of §11.2, with its type, in every digest', () => {
+    const strings = [
+      'session_uid flavor repo domain model started_at ended_at outcome first_prompt last_assistant',
+    ].flatMap((names) => names.split(' ')) as (keyof Digest)[]
+    for (const digest of digests.values()) {
+      for (const name of strings) expect(digest[name], name).toBeTypeOf('string')
+      expect(['success', 'fail', 'abandoned', 'unknown']).toContain(digest.outcome)
+      for (const name of ['event_count', 'schema_version'] as const)
+        expect(Number.isInteger(digest[name])).toBe(true)
+      expect(Object.keys(digest.cost).sort()).toEqual(
+        ['cache_tokens', 'input_tokens', 'output_tokens', 'retries', 'turns', 'wall_clock_s'].sort(),
+      )
+      for (const counts of [digest.cost, digest.tool_histogram, digest.kind_counts, digest.markers])
+        for (const count of Object.values(counts)) expect(count).toBeTypeOf('number')
+      for (const kind of Object.keys(digest.kind_counts)) expect(EVENT_KINDS).toContain(kind)
+      for (const error of digest.error_snippets)
+        expect(error).toMatchObject({
+          fingerprint: expect.any(String),
+          sample: expect.any(String),
+          count: expect.any(Number),
+          tool: expect.any(String),
+        })
+      if (digest.started_at !== '') expect(new Date(digest.started_at).toISOString()).toBe(digest.started_at)
+    }
+  })
+
+  it('is read from HELIX_STORE_DB by a program that knows only SQLite', () => {
+    const uid = uidOf('codex/tools')
+    const other = new DatabaseSync(shared.paths.memoryPath, { readOnly: true })
+    const row = other.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid) as {
+      digest: string
+    }
+    other.close()
+    expect(JSON.parse(row.digest)).toEqual(digests.get(uid))
+  })
+
+  it.skipIf(spawnSync('sqlite3', ['-version']).status !== 0)(
+    'is read by the sqlite3 program (skipped without it)',
+    () => {
+      const sql = `SELECT json_extract(digest, '$.outcome'), json_extract(digest, '$.cost.output_tokens') FROM digests WHERE session_uid = '${uidOf('grok/tools')}'`
+      const said = execFileSync('sqlite3', ['-readonly', shared.paths.memoryPath, sql], { encoding: 'utf8' })
+      expect(said.trim()).toBe(`success|${digestOf('grok/tools').cost.output_tokens}`)
+    },
+  )
+})
+
+describe('what a digest tells', () => {
+  it.each(['claude', 'codex', 'grok'])('of the same work done with %s', (client) => {
+    const digest = digestOf(`${client}/tools`)
+    expect(digest).toMatchObject({
+      outcome: 'success',
+      outcome_detail: { rule: 'tests-pass' },
+      first_prompt: 'The tests of calc.js fail. Find the bug, fix it and run the tests.',
+      last_assistant: 'Fixed: `add` now adds, and all tests pass.',
+      coverage: { gap_bytes: 0, share: 1 },
+      markers: { errors: 2, retries: 1, edits: 1, test_runs: 2, test_failures: 1 },
+    })
+    expect(digest.files.filter((one) => one.edits > 0)).toMatchObject([
+      { path: expect.stringMatching(/calc\.js$/), edits: 1 },
+    ])
+    expect(digest.tests.map((test) => [test.command, test.verdict])).toEqual([
+      ['node test.js', 'failed'],
+      ['node test.js', 'passed'],
+    ])
+    expect(digest.signals.map((one) => one.signal)).toEqual(['test_fixed'])
+    const [missing, assertion] = digest.error_snippets
+    expect(missing?.sample).toMatch(/Cannot find module/)
+    expect(assertion?.sample).toMatch(/should be 5/)
+    expect(assertion?.resolved_by?.steps.map((step) => step.what)).toEqual([
+      expect.stringMatching(/^edit .*calc\.js$/),
+      'node test.js',
+    ])
+  })
+
+  it('names the same failure alike in all three', () => {
+    const prints = (client: string): string[] =>
+      digestOf(`${client}/tools`).error_snippets.map((one) => one.fingerprint)
+    expect(prints('codex')).toEqual(prints('claude'))
+    expect(prints('grok')).toEqual(prints('claude'))
+    const pattern = shared
+      .read((handle) => listPatterns(handle))
+      .find((one) => one.subject === prints('claude')[1])
+    expect(pattern).toMatchObject({
+      kind: 'error',
+      flavors: ['claude', 'codex', 'grok'],
+      last_resolution: { steps: expect.any(Array) },
+    })
+    expect(pattern?.evidence.map((one) => one.session_uid)).toContain(uidOf('claude/tools'))
+  })
+
+  it('counts what a fork did itself', () => {
+    const [parent, fork] = [digestOf('claude/fork'), digestOf('claude/fork', 1)]
+    expect(parent.kind_counts).toMatchObject({ user_msg: 2, assistant_msg: 2 })
+    expect(fork.kind_counts).toMatchObject({ user_msg: 1, assistant_msg: 1 })
+    expect(fork.first_prompt).toMatch(/^Fork A/)
+  })
+
+  it('knows sub-agents, compactions, interrupts and denials', () => {
+    expect(digestOf('claude/subagent').subagents).toMatchObject([
+      { agent: expect.any(String), events: expect.any(Number) },
+    ])
+    expect(digestOf('codex/subagent').subagents).toMatchObject([
+      { session_uid: expect.stringMatching(/^codex:/) },
+    ])
+    expect(digestOf('claude/autocompact').compactions.length).toBe(1)
+    expect(digestOf('codex/interrupt').markers.interrupts).toBe(1)
+    expect(digestOf('claude/permission_denied').markers.denials).toBe(1)
+    expect(digestOf('grok/api_retry').evidence['request_retries']).toHaveLength(2)
+  })
+
+  it('cites only own events of the session', () => {
+    shared.read(({ cache }) => {
+      const own = cache.prepare(
+        `SELECT 1 FROM cached c JOIN events e ON e.session = c.id
+         WHERE c.session_uid = ? AND e.seq = ? AND NOT e.flags & ${FLAG.inherited | FLAG.copied | FLAG.superseded}`,
+      )
+      let cited = 0
+      for (const [uid, digest] of digests) {
+        for (const seq of seqsIn({ ...digest, evidence: { ...digest.evidence, first_prompt: [] } })) {
+          cited++
+          expect(own.get(uid, seq), `${uid}#${seq}`).toBeDefined()
+        }
+      }
+      expect(cited).toBeGreaterThan(200)
+    })
+  })
+
+  it('is the same bytes when made again', () => {
+    const before = rawDigests(shared)
+    shared.write((store) => {
+      store.read().memory.exec("UPDATE digests SET rule_version = '0', digest = '{}'")
+      expect(digestChanged(store, { buckets: BUCKETS })).toBe(before.size)
+    })
+    expect(rawDigests(shared)).toEqual(before)
+  })
+})
+
+const BUCKETS = { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] }
+
+function rawDigests(memory: TestMemory): Map<string, string> {
+  return memory.read((handle) => {
+    const rows = handle.memory.prepare('SELECT session_uid, digest FROM digests').all()
+    return new Map(
+      (rows as unknown as { session_uid: string; digest: string }[]).map((row) => [
+        row.session_uid,
+        row.digest,
+      ]),
+    )
+  })
+}
+
+/** Every list of numbers in a digest is a list of seqs. */
+function seqsIn(value: unknown): number[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value) && value.every((one) => typeof one === 'number')) return value as number[]
+  return Object.entries(value).flatMap(([name, inner]) =>
+    /(?:^|_)seq$/.test(name) ? [inner as number] : seqsIn(inner),
+  )
+}
+
+describe('when digests are made', () => {
+  const madeAt = (memory: TestMemory): number =>
+    memory.read(
+      (handle) =>
+        (handle.memory.prepare('SELECT max(made_at) AS at FROM digests').get() as { at: number }).at,
+    )
+
+  it('not again while nothing changes; again when the session grows', async () => {
+    const { memory, files, uid } = copyOf('codex/qa', '.codex')
+    expect((await memory.sweep()).digestedCount).toBe(1)
+    expect((await memory.sweep()).digestedCount).toBe(0)
+    const transcript = files.find((path) => path.endsWith('.jsonl')) as string
+    const line = {
+      timestamp: '2026-11-16T00:00:00.000Z',
+      type: 'event_msg',
+      payload: { type: 'turn_aborted', reason: 'interrupted' },
+      ordinal: 9999,
+    }
+    appendFileSync(transcript, `${JSON.stringify(line)}\n`)
+    expect((await memory.sweep()).digestedCount).toBe(1)
+    expect(memory.digests().get(uid)?.outcome).toBe('abandoned')
+  })
+
+  it('again when the rules change, also by configuration; frozen once the events are gone', async () => {
+    const { memory, files, uid } = copyOf('claude/tools', 'projects')
+    await memory.sweep()
+    memory.write((store) => {
+      expect(digestChanged(store, { buckets: { infra: ['bash'] } })).toBe(1)
+    })
+    expect(memory.digests().get(uid)?.metrics.infra_overhead_share).toBeGreaterThan(0.5)
+    rmSync(memory.paths.cacheDirectory, { recursive: true })
+    for (const path of files) rmSync(path)
+    expect((await memory.sweep()).digestedCount).toBe(0)
+    expect(memory.digests().get(uid)?.metrics.infra_overhead_share).toBeGreaterThan(0.5)
+    expect(run(memory.home, 'digest', uid).status).toBe(0)
+  })
+
+  it('later, when a kill came between the events and the digest', async () => {
+    const { memory, uid } = copyOf('claude/tools', 'projects')
+    const abort = new AbortController()
+    abort.abort()
+    await memory.sweep()
+    const before = rawDigests(memory)
+    // What a kill leaves: the events are committed, the watermark is not.
+    memory.write((store) => {
+      const { memory: tier2 } = store.read()
+      tier2.exec(
+        "DELETE FROM digests; DELETE FROM failures; UPDATE sessions SET analyzed_at = NULL, outcome = 'unknown'",
+      )
+      expect(digestChanged(store, { buckets: BUCKETS, signal: abort.signal })).toBe(0)
+    })
+    expect((await memory.sweep()).digestedCount).toBe(1)
+    expect(rawDigests(memory)).toEqual(before)
+    const session = memory.read((handle) =>
+      handle.memory
+        .prepare('SELECT outcome, analyzed_at, ingested_at FROM sessions WHERE session_uid = ?')
+        .get(uid),
+    ) as { outcome: string; analyzed_at: number; ingested_at: number }
+    expect(session.outcome).toBe('success')
+    expect(session.analyzed_at).toBeGreaterThanOrEqual(session.ingested_at)
+    expect(madeAt(memory)).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('with the watermark in one transaction: a digest that cannot be written leaves it alone', async () => {
+    const { memory } = copyOf('claude/qa', 'projects')
+    await memory.sweep()
+    memory.write((store) => {
+      const { memory: tier2 } = store.read()
+      tier2.exec(`UPDATE sessions SET analyzed_at = NULL;
+        CREATE TRIGGER refuse BEFORE INSERT ON digests BEGIN SELECT raise(ABORT, 'disk full'); END`)
+      expect(() => digestChanged(store, { buckets: BUCKETS })).toThrow(/disk full/)
+      expect(tier2.prepare('SELECT count(*) AS n FROM sessions WHERE analyzed_at IS NOT NULL').get()).toEqual(
+        { n: 0 },
+      )
+      tier2.exec('DROP TRIGGER refuse')
+      expect(digestChanged(store, { buckets: BUCKETS })).toBe(1)
+    })
+  })
+})
+
+describe('the commands', () => {
+  it('digest --json prints the stored digest; 1 where there is none', () => {
+    const uid = uidOf('claude/tools')
+    const shown = run(shared.home, 'digest', uid, '--json')
+    expect(shown.status).toBe(0)
+    expect(JSON.parse(shown.stdout)).toEqual(digests.get(uid))
+    const missing = run(shared.home, 'digest', 'claude:nobody', '--json')
+    expect(missing.status).toBe(1)
+    expect(missing.stdout).toBe('')
+  })
+
+  it('digest for people names the outcome and what it rests on', () => {
+    const shown = run(shared.home, 'digest', uidOf('claude/tools'))
+    expect(shown.stdout).toMatch(/^outcome {3}success \(tests-pass, 95 %, see #\d+/m)
+    expect(shown.stdout).toMatch(/^tests {5}failed node test\.js/m)
+  })
+
+  it('env survives hostile names and gives a shell exactly the variables of §11.1', async () => {
+    const { memory, uid } = copyOf('codex/tools', '.codex')
+    await memory.sweep()
+    const repo = `it's $(touch /nowhere) \`x\` "y" \\ \n end`
+    memory.write((store) => {
+      store.read().memory.prepare("UPDATE digests SET digest = json_set(digest, '$.repo', ?)").run(repo)
+    })
+    const shown = run(memory.home, 'env', uid)
+    expect(shown.status).toBe(0)
+    const names =
+      'HELIX_SESSION_UID HELIX_REPO HELIX_FLAVOR HELIX_TOKENS HELIX_INFRA_OVERHEAD_SHARE HELIX_STORE_DB'.split(
+        ' ',
+      )
+    const print = names.map((name) => `printf '%s\\0' "$${name}"`).join('\n')
+    const seen = execFileSync('sh', ['-c', `${shown.stdout}\n${print}`], { encoding: 'utf8' }).split('\0')
+    const digest = memory.digests().get(uid) as Digest
+    const tokens = String(digest.cost.input_tokens + digest.cost.output_tokens)
+    expect(seen).toEqual([uid, repo, 'codex', tokens, '0', memory.paths.memoryPath, ''])
+    expect(
+      shown.stdout.match(/^export HELIX_\w+(?==)/gm)?.map((line) => line.slice('export '.length)),
+    ).toEqual(names)
+  })
+
+  it('patterns --json lists what recurs, and --since leaves out the past', () => {
+    const all = JSON.parse(run(shared.home, 'patterns', '--json').stdout) as {
+      patterns: { kind: string; sessions: number }[]
+    }
+    expect(all.patterns.length).toBeGreaterThan(1)
+    for (const pattern of all.patterns) expect(pattern.sessions).toBeGreaterThan(1)
+    expect(JSON.parse(run(shared.home, 'patterns', '--json', '--since', '2099-01-01').stdout)).toEqual({
+      patterns: [],
+    })
+    expect(run(shared.home, 'patterns', '--since', 'nonsense').status).toBe(2)
+  })
+})
