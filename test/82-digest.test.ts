@@ -1,7 +1,7 @@
 // Digests of real sessions: the fields other programs read, what each rests on, and that they are made exactly as often
 // as needed, whatever was killed in between.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -78,6 +78,14 @@ describe('the contract', () => {
         })
       if (digest.started_at !== '') expect(new Date(digest.started_at).toISOString()).toBe(digest.started_at)
     }
+  })
+
+  it('is documented field by field', () => {
+    const docs = readFileSync(join(import.meta.dirname, '..', 'docs', 'digest.md'), 'utf8')
+    const digest = digestOf('claude/tools')
+    const names = [digest, digest.markers, digest.metrics, digest.cost, digest.coverage].flatMap(Object.keys)
+    for (const signal of digest.signals) names.push(signal.signal)
+    expect(names.filter((name) => !docs.includes(`\`${name}\``))).toEqual([])
   })
 
   it('is read from HELIX_STORE_DB by a program that knows only SQLite', () => {
@@ -275,6 +283,59 @@ describe('when digests are made', () => {
     expect(session.outcome).toBe('success')
     expect(session.analyzed_at).toBeGreaterThanOrEqual(session.ingested_at)
     expect(madeAt(memory)).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('with what the tokens cost, where prices are at hand', async () => {
+    const { memory, uid } = copyOf('claude/qa', 'projects')
+    await memory.sweep()
+    expect(memory.digests().get(uid)?.price).toBeNull()
+    const price = { usd: '0.0123', price_date: '2026-11-01', unpriced_models: [] }
+    memory.write((store) => {
+      store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL')
+      digestChanged(store, { buckets: BUCKETS, priceOf: (asked) => (asked === uid ? price : null) })
+    })
+    expect(memory.digests().get(uid)?.price).toEqual(price)
+  })
+
+  it('as an addition to what is frozen, when a session goes on after its events were evicted', async () => {
+    const { memory, files, uid } = copyOf('codex/tools', '.codex')
+    await memory.sweep()
+    const before = memory.digests().get(uid) as Digest
+    const evict = (): void =>
+      memory.write((store) => {
+        store.read().cache.exec('DELETE FROM events; DELETE FROM touched')
+      })
+    const transcript = files.find((path) => path.endsWith('.jsonl')) as string
+    let ordinal = 9000
+    const goOn = async (text: string): Promise<Digest> => {
+      const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
+      const line = {
+        timestamp: '2026-11-16T00:00:00.000Z',
+        type: 'response_item',
+        payload: message,
+        ordinal: ordinal++,
+      }
+      appendFileSync(transcript, `${JSON.stringify(line)}\n`)
+      expect((await memory.sweep()).digestedCount).toBe(1)
+      return memory.digests().get(uid) as Digest
+    }
+    evict()
+    const after = await goOn('And now?')
+    expect(after.frozen).toMatchObject({ rule_version: before.rule_version })
+    expect(after).toMatchObject({
+      outcome: 'abandoned',
+      first_prompt: before.first_prompt,
+      tests: before.tests,
+    })
+    expect(after.event_count).toBe(before.event_count + 1)
+    expect(after.tool_histogram).toEqual(before.tool_histogram)
+    // Nothing is added twice, however often the rest is digested again, or evicted too.
+    expect((await goOn('Hello?')).event_count).toBe(before.event_count + 2)
+    evict()
+    const last = await goOn('Anybody?')
+    expect(last.event_count).toBe(before.event_count + 3)
+    expect(last.error_snippets.map((one) => one.count)).toEqual(before.error_snippets.map((one) => one.count))
+    expect(last.frozen?.until_seq).toBeGreaterThan(after.frozen?.until_seq as number)
   })
 
   it('with the watermark in one transaction: a digest that cannot be written leaves it alone', async () => {

@@ -1,5 +1,5 @@
 // How often the outcome rules are right: on scenarios of the real agents, whose truth is known, and on strangers' public
-// sessions that a person read and labelled (only where they lie beside the repository; labels and hashes are committed,
+// sessions that were read and labelled one by one (only where they lie beside the repository; labels and hashes are committed,
 // never their text). The tables in docs/outcome.md must equal what is measured here.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

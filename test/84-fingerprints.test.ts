@@ -84,7 +84,7 @@ describe('fingerprints', () => {
       fc.property(fc.constantFrom(...names), varying, varying, (name, one, other) => {
         expect(print(name, one)).toBe(print(name, other))
       }),
-      { numRuns: 2000 },
+      { numRuns: 3000 },
     )
   })
 

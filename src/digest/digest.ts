@@ -18,6 +18,8 @@ export interface ErrorSnippet {
   sample: string
   count: number
   tool: string
+  first_at: string
+  last_at: string
   seqs: number[]
   /** What overcame it in this session; null when nothing did. */
   resolved_by: Resolution | null
@@ -63,8 +65,12 @@ export interface Digest {
   compactions: number[]
   signals: Signal[]
   coverage: Coverage
+  /** What the tokens cost; null where no prices were at hand. */
+  price: Price | null
   /** The seqs behind the statements that carry none of their own. */
   evidence: Record<string, number[]>
+  /** Up to where the events were evicted, and by which rules that part was made; null while all of them were here. */
+  frozen: { until_seq: number; rule_version: string } | null
 }
 
 export type Verdict = 'passed' | 'failed' | 'unknown'
@@ -99,6 +105,14 @@ export interface Coverage {
   share: number
 }
 
+/** Dollars of the tokens in `cost`, as of the day the prices were taken. */
+export interface Price {
+  /** Exact, as a decimal; null when a model's price is not known. */
+  usd: string | null
+  price_date: string
+  unpriced_models: string[]
+}
+
 export interface DigestInput {
   session: Session
   facts: Facts
@@ -106,12 +120,13 @@ export interface DigestInput {
   /** Sub-agents with a session of their own. */
   children: readonly string[]
   buckets: Buckets
+  price?: Price | null
 }
 
-const MAX_FILES = 200
-const MAX_COMMANDS = 60
-const MAX_TESTS = 100
-const MAX_ERRORS = 60
+export const MAX_FILES = 200
+export const MAX_COMMANDS = 60
+export const MAX_TESTS = 100
+export const MAX_ERRORS = 60
 const ANSWER_LENGTH = 400
 
 /** Which rules a digest is made by: our own version, and what the configuration adds to it. */
@@ -146,7 +161,9 @@ export function buildDigest(input: DigestInput): Digest {
     compactions: facts.compactions,
     signals: signalsOf(facts),
     coverage: input.coverage,
+    price: input.price ?? null,
     evidence: evidenceOf(facts),
+    frozen: null,
   }
 }
 
@@ -198,12 +215,16 @@ function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Con
         sample: failure.sample,
         count: failure.count,
         tool: failure.tool ?? '',
+        first_at: iso(failure.firstAt),
+        last_at: iso(failure.lastAt),
         seqs: cite(failure.seqs),
         resolved_by: resolutions.get(failure.fingerprint) ?? null,
       })),
     schema_version: SCHEMA_VERSION,
   }
 }
+
+const iso = (at: number | null): string => (at === null ? '' : new Date(at).toISOString())
 
 function sorted(counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries(

@@ -38,7 +38,7 @@ const TELLING = [
 ]
 
 /** The line of an output that says what went wrong; empty when none does. */
-export function tellingLine(text: string): string {
+function tellingLine(text: string): string {
   const clean = unwrap(
     text.length > LOOKED_AT ? `${text.slice(0, LOOKED_AT / 2)}\n${text.slice(-LOOKED_AT / 2)}` : text,
   )
@@ -77,7 +77,7 @@ const VARYING: [RegExp, string][] = [
   [/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '‹id›'],
   // A path: a drive, a root or a dot in front, or a name with slashes and an ending; the line behind it goes too.
   [
-    /(?:\b[A-Za-z]:[\\/]|~[\\/]|\.{1,2}[\\/]|(?<![\w›])[\\/](?=[\w.@~-]))[^\s'"`:,;|<>()[\]{}]*(?::\d+)*/g,
+    /(?<![\w.@~+›-])(?:[A-Za-z]:[\\/]|~[\\/]|\.{1,2}[\\/]|[\\/](?=[\w.@~-]))[^\s'"`:,;|<>()[\]{}]*(?::\d+)*/g,
     '‹path›',
   ],
   [/(?<![\w›])[\w.@~+-]+(?:[\\/][\w.@~+-]+)+(?::\d+)*/g, '‹path›'],
@@ -99,7 +99,7 @@ const VARYING: [RegExp, string][] = [
 ]
 
 /** The line without what varies from one occurrence to the next. */
-export function shapeOf(line: string): string {
+function shapeOf(line: string): string {
   let shape = line.slice(0, 2000)
   for (const [pattern, mark] of VARYING) shape = shape.replace(pattern, mark)
   return shape.trim().toLowerCase()

@@ -59,7 +59,7 @@ export interface Facts {
   ending: EndingFacts
 }
 
-export const IDLE_MS = 5 * 60_000
+const IDLE_MS = 5 * 60_000
 const PROMPT_LENGTH = 400
 const ANSWER_LENGTH = 400
 const COMPACTED = /\b(?:conversation|context|auto[- ]compact) ?(?:compacted|completed)\b|^compacted:/i
@@ -244,7 +244,7 @@ class Gatherer {
   }
 }
 
-export const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
+const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   event.kind === 'human_intervention' && /\b(?:interrupted|aborted|cancelled|canceled)\b/i.test(event.summary)
 
 /** The row holds the beginning; the body is only read where that is not all. */

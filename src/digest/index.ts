@@ -3,14 +3,17 @@ import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import type { DigestRow, ReadHandle, Store } from '../store/store.ts'
-import { buildDigest, type Coverage, type Digest, ruleVersion } from './digest.ts'
+import { buildDigest, type Coverage, type Digest, type Price, ruleVersion } from './digest.ts'
 import type { DigestEvent } from './event.ts'
-import { type Facts, gatherFacts } from './facts.ts'
+import { gatherFacts } from './facts.ts'
+import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
 
 export interface DigestOptions {
   buckets: Buckets
   signal?: AbortSignal | undefined
+  /** What a session's tokens cost. Without it digests tell no price. */
+  priceOf?: (sessionUid: string) => Price | null
 }
 
 /** Each group is one commit: a kill loses at most so many digests, which the next sweep makes again. */
@@ -25,7 +28,7 @@ export function digestChanged(store: Store, options: DigestOptions): number {
   let count = 0
   for (const uid of uids) {
     if (options.signal?.aborted) break
-    const row = digestRow(reader, uid, options.buckets)
+    const row = digestRow(reader, uid, options)
     if (row) rows.push(row)
     if (rows.length < GROUP) continue
     store.writeDigests(rows)
@@ -36,39 +39,45 @@ export function digestChanged(store: Store, options: DigestOptions): number {
   return count + rows.length
 }
 
-function digestRow(reader: SessionReader, uid: string, buckets: Buckets): DigestRow | undefined {
+function digestRow(reader: SessionReader, uid: string, options: DigestOptions): DigestRow | undefined {
+  const { buckets, priceOf } = options
   const session = reader.session(uid)
   if (!session) return undefined
-  const facts = gatherFacts(reader.events(uid))
   const digest = buildDigest({
     session,
-    facts,
+    facts: gatherFacts(reader.events(uid)),
     coverage: reader.coverage(uid),
     children: reader.children(uid),
     buckets,
+    price: priceOf?.(uid) ?? null,
   })
-  return toRow(session, facts, digest)
+  const earlier = reader.earlier(uid)
+  if (earlier === undefined) return toRow(session, digest, 0, null)
+  const whole = mergeDigests(JSON.parse(earlier.digest) as Digest, digest, earlier.seq, buckets)
+  return toRow(session, whole, earlier.seq, earlier.digest)
 }
 
-function toRow(session: Session, facts: Facts, digest: Digest): DigestRow {
-  const times = new Map(facts.failures.map((failure) => [failure.fingerprint, failure]))
+function toRow(session: Session, digest: Digest, earlierSeq: number, earlier: string | null): DigestRow {
+  const at = (time: string | null): number | null => (time ? Date.parse(time) : null)
   return {
     sessionUid: session.session_uid,
     flavor: session.flavor,
     repo: session.repo,
     domain: session.domain,
     outcome: digest.outcome,
-    startedAt: session.started_at === null ? null : Date.parse(session.started_at),
-    endedAt: session.ended_at === null ? null : Date.parse(session.ended_at),
+    startedAt: at(session.started_at),
+    endedAt: at(session.ended_at),
     ruleVersion: digest.rule_version,
     digest: JSON.stringify(digest),
+    earlierSeq,
+    earlier,
     failures: digest.error_snippets.map((one) => ({
       fingerprint: one.fingerprint,
       tool: one.tool,
       sample: one.sample,
       count: one.count,
-      firstAt: times.get(one.fingerprint)?.firstAt ?? null,
-      lastAt: times.get(one.fingerprint)?.lastAt ?? null,
+      firstAt: at(one.first_at),
+      lastAt: at(one.last_at),
       seqs: JSON.stringify(one.seqs),
       resolvedBy: one.resolved_by && JSON.stringify(one.resolved_by),
     })),
@@ -81,10 +90,12 @@ interface SessionReader {
   events(uid: string): Iterable<DigestEvent>
   coverage(uid: string): Coverage
   children(uid: string): string[]
+  /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
+  earlier(uid: string): { seq: number; digest: string } | undefined
 }
 
 /** Prepared once for all sessions of a sweep. */
-export function sessionReader(handle: ReadHandle): SessionReader {
+function sessionReader(handle: ReadHandle): SessionReader {
   const { cache, memory } = handle
   const rows = cache.prepare(
     `SELECT e.seq, e.ts, e.kind, e.role, e.tool, e.call, e.summary, e.flags, e.agent, e.exit_code, e.duration_ms, e.payload
@@ -100,6 +111,10 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   const children = memory.prepare(
     "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
   )
+  const firstSeq = cache.prepare(
+    'SELECT min(e.seq) AS seq FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?',
+  )
+  const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
   return {
     session: (uid) => getSession(handle, uid),
     *events(uid) {
@@ -119,6 +134,18 @@ export function sessionReader(handle: ReadHandle): SessionReader {
     },
     children: (uid) =>
       (children.all(uid) as unknown as { session_uid: string }[]).map((row) => row.session_uid),
+    earlier(uid) {
+      const { seq: first } = firstSeq.get(uid) as { seq: number | null }
+      if (first === null || first <= 1) return undefined
+      const row = stored.get(uid) as
+        | { digest: string; earlier: string | null; earlier_seq: number }
+        | undefined
+      if (!row) return undefined
+      // Once kept, the same part is added to every later digest; only a further eviction makes the digest so far the base.
+      return row.earlier !== null && row.earlier_seq >= first - 1
+        ? { seq: row.earlier_seq, digest: row.earlier }
+        : { seq: first - 1, digest: row.digest }
+    },
   }
 }
 

@@ -75,12 +75,12 @@ const COULD_NOT =
 const AT_THE_START = 240
 
 /** Only the beginning counts: reports of success name what could not be done further down. */
-export const admitsFailure = (words: string): boolean => COULD_NOT.test(words.slice(0, AT_THE_START))
+const admitsFailure = (words: string): boolean => COULD_NOT.test(words.slice(0, AT_THE_START))
 
 const DONE =
   /\b(?:done|fixed|complete[d]?|finished|implemented|added|updated|created|wrote|written|removed|renamed|installed|enabled|configured|resolved|addressed|submitted|merged|pushed|refactored|all (?:\w+ )?tests pass(?:ed)?|now (?:works?|passes|uses?|supports?))\b|[✅✔]/i
 
-export const claimsDone = (words: string): boolean => DONE.test(words.slice(0, 600))
+const claimsDone = (words: string): boolean => DONE.test(words.slice(0, 600))
 
 const asksBack = (words: string): boolean => /\?\s*$/.test(words.trimEnd()) && words.length < 600
 

@@ -35,6 +35,8 @@ export function writeDigests(memory: Database, rows: readonly DigestRow[]): void
         row.ruleVersion,
         now,
         row.digest,
+        row.earlierSeq,
+        row.earlier,
       )
       sql.clearFailures.run(uid)
       for (const one of row.failures)
@@ -58,7 +60,7 @@ export function writeDigests(memory: Database, rows: readonly DigestRow[]): void
 
 function statements(memory: Database) {
   return {
-    digest: memory.prepare('INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    digest: memory.prepare('INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     clearFailures: memory.prepare('DELETE FROM failures WHERE session_uid = ?'),
     failure: memory.prepare('INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     clearSignals: memory.prepare('DELETE FROM signals WHERE session_uid = ?'),

@@ -48,7 +48,8 @@ export const MEMORY_MIGRATIONS = [
   `
   CREATE TABLE digests (
     session_uid TEXT PRIMARY KEY, flavor TEXT NOT NULL, repo TEXT, domain TEXT, outcome TEXT NOT NULL,
-    started_at INTEGER, ended_at INTEGER, rule_version TEXT NOT NULL, made_at INTEGER NOT NULL, digest TEXT NOT NULL
+    started_at INTEGER, ended_at INTEGER, rule_version TEXT NOT NULL, made_at INTEGER NOT NULL, digest TEXT NOT NULL,
+    earlier_seq INTEGER NOT NULL DEFAULT 0, earlier TEXT
   );
   CREATE INDEX digests_rules ON digests (rule_version, session_uid);
   CREATE TABLE failures (

@@ -50,6 +50,9 @@ export interface DigestRow {
   endedAt: number | null
   ruleVersion: string
   digest: string
+  /** The digest of the events up to `earlierSeq`, kept when those were evicted; it is what later digests are added to. */
+  earlierSeq: number
+  earlier: string | null
   failures: {
     fingerprint: string
     tool: string

@@ -1,0 +1,128 @@
+// A session that goes on after its first events were evicted: the digest of the events that are gone, frozen as it was,
+// and that of the events that are here become one. What is told by the session's own row (times, cost) is already whole.
+import { type Digest, MAX_COMMANDS, MAX_ERRORS, MAX_FILES, MAX_TESTS } from './digest.ts'
+import { cite } from './event.ts'
+import { type Buckets, bucketShares, INFRA } from './metrics.ts'
+
+/** `untilSeq` is the last event that only `earlier` knows. */
+export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, buckets: Buckets): Digest {
+  const histogram = sum(earlier.tool_histogram, later.tool_histogram)
+  const shares = bucketShares(histogram, buckets)
+  const isSilent = later.outcome_detail.rule === 'nothing-happened'
+  return {
+    ...later,
+    outcome: isSilent ? earlier.outcome : later.outcome,
+    outcome_detail: isSilent ? earlier.outcome_detail : later.outcome_detail,
+    tool_histogram: histogram,
+    event_count: earlier.event_count + later.event_count,
+    kind_counts: sum(
+      earlier.kind_counts as Record<string, number>,
+      later.kind_counts as Record<string, number>,
+    ),
+    markers: sum({ ...earlier.markers }, { ...later.markers }) as unknown as Digest['markers'],
+    first_prompt: earlier.first_prompt || later.first_prompt,
+    last_assistant: later.last_assistant || earlier.last_assistant,
+    error_snippets: mergeErrors(earlier, later),
+    metrics: {
+      ...later.metrics,
+      infra_overhead_share: shares[INFRA] ?? 0,
+      bucket_shares: shares,
+      active_s: earlier.metrics.active_s + later.metrics.active_s,
+      tool_calls: earlier.metrics.tool_calls + later.metrics.tool_calls,
+    },
+    ...mergeWork(earlier, later),
+    signals: join(
+      [...earlier.signals, ...later.signals],
+      (one) => `${one.signal}\0${one.subject}`,
+      (a, b) => ({ ...b, count: a.count + b.count, seqs: cite([...a.seqs, ...b.seqs]) }),
+    ),
+    evidence: mergeEvidence(earlier, later),
+    frozen: { until_seq: untilSeq, rule_version: earlier.frozen?.rule_version ?? earlier.rule_version },
+  }
+}
+
+function sum(a: Record<string, number>, b: Record<string, number>): Record<string, number> {
+  const total = { ...a }
+  for (const [name, count] of Object.entries(b)) total[name] = (total[name] ?? 0) + count
+  return total
+}
+
+/** Entries of the same key become one, in the order of their first. */
+function join<T>(all: readonly T[], keyOf: (one: T) => string, merge: (a: T, b: T) => T): T[] {
+  const joined = new Map<string, T>()
+  for (const one of all) {
+    const known = joined.get(keyOf(one))
+    joined.set(keyOf(one), known === undefined ? one : merge(known, one))
+  }
+  return [...joined.values()]
+}
+
+function mergeErrors(earlier: Digest, later: Digest): Digest['error_snippets'] {
+  return join(
+    [...earlier.error_snippets, ...later.error_snippets],
+    (one) => one.fingerprint,
+    (a, b) => ({
+      ...a,
+      count: a.count + b.count,
+      last_at: b.last_at || a.last_at,
+      seqs: cite([...a.seqs, ...b.seqs]),
+      resolved_by: b.resolved_by ?? a.resolved_by,
+    }),
+  )
+    .sort((a, b) => b.count - a.count)
+    .slice(0, MAX_ERRORS)
+}
+
+function mergeWork(
+  earlier: Digest,
+  later: Digest,
+): Pick<Digest, 'files' | 'commands' | 'tests' | 'commits' | 'pull_requests' | 'subagents' | 'compactions'> {
+  return {
+    files: join(
+      [...earlier.files, ...later.files],
+      (one) => one.path,
+      (a, b) => ({
+        path: a.path,
+        edits: a.edits + b.edits,
+        touches: a.touches + b.touches,
+        seqs: cite([...a.seqs, ...b.seqs]),
+      }),
+    )
+      .sort((a, b) => b.edits - a.edits || b.touches - a.touches)
+      .slice(0, MAX_FILES),
+    commands: join(
+      [...earlier.commands, ...later.commands],
+      (one) => one.command,
+      (a, b) => ({
+        ...b,
+        runs: a.runs + b.runs,
+        failures: a.failures + b.failures,
+        seqs: cite([...a.seqs, ...b.seqs]),
+      }),
+    )
+      .sort((a, b) => b.runs - a.runs)
+      .slice(0, MAX_COMMANDS),
+    tests: [...earlier.tests, ...later.tests].slice(-MAX_TESTS),
+    commits: [...earlier.commits, ...later.commits],
+    pull_requests: join(
+      [...earlier.pull_requests, ...later.pull_requests],
+      (one) => one.url,
+      (a, b) => ({ ...a, seqs: cite([...a.seqs, ...b.seqs]) }),
+    ),
+    subagents: join(
+      [...earlier.subagents, ...later.subagents],
+      (one) => `${one.agent}\0${one.session_uid}`,
+      (a, b) => ({ ...a, events: a.events + b.events }),
+    ),
+    compactions: [...earlier.compactions, ...later.compactions],
+  }
+}
+
+function mergeEvidence(earlier: Digest, later: Digest): Digest['evidence'] {
+  const merged: Digest['evidence'] = {}
+  for (const name of new Set([...Object.keys(earlier.evidence), ...Object.keys(later.evidence)]))
+    merged[name] = cite([...(earlier.evidence[name] ?? []), ...(later.evidence[name] ?? [])])
+  if (earlier.first_prompt !== '') merged['first_prompt'] = earlier.evidence['first_prompt'] ?? []
+  if (later.last_assistant !== '') merged['last_assistant'] = later.evidence['last_assistant'] ?? []
+  return merged
+}
