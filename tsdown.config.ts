@@ -18,6 +18,6 @@ export default defineConfig({
   outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
   dts: true,
   define: { VERSION: JSON.stringify(version) },
-  noExternal: ['zod', 'commander', 'smol-toml'],
+  noExternal: ['zod', 'commander', 'smol-toml', '@pydantic/genai-prices'],
   clean: true,
 })

@@ -72,6 +72,18 @@ export const SETTINGS = [
     doc: 'Repository name, or absolute path of a repository, to the domain it belongs to.',
   },
   {
+    key: 'prices',
+    type: 'map',
+    default: {},
+    doc: 'Your own prices, in USD per million tokens: `[prices."<model>"]` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `since`. See docs/usage.md.',
+  },
+  {
+    key: 'price_aliases',
+    type: 'map',
+    default: {},
+    doc: 'Name of a model as logs have it to the name it is priced under.',
+  },
+  {
     key: 'task_ref.patterns',
     type: 'list',
     default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],

@@ -45,10 +45,11 @@ const MAY_IMPORT: Record<string, string[]> = {
   adapters: ['errors.ts', 'files', 'model.ts', 'record'],
   sources: ['errors.ts', 'files', 'model.ts', 'adapters', 'store'],
   store: ['errors.ts', 'files', 'model.ts'],
-  query: ['errors.ts', 'model.ts', 'store'],
+  usage: ['errors.ts'],
+  query: ['errors.ts', 'model.ts', 'store', 'usage'],
   sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store'],
   'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
-  cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'query', 'sweep'],
+  cli: ['errors.ts', 'config.ts', 'model.ts', 'record', 'adapters', 'store', 'usage', 'query', 'sweep'],
 }
 
 const areaOf = (path: string): string => path.split('/')[1] as string

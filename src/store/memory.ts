@@ -18,6 +18,7 @@ export class MemoryWriter {
   readonly #usage: Statement
   readonly #edge: Statement
   readonly #recount: Statement
+  readonly #stale: Statement
 
   constructor(memory: Database) {
     this.#memory = memory
@@ -61,6 +62,7 @@ export class MemoryWriter {
     this.#recount = memory.prepare(
       `INSERT OR IGNORE INTO recount SELECT response_id FROM usage WHERE response_id = ? GROUP BY response_id HAVING count(*) > 1`,
     )
+    this.#stale = memory.prepare('INSERT OR IGNORE INTO stale_slots VALUES (?)')
   }
 
   write(batches: readonly Batch[], spans: ReadonlyMap<string, Span>): void {
@@ -124,6 +126,7 @@ export class MemoryWriter {
       )
       this.#recount.run(one.responseId)
     }
+    for (const uid of new Set(batch.usage.map((one) => one.sessionUid))) this.#stale.run(uid)
     for (const edge of batch.edges) {
       ensure(edge.sessionUid)
       this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)

@@ -33,6 +33,17 @@ export const MEMORY_MIGRATIONS = [
   ) WITHOUT ROWID;
   CREATE INDEX edges_parent ON edges (parent_uid);
   `,
+  `
+  CREATE TABLE usage_slots (
+    session_uid TEXT NOT NULL, slot INTEGER NOT NULL, model TEXT NOT NULL, prompt_over INTEGER NOT NULL,
+    responses INTEGER NOT NULL, reported INTEGER NOT NULL, input INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL,
+    reasoning INTEGER NOT NULL, reported_cost INTEGER,
+    PRIMARY KEY (session_uid, slot, model, prompt_over)
+  ) WITHOUT ROWID;
+  CREATE TABLE stale_slots (session_uid TEXT PRIMARY KEY) WITHOUT ROWID;
+  INSERT INTO stale_slots SELECT DISTINCT session_uid FROM usage;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

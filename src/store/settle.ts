@@ -5,6 +5,7 @@
 import { EVENT_KINDS } from '../model.ts'
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
+import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 import { FLAG } from './write.ts'
 
@@ -22,12 +23,13 @@ export function settleAll(
   const sessions = cache
     .prepare('SELECT id, session_uid FROM cached WHERE is_settled = 0')
     .all() as unknown as Unsettled[]
-  if (sessions.length === 0 && !hasRecounts(memory)) return 0
+  if (sessions.length === 0 && !hasRecounts(memory) && !hasStaleSlots(memory)) return 0
   transaction(cache, () => {
     linkLateParents(cache, sessions)
     transaction(memory, () => {
       settleForks(cache, memory)
       recount(memory)
+      sumSlots(memory)
       describe(cache, memory, sessions, place)
     })
     const done = cache.prepare('UPDATE cached SET is_settled = 1 WHERE id = ?')
@@ -147,6 +149,9 @@ function recount(memory: Database): void {
     `UPDATE usage SET is_counted = 1, input = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?
      WHERE session_uid = ? AND response_id = ?`,
   )
+  const stale = memory.prepare(
+    'INSERT OR IGNORE INTO stale_slots SELECT session_uid FROM usage WHERE response_id = ?',
+  )
   const drop = memory.prepare('UPDATE usage SET is_counted = 0 WHERE response_id = ? AND session_uid <> ?')
   for (const { response_id } of ids) {
     const owner = holders.get(response_id) as { session_uid: string } | undefined
@@ -154,6 +159,7 @@ function recount(memory: Database): void {
     if (!owner || !most) continue
     keep.run(...(Object.values(most) as number[]), owner.session_uid, response_id)
     drop.run(response_id, owner.session_uid)
+    stale.run(response_id)
   }
   memory.exec('DELETE FROM recount')
 }

@@ -1,0 +1,48 @@
+// The ledger summed up: one row per session, quarter of an hour (UTC), model and size of prompt, so that a question
+// about all of history reads tens of thousands of rows instead of millions. A quarter of an hour is what every time
+// zone's midnight and every dated price fall on; the steps of the prompt are what prices know.
+// Sessions whose ledger changed are named in `stale_slots` in the same commit: until they are summed up again, readers
+// take them from the ledger itself, so a kill at any point leaves every answer right.
+import type { Database } from './database.ts'
+
+/** Tokens of a prompt beyond which some model's price changes. A new one needs a migration that marks all stale. */
+export const PROMPT_STEPS: readonly number[] = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
+
+export const SLOT_MS = 900_000
+
+const PROMPT = 'input + cache_read + cache_write_5m + cache_write_1h'
+// A record that covers a whole turn says nothing about the size of each prompt in it.
+const OVER = `CASE ${["WHEN scope <> 'response' THEN 0", ...[...PROMPT_STEPS].reverse().map((step) => `WHEN ${PROMPT} > ${step} THEN ${step}`)].join(' ')} ELSE 0 END`
+const SUMS = [
+  'input',
+  'cache_read',
+  'cache_write_5m',
+  'cache_write_1h',
+  'output',
+  'reasoning',
+  'reported_cost',
+]
+
+/** Columns are those of `usage_slots`; slot −1 holds what has no time. */
+const SUMMED = `SELECT session_uid, CASE WHEN ts >= 0 THEN ts / ${SLOT_MS} ELSE -1 END AS slot, coalesce(model, '') AS model,
+  ${OVER} AS prompt_over, count(*) AS responses, count(reported_cost) AS reported,
+  ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+  FROM usage WHERE is_counted AND NOT is_nested AND session_uid IN (SELECT session_uid FROM stale_slots)
+  GROUP BY 1, 2, 3, 4`
+
+export function hasStaleSlots(memory: Database): boolean {
+  return memory.prepare('SELECT 1 FROM stale_slots LIMIT 1').get() !== undefined
+}
+
+/** Sums up again what is stale; runs inside the caller's transaction. */
+export function sumSlots(memory: Database): void {
+  memory.exec(`DELETE FROM usage_slots WHERE session_uid IN (SELECT session_uid FROM stale_slots);
+    INSERT INTO usage_slots ${SUMMED};
+    DELETE FROM stale_slots`)
+}
+
+/** What to read instead of the table: a FROM item that is right in the middle of a sweep, too. */
+export function slotsTable(memory: Database): string {
+  if (!hasStaleSlots(memory)) return 'usage_slots'
+  return `(SELECT * FROM usage_slots WHERE session_uid NOT IN (SELECT session_uid FROM stale_slots) UNION ALL ${SUMMED})`
+}

@@ -1,0 +1,33 @@
+// The cost of counted tokens, and what caching changed about it.
+import type { Rates } from './prices.ts'
+
+/** Disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
+export interface Tokens {
+  input: number
+  cacheRead: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  output: number
+  reasoning: number
+}
+
+export function costOf(tokens: Tokens, rates: Rates): bigint {
+  const reasoning = Math.min(tokens.reasoning, tokens.output)
+  return (
+    BigInt(tokens.input) * rates.input +
+    BigInt(tokens.cacheRead) * rates.cacheRead +
+    BigInt(tokens.cacheWrite5m) * rates.cacheWrite5m +
+    BigInt(tokens.cacheWrite1h) * rates.cacheWrite1h +
+    BigInt(tokens.output - reasoning) * rates.output +
+    BigInt(reasoning) * rates.reasoning
+  )
+}
+
+/** What the same tokens would have cost without a cache, less what they cost: reads save, writes cost extra. */
+export function cacheSavings(tokens: Tokens, rates: Rates): bigint {
+  return (
+    BigInt(tokens.cacheRead) * (rates.input - rates.cacheRead) -
+    BigInt(tokens.cacheWrite5m) * (rates.cacheWrite5m - rates.input) -
+    BigInt(tokens.cacheWrite1h) * (rates.cacheWrite1h - rates.input)
+  )
+}

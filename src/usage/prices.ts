@@ -1,0 +1,165 @@
+// What a token of a model cost at a time. The list comes from a maintained package, loaded only when money is asked for;
+// the user's own prices go before it. A model that neither knows has no price: never a price of zero.
+import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
+import aliases from './aliases.json' with { type: 'json' }
+import { rateOf } from './money.ts'
+import type { Overrides, OwnPrice } from './overrides.ts'
+
+/** The price list and the day it was published; a test holds the version against the one that is installed. */
+export const PRICE_LIST = {
+  name: '@pydantic/genai-prices',
+  version: '0.1.8',
+  date: '2026-09-23',
+} as const
+
+/** Units (1e-18 USD) per token. */
+export interface Rates {
+  input: bigint
+  cacheRead: bigint
+  cacheWrite5m: bigint
+  cacheWrite1h: bigint
+  output: bigint
+  reasoning: bigint
+}
+
+/** When the prices of some models change: between two of these instants they do not. */
+export interface PriceChanges {
+  /** Epoch milliseconds, ascending. */
+  startsAt: number[]
+  /** Models whose price depends on the time of day (UTC) as well. */
+  byTimeOfDay: string[]
+}
+
+type Package = typeof import('@pydantic/genai-prices')
+
+interface Listing {
+  own: OwnPrice[]
+  listed: { info: ModelInfo; provider: string; at: (time: number) => ModelPrice } | undefined
+  startsAt: number[]
+  dependsOnHour: boolean
+  /** By period and size of the prompt. */
+  known: Map<string, Rates | undefined>
+}
+
+const QUARTER = 900_000
+const DAY = 86_400_000
+
+export async function loadPrices(overrides: Overrides): Promise<PriceBook> {
+  return new PriceBook(await import('@pydantic/genai-prices'), overrides)
+}
+
+export class PriceBook {
+  readonly #package: Package
+  readonly #overrides: Overrides
+  readonly #listings = new Map<string, Listing>()
+
+  constructor(list: Package, overrides: Overrides) {
+    this.#package = list
+    this.#overrides = overrides
+  }
+
+  /** Prices at a time (epoch milliseconds) for a prompt of more than `promptOver` tokens; undefined: not known. */
+  rates(model: string, at: number, promptOver: number): Rates | undefined {
+    const listing = this.#listing(model)
+    const period = listing.startsAt.filter((start) => start <= at).length
+    const quarter = listing.dependsOnHour ? Math.floor((at % DAY) / QUARTER) : 0
+    const key = `${period} ${quarter} ${promptOver}`
+    if (!listing.known.has(key)) listing.known.set(key, ratesAt(listing, at, promptOver))
+    return listing.known.get(key)
+  }
+
+  /** Where the price of a model comes from: `config.toml`, `<provider>/<model>` of the list, or null. */
+  pricedAs(model: string): string | null {
+    const { own, listed } = this.#listing(model)
+    if (own.length > 0) return 'config.toml'
+    return listed ? `${listed.provider}/${listed.info.id}` : null
+  }
+
+  changes(models: readonly string[]): PriceChanges {
+    const listings = models.map((model) => this.#listing(model))
+    return {
+      startsAt: [...new Set(listings.flatMap((one) => one.startsAt))].sort((a, b) => a - b),
+      byTimeOfDay: models.filter((_, i) => listings[i]?.dependsOnHour),
+    }
+  }
+
+  #listing(model: string): Listing {
+    const known = this.#listings.get(model)
+    if (known) return known
+    const { prices } = this.#overrides
+    const name =
+      this.#overrides.aliases.get(model) ?? (aliases as Record<string, string | undefined>)[model] ?? model
+    const own = prices.get(model) ?? prices.get(name) ?? []
+    const listed = this.#find(name)
+    const conditions = Array.isArray(listed?.info.prices) ? listed.info.prices : []
+    const starts = conditions.flatMap(({ constraint }) =>
+      constraint?.type === 'start_date' ? [Date.parse(constraint.start_date)] : [],
+    )
+    const listing: Listing = {
+      own,
+      listed,
+      startsAt: [...starts, ...own.map((one) => one.sinceAt).filter(Number.isFinite)].sort((a, b) => a - b),
+      dependsOnHour: conditions.some(({ constraint }) => constraint?.type === 'time_of_date'),
+      known: new Map(),
+    }
+    this.#listings.set(model, listing)
+    return listing
+  }
+
+  /** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
+  #find(name: string): Listing['listed'] {
+    const [provider, ...rest] = name.split('/')
+    const tries: [string, string | undefined][] = [[name, undefined]]
+    if (rest.length > 0) tries.push([rest.join('/'), provider], [name, 'openrouter'])
+    if (/^(?:[a-z]+\.)?[a-z]+\.[a-z]/.test(name)) tries.push([name, 'aws'])
+    for (const [model, providerId] of tries) {
+      const look = (time: number) =>
+        this.#package.calcPrice({}, model, {
+          timestamp: new Date(time),
+          ...(providerId ? { providerId } : {}),
+        })
+      const found = look(0)
+      if (found)
+        return {
+          info: found.model,
+          provider: found.provider.id,
+          at: (time) => look(time)?.model_price ?? {},
+        }
+    }
+    return undefined
+  }
+}
+
+function ratesAt({ own, listed }: Listing, at: number, promptOver: number): Rates | undefined {
+  const mine = own.findLast((one) => one.sinceAt <= at)
+  if (mine) return { ...mine, reasoning: mine.output }
+  if (!listed) return undefined
+  const price = listed.at(at)
+  const rate = (key: string): bigint | undefined => {
+    const value = price[key]
+    return value === undefined
+      ? undefined
+      : rateOf(typeof value === 'number' ? value : tier(value, promptOver))
+  }
+  const input = rate('input_mtok')
+  const output = rate('output_mtok')
+  // The list has entries without prices: what they cost is not known, which is not nothing.
+  if (input === undefined || output === undefined) return undefined
+  const cacheWrite5m = rate('cache_write_mtok') ?? input
+  return {
+    input,
+    output,
+    cacheRead: rate('cache_read_mtok') ?? input,
+    cacheWrite5m,
+    cacheWrite1h: rate('cache_write_1h_mtok') ?? cacheWrite5m,
+    reasoning: rate('output_reasoning_mtok') ?? output,
+  }
+}
+
+/** The size of the prompt sets the price of the whole response, not only of the tokens beyond the step. */
+function tier(prices: TieredPrices, promptOver: number): number {
+  let price = prices.base
+  for (const one of [...prices.tiers].sort((a, b) => a.start - b.start))
+    if (promptOver >= one.start) price = one.price
+  return price
+}
