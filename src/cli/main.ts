@@ -2,7 +2,10 @@
 // The command line: declares every command and its options; the work is loaded when a command runs.
 import { Command, CommanderError } from 'commander'
 import { EXIT, reportError } from './exit.ts'
+
 import { addRecordCommands } from './record-commands.ts'
+
+import { addUsageCommands } from './usage-commands.ts'
 
 const program = new Command('recollect')
   .description('Records, remembers and explains what coding agents did.')
@@ -76,6 +79,8 @@ program
   .option('--json', 'one JSON document')
   .option('--docs', 'print docs/config.md')
   .action(async (options) => (await import('./config.ts')).showConfig(options))
+
+addUsageCommands(program)
 
 // Commander exits with 1 on a wrong command line; 2 is what scripts expect of a usage error.
 function overrideExit(command: Command): void {

@@ -37,3 +37,10 @@ export function shortUsd(units: bigint): string {
   const whole = digits.slice(0, -decimals).replace(/\B(?=(\d{3})+$)/g, ',')
   return `${units < 0n ? '-' : ''}$${whole}.${digits.slice(-decimals)}`
 }
+
+/** The inverse of `exactUsd`. */
+export function unitsOf(amount: string): bigint {
+  const [whole = '', fraction = ''] = amount.replace('-', '').split('.')
+  const units = BigInt(whole + fraction.padEnd(UNIT_DECIMALS, '0'))
+  return amount.startsWith('-') ? -units : units
+}

@@ -1,6 +1,6 @@
 // What a token of a model cost at a time. The list comes from a maintained package, loaded only when money is asked for;
 // the user's own prices go before it. A model that neither knows has no price: never a price of zero.
-import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
+import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
 import aliases from './aliases.json' with { type: 'json' }
 import { rateOf } from './money.ts'
 import type { Overrides, OwnPrice } from './overrides.ts'
@@ -26,8 +26,10 @@ export interface Rates {
 export interface PriceChanges {
   /** Epoch milliseconds, ascending. */
   startsAt: number[]
-  /** Models whose price depends on the time of day (UTC) as well. */
+  /** Models whose price depends on the time of day (UTC) as well… */
   byTimeOfDay: string[]
+  /** …or on the size of the prompt. */
+  byPrompt: string[]
 }
 
 type Package = typeof import('@pydantic/genai-prices')
@@ -37,6 +39,7 @@ interface Listing {
   listed: { info: ModelInfo; provider: string; at: (time: number) => ModelPrice } | undefined
   startsAt: number[]
   dependsOnHour: boolean
+  dependsOnPrompt: boolean
   /** By period and size of the prompt. */
   known: Map<string, Rates | undefined>
 }
@@ -80,18 +83,19 @@ export class PriceBook {
     return {
       startsAt: [...new Set(listings.flatMap((one) => one.startsAt))].sort((a, b) => a - b),
       byTimeOfDay: models.filter((_, i) => listings[i]?.dependsOnHour),
+      byPrompt: models.filter((_, i) => listings[i]?.dependsOnPrompt),
     }
   }
 
   #listing(model: string): Listing {
     const known = this.#listings.get(model)
     if (known) return known
-    const { prices } = this.#overrides
     const name =
       this.#overrides.aliases.get(model) ?? (aliases as Record<string, string | undefined>)[model] ?? model
-    const own = prices.get(model) ?? prices.get(name) ?? []
+    const own = this.#overrides.prices.get(model) ?? this.#overrides.prices.get(name) ?? []
     const listed = this.#find(name)
-    const conditions = Array.isArray(listed?.info.prices) ? listed.info.prices : []
+    const prices = listed?.info.prices ?? {}
+    const conditions: ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }]
     const starts = conditions.flatMap(({ constraint }) =>
       constraint?.type === 'start_date' ? [Date.parse(constraint.start_date)] : [],
     )
@@ -100,6 +104,9 @@ export class PriceBook {
       listed,
       startsAt: [...starts, ...own.map((one) => one.sinceAt).filter(Number.isFinite)].sort((a, b) => a - b),
       dependsOnHour: conditions.some(({ constraint }) => constraint?.type === 'time_of_date'),
+      dependsOnPrompt: conditions.some((one) =>
+        Object.values(one.prices).some((price) => typeof price === 'object'),
+      ),
       known: new Map(),
     }
     this.#listings.set(model, listing)

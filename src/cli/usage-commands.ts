@@ -1,0 +1,27 @@
+// Declares the commands about tokens and money.
+import type { Command } from 'commander'
+
+export function addUsageCommands(program: Command): void {
+  program
+    .command('usage')
+    .argument('[group]', 'day, week, month, session, model, repo, domain or flavor', 'day')
+    .description('tokens and money')
+    .option('--since <time>', 'from this day on (a date, a time, or an age such as 30d)')
+    .option('--until <time>', 'up to and with this day, or up to this time')
+    .option('--flavor <name>', 'written by this agent')
+    .option('--repo <name>', 'in this repository')
+    .option('--domain <name>', 'in this domain')
+    .option('--model <name>', 'by this model')
+    .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")
+    .option('--json', 'one JSON document: {"rows":[…],"total":…,"models":[…],…}')
+    .addHelpText(
+      'after',
+      `
+A response counts once, on the day it came, whichever sessions hold copies of it. Costs are list prices
+of the day of the response: subscriptions are not billed that way. See docs/usage.md.
+
+Example:
+  $ recollect usage week --since 2026-11-01 --timezone Europe/Berlin`,
+    )
+    .action(async (group, options) => (await import('./usage.ts')).showUsage(group, options))
+}

@@ -1,0 +1,105 @@
+// Days as a time zone has them, for instants that are counted in slots of a quarter of an hour. Offsets are constant
+// between few transitions, so they are found once and a query can apply them to any number of rows.
+import { RecollectError } from '../errors.ts'
+import { SLOT_MS } from '../store/slots.ts'
+
+/** From this slot on (until the next one) local time is UTC plus this many seconds. */
+export interface Offset {
+  fromSlot: number
+  seconds: number
+}
+
+const SLOTS_PER_DAY = 96
+/** No zone changes its offset twice within so few days. */
+const STEP = 5 * SLOTS_PER_DAY
+
+export class TimeZone {
+  readonly name: string
+  readonly #format: Intl.DateTimeFormat
+
+  /** An IANA name; none: the system's zone. */
+  constructor(name?: string) {
+    try {
+      this.#format = new Intl.DateTimeFormat('en-US', {
+        ...(name === undefined ? {} : { timeZone: name }),
+        hourCycle: 'h23',
+        year: 'numeric',
+        month: 'numeric',
+        day: 'numeric',
+        hour: 'numeric',
+        minute: 'numeric',
+        second: 'numeric',
+      })
+    } catch (cause) {
+      throw new RecollectError('USAGE', `no time zone ${name}`, {
+        where: '--timezone',
+        hint: 'an IANA name such as Europe/Berlin, or UTC',
+        cause,
+      })
+    }
+    this.name = name ?? this.#format.resolvedOptions().timeZone
+  }
+
+  /** The offsets in force between two slots, oldest first. */
+  offsets(firstSlot: number, lastSlot: number): Offset[] {
+    const found: Offset[] = [{ fromSlot: firstSlot, seconds: this.#secondsAt(firstSlot) }]
+    for (let slot = firstSlot; slot < lastSlot; slot += STEP) {
+      const end = Math.min(slot + STEP, lastSlot)
+      const before = (found.at(-1) as Offset).seconds
+      const after = this.#secondsAt(end)
+      if (after === before) continue
+      const isPast = (at: number): boolean => this.#secondsAt(at) !== before
+      found.push({ fromSlot: firstWhere(slot, end, isPast), seconds: after })
+    }
+    return found
+  }
+
+  /** The first slot of a local day, given as days since 1970-01-01. */
+  firstSlotOf(day: number): number {
+    const utc = day * SLOTS_PER_DAY
+    const isThere = (slot: number): boolean => dayOf(slot, this.#secondsAt(slot)) >= day
+    return firstWhere(utc - SLOTS_PER_DAY, utc + SLOTS_PER_DAY, isThere)
+  }
+
+  #secondsAt(slot: number): number {
+    const at = slot * SLOT_MS
+    const part: Record<string, number> = {}
+    for (const { type, value } of this.#format.formatToParts(at)) part[type] = Number(value)
+    const { year, month, day, hour, minute, second } = part as Record<string, number>
+    const local = Date.UTC(
+      year as number,
+      (month as number) - 1,
+      day as number,
+      hour as number,
+      minute as number,
+      second as number,
+    )
+    return (local - at) / 1000
+  }
+}
+
+const dayOf = (slot: number, seconds: number): number =>
+  Math.floor((slot * (SLOT_MS / 1000) + seconds) / 86_400)
+
+/** The first number in (from, to] for which the test holds; it must hold for `to`. */
+function firstWhere(from: number, to: number, test: (at: number) => boolean): number {
+  let [low, high] = [from, to]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (test(middle)) high = middle
+    else low = middle
+  }
+  return high
+}
+
+/** `2026-11-15` */
+export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
+
+/** The ISO week a day is in: `2026-W46`. It belongs to the year of its Thursday. */
+export function weekOf(day: number): string {
+  const weekday = (((day + 3) % 7) + 7) % 7
+  const thursday = day - weekday + 3
+  const year = new Date(thursday * 86_400_000).getUTCFullYear()
+  const week = Math.floor((thursday - Date.UTC(year, 0, 1) / 86_400_000) / 7) + 1
+  return `${year}-W${String(week).padStart(2, '0')}`
+}
