@@ -1,0 +1,34 @@
+// Sweeps directories into a memory of their own and gives it to read.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { ADAPTERS } from '../../src/adapters/index.ts'
+import { Config } from '../../src/config.ts'
+import { openForReading, storePaths } from '../../src/store/sqlite.ts'
+import type { ReadHandle } from '../../src/store/store.ts'
+import { sweep } from '../../src/sweep/index.ts'
+
+/** Roots by flavor; the memory is removed when the test ends. */
+export async function sweptMemory(roots: Record<string, string[]>): Promise<ReadHandle> {
+  const home = mkdtempSync(join(tmpdir(), 'recollect-swept-'))
+  const empty = join(home, 'nobody')
+  mkdirSync(empty)
+  writeFileSync(
+    join(home, 'config.toml'),
+    Object.entries(roots)
+      .map(([flavor, list]) => `[sources.${flavor}]\nroots = ${JSON.stringify(list)}\n`)
+      .join(''),
+  )
+  await sweep({
+    config: new Config({ env: { RECOLLECT_HOME: home } }),
+    adapters: ADAPTERS,
+    env: { HOME: empty },
+  })
+  const handle = openForReading(storePaths(home))
+  onTestFinished(() => {
+    handle.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+  return handle
+}
