@@ -73,38 +73,36 @@ function parseTime(text: string, zone: TimeZone, flag: '--since' | '--until'): n
 
 interface Column {
   title: string
-  width: number
   cell: (row: UsageRow) => string
 }
 
 const WIDTH = 80
 const COLUMNS: Column[] = [
-  { title: 'RESP', width: 6, cell: (row) => short(row.responses) },
-  { title: 'INPUT', width: 6, cell: (row) => short(row.input_tokens) },
-  { title: 'CACHE-R', width: 7, cell: (row) => short(row.cache_read_tokens) },
-  {
-    title: 'CACHE-W',
-    width: 7,
-    cell: (row) => short(row.cache_write_5m_tokens + row.cache_write_1h_tokens),
-  },
-  { title: 'OUTPUT', width: 6, cell: (row) => short(row.output_tokens) },
-  { title: 'COST', width: 11, cell: costCell },
+  { title: 'RESP', cell: (row) => short(row.responses) },
+  { title: 'INPUT', cell: (row) => short(row.input_tokens) },
+  { title: 'CACHE-R', cell: (row) => short(row.cache_read_tokens) },
+  { title: 'CACHE-W', cell: (row) => short(row.cache_write_5m_tokens + row.cache_write_1h_tokens) },
+  { title: 'OUTPUT', cell: (row) => short(row.output_tokens) },
+  { title: 'COST', cell: costCell },
 ]
 /** Shown where an agent reported any. */
-const REPORTED: Column = { title: 'REPORTED', width: 10, cell: (row) => usd(row.reported_cost_usd) ?? '' }
+const REPORTED: Column = { title: 'REPORTED', cell: (row) => usd(row.reported_cost_usd) ?? '' }
 
 function toText(report: UsageReport): string {
   if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left\n'
   const columns = report.total.reported_responses > 0 ? [...COLUMNS, REPORTED] : COLUMNS
-  const keyWidth = WIDTH - columns.reduce((sum, column) => sum + column.width + 1, 0)
-  const line = (key: string, cell: (column: Column) => string): string =>
-    [key.padEnd(keyWidth), ...columns.map((column) => cell(column).padStart(column.width))]
-      .join(' ')
-      .trimEnd()
+  const body = [...report.rows, report.total].map((row) => columns.map(({ cell }) => cell(row)))
+  const titles = columns.map(({ title }) => title)
+  const widths = titles.map((title, i) =>
+    body.reduce((most, cells) => Math.max(most, cells[i]?.length ?? 0), title.length),
+  )
+  const keyWidth = WIDTH - widths.reduce((sum, width) => sum + width + 2, 0)
+  const keys = report.rows.map((row) => keyCell(row.key, report.group, keyWidth))
+  const line = (key: string, cells: string[]): string =>
+    [key.padEnd(keyWidth), ...cells.map((cell, i) => cell.padStart(widths[i] ?? 0))].join('  ').trimEnd()
   const lines = [
-    line(report.group.toUpperCase(), (column) => column.title),
-    ...report.rows.map((row) => line(keyCell(row.key, report.group, keyWidth), (column) => column.cell(row))),
-    line('total', (column) => column.cell(report.total)),
+    line(report.group.toUpperCase(), titles),
+    ...body.map((cells, i) => line(keys[i] ?? 'total', cells)),
     '',
     ...notes(report),
   ]
