@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Batch, Cursor } from './batch.ts'
 import { type Database, emptyDatabase, openDatabase, transaction } from './database.ts'
+import { pairUp } from './pair.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
 import { IS_GONE, settleAll } from './settle.ts'
@@ -58,6 +59,7 @@ class SqliteStore implements Store {
   constructor(paths: StorePaths) {
     this.#memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS)
     this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS)
+    pairUp(this.#memory, this.#cache)
     this.#blobDirectory = join(paths.cacheDirectory, 'blobs')
     this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)
   }
