@@ -35,7 +35,7 @@ beforeAll(async () => {
   home = temporary('kill-home')
   for (const [client, scenario] of SCENARIOS)
     cpSync(join(unpackAgent(client), scenario), home, { recursive: true })
-  writeLongSession(join(home, '.claude', 'projects', '-home-dev-proj', `${LONG}.jsonl`))
+  if (KILLS > 25) writeLongSession(join(home, '.claude', 'projects', '-home-dev-proj', `${LONG}.jsonl`))
   const world = new World(home)
   const start = performance.now()
   expect(await run(world, undefined)).toBe('ended')

@@ -5,7 +5,7 @@ import { addDigestCommands } from './digest-commands.ts'
 import { EXIT, reportError } from './exit.ts'
 
 import { addRecordCommands } from './record-commands.ts'
-import { addUsageCommands, addUsageCommands } from './usage-commands.ts'
+import { addUsageCommands } from './usage-commands.ts'
 
 const program = new Command('recollect')
   .description('Records, remembers and explains what coding agents did.')

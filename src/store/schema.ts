@@ -32,6 +32,7 @@ export const MEMORY_MIGRATIONS = [
     PRIMARY KEY (session_uid, kind, parent_uid)
   ) WITHOUT ROWID;
   CREATE INDEX edges_parent ON edges (parent_uid);
+  CREATE TABLE pair (id TEXT NOT NULL);
   `,
   `
   CREATE TABLE usage_slots (
@@ -128,6 +129,7 @@ export const CACHE_MIGRATIONS = [
   CREATE TABLE payloads (
     hash BLOB PRIMARY KEY, session INTEGER NOT NULL, chunk INTEGER NOT NULL, at INTEGER NOT NULL, length INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE pair (id TEXT NOT NULL);
   CREATE VIRTUAL TABLE words USING fts5(prompt, answer, work, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
   INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
   `,

@@ -9,7 +9,6 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   unlinkSync,
@@ -18,6 +17,7 @@ import {
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, constants as zlib } from 'node:zlib'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { ensureDirectory, syncDirectory } from '../files/directory.ts'
 
 const MAGIC = 0x314b4352 // "RCK1"
 const HEADER_BYTES = 16
@@ -43,19 +43,27 @@ export function compressChunk(raw: Uint8Array): Buffer {
   return Buffer.concat([header, body])
 }
 
+function openForAppending(path: string): number {
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW
+  try {
+    return openSync(path, flags)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+  // The rows that will be committed refer to this name: it has to survive a power cut as well.
+  ensureDirectory(dirname(path), 0o700, true)
+  const fd = openSync(path, flags | constants.O_CREAT, 0o600)
+  syncDirectory(dirname(path))
+  return fd
+}
+
 /** Appends chunks at the committed size and flushes them; returns the new size. The caller commits it afterwards. */
 export function appendChunks(path: string, committedSize: number, chunks: readonly Buffer[]): number {
   let fd: number | undefined
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
-    const size = fstatSync(fd).size
-    if (size < committedSize) {
-      throw new RecollectError('CORRUPT', `segment has ${size} bytes, ${committedSize} were committed`, {
-        where: path,
-      })
-    }
-    if (size > committedSize) ftruncateSync(fd, committedSize)
+    fd = openForAppending(path)
+    // Longer: left over from a crash. Shorter: somebody cut the file; the hole is named by verify, and all else goes on.
+    if (fstatSync(fd).size !== committedSize) ftruncateSync(fd, committedSize)
     let at = committedSize
     for (const chunk of chunks) {
       for (let done = 0; done < chunk.length; )
@@ -84,19 +92,30 @@ export function readChunk(path: string, offset: number): Buffer {
         hint: 'run: recollect verify',
       })
     }
-    const body = Buffer.alloc(header.readUInt32LE(12))
-    if (readSync(fd, body, 0, body.length, offset + HEADER_BYTES) !== body.length) {
+    const length = header.readUInt32LE(12)
+    if (offset + HEADER_BYTES + length > fstatSync(fd).size) {
       throw new RecollectError('CORRUPT', `chunk at byte ${offset} is cut short`, { where: path })
     }
-    const raw = brotliDecompressSync(body, { maxOutputLength: header.readUInt32LE(8) })
-    if (raw.length !== header.readUInt32LE(8)) {
-      throw new RecollectError('CORRUPT', `chunk at byte ${offset} has the wrong length`, { where: path })
+    const body = Buffer.alloc(length)
+    readSync(fd, body, 0, length, offset + HEADER_BYTES)
+    const raw = decompress(body, header.readUInt32LE(8))
+    if (raw === undefined) {
+      throw new RecollectError('CORRUPT', `chunk at byte ${offset} is damaged`, { where: path })
     }
     return raw
   } catch (error) {
     throw fromSystem(error, 'cannot read payload', path, 'read')
   } finally {
     if (fd !== undefined) closeSync(fd)
+  }
+}
+
+function decompress(body: Buffer, length: number): Buffer | undefined {
+  try {
+    const raw = brotliDecompressSync(body, { maxOutputLength: Math.max(1, length) })
+    return raw.length === length ? raw : undefined
+  } catch {
+    return undefined
   }
 }
 

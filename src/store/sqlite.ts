@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Batch, Cursor } from './batch.ts'
 import { type Database, emptyDatabase, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
+import { pairUp } from './pair.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
 import { IS_GONE, settleAll } from './settle.ts'
@@ -65,6 +66,7 @@ class SqliteStore implements Store {
   constructor(paths: StorePaths) {
     this.#memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS)
     this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS)
+    pairUp(this.#memory, this.#cache)
     this.#blobDirectory = join(paths.cacheDirectory, 'blobs')
     this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)
   }

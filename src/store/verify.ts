@@ -36,7 +36,14 @@ const REFERENCES: [what: string, sql: string][] = [
     `SELECT count(*) AS n FROM events e WHERE parent_seq IS NOT NULL
      AND NOT EXISTS (SELECT 1 FROM events p WHERE p.session = e.session AND p.seq = e.parent_seq)`,
   ],
-  ['payloads never written', 'SELECT count(*) AS n FROM payloads WHERE chunk < 0'],
+  [
+    'sessions whose events are counted wrong',
+    `SELECT count(*) AS n FROM cached c WHERE event_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`,
+  ],
+  [
+    'entries of the full-text index without an event',
+    'SELECT count(*) AS n FROM words_docsize d WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.id)',
+  ],
   [
     'sessions numbered past their end',
     `SELECT count(*) AS n FROM cached c WHERE EXISTS

@@ -60,7 +60,7 @@ function look(text: string): { camel: Set<string> | undefined; hasCjk: boolean }
 
 /** One word or phrase of a query as an FTS5 string; undefined when it holds no letter or digit. */
 export function queryTerm(term: string, isPrefix: boolean): string | undefined {
-  const spaced = term.replace(CJK, ' $& ').replaceAll('"', ' ').trim()
+  const spaced = term.replace(CJK, ' $& ').replace(/["\0]/g, ' ').toWellFormed().trim()
   if (!/[\p{L}\p{N}]/u.test(spaced)) return undefined
   return `"${spaced}"${isPrefix ? '*' : ''}`
 }

@@ -1,0 +1,48 @@
+// memory.db and cache.db belong together. A cache that finds another memory beside it (deleted, restored, or configured
+// elsewhere) is not thrown away, since it may hold the only copy of a session: its sources are read again into the new
+// memory, and sessions whose sources are gone get their row back.
+import { randomUUID } from 'node:crypto'
+import { SCHEMA_VERSION } from '../model.ts'
+import { type Database, transaction } from './database.ts'
+
+const NO_VERSION = -1
+
+export function pairUp(memory: Database, cache: Database): void {
+  const id = idOf(memory)
+  const known = cache.prepare('SELECT id FROM pair').get() as { id: string } | undefined
+  if (known?.id === id) return
+  transaction(cache, () => {
+    // A cache that was thrown away starts empty and has nothing to hand over.
+    remember(cache, memory)
+    cache.prepare('UPDATE sources SET adapter_version = ?').run(NO_VERSION)
+    cache.exec('UPDATE cached SET is_settled = 0; DELETE FROM pair')
+    cache.prepare('INSERT INTO pair (id) VALUES (?)').run(id)
+  })
+}
+
+function idOf(memory: Database): string {
+  const row = memory.prepare('SELECT id FROM pair').get() as { id: string } | undefined
+  if (row) return row.id
+  const id = randomUUID()
+  memory.prepare('INSERT INTO pair (id) VALUES (?)').run(id)
+  return id
+}
+
+function remember(cache: Database, memory: Database): void {
+  const ensure = memory.prepare(
+    `INSERT OR IGNORE INTO sessions (session_uid, flavor, native_session_id, schema_version, discovered_at, started_at, ended_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const rows = cache
+    .prepare(
+      `SELECT c.session_uid AS uid, min(e.ts) AS first, max(e.ts) AS last FROM cached c
+       LEFT JOIN events e ON e.session = c.id GROUP BY c.id`,
+    )
+    .all() as unknown as { uid: string; first: number | null; last: number | null }[]
+  transaction(memory, () => {
+    for (const { uid, first, last } of rows) {
+      const colon = uid.indexOf(':')
+      ensure.run(uid, uid.slice(0, colon), uid.slice(colon + 1), SCHEMA_VERSION, Date.now(), first, last)
+    }
+  })
+}

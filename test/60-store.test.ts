@@ -1,0 +1,166 @@
+// The SQLite store: the contract, and what only a store of files can get wrong.
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { listSessions } from '../src/query/sessions.ts'
+import { openDatabase, transaction } from '../src/store/database.ts'
+import { openForReading, openStore, storePaths } from '../src/store/sqlite.ts'
+import { storeContract } from './contract/store.ts'
+import { batchesOf, event } from './setup/scripted.ts'
+import { temporary } from './setup/sweeping.ts'
+
+storeContract('SQLite', (directory) => openStore(storePaths(directory)))
+
+const filled = (): string => {
+  const directory = temporary('store')
+  const store = openStore(storePaths(directory))
+  store.write(batchesOf(join(directory, 'source'), [event('a', 'k1'), event('a', 'k2')]))
+  store.settle(() => ({ repo: null, domain: null }))
+  store.close()
+  return directory
+}
+const problemsOf = (directory: string): string[] => {
+  const store = openStore(storePaths(directory))
+  try {
+    return store.verify().problems
+  } finally {
+    store.close()
+  }
+}
+const segmentOf = (directory: string): string => {
+  const name = readdirSync(join(directory, 'cache/blobs'), { recursive: true }).find((one) =>
+    String(one).endsWith('.seg'),
+  )
+  return join(directory, 'cache/blobs', String(name))
+}
+
+describe('files', () => {
+  it('are private', () => {
+    const directory = filled()
+    for (const name of ['memory.db', 'cache/cache.db'])
+      expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600)
+    expect(statSync(join(directory, 'cache')).mode & 0o777).toBe(0o700)
+  })
+
+  it('of a newer program are refused and left alone', () => {
+    const directory = filled()
+    const before = readFileSync(join(directory, 'memory.db'))
+    expect(() => openDatabase(join(directory, 'memory.db'), [])).toThrow(
+      expect.objectContaining({ code: 'CORRUPT', hint: expect.stringContaining('newer') }),
+    )
+    expect(readFileSync(join(directory, 'memory.db')).equals(before)).toBe(true)
+  })
+
+  it('that are no database are named', () => {
+    const directory = temporary('store')
+    writeFileSync(join(directory, 'memory.db'), 'not a database, but long enough to be looked at '.repeat(40))
+    expect(() => openStore(storePaths(directory))).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
+    expect(readFileSync(join(directory, 'memory.db'), 'utf8')).toContain('not a database')
+  })
+
+  it('of nothing are not made by a reader', () => {
+    const directory = temporary('store')
+    expect(() => openForReading(storePaths(directory))).toThrow(
+      expect.objectContaining({ code: 'NOT_FOUND' }),
+    )
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  it('of the cache may be thrown away: what is remembered for good is still read', () => {
+    const directory = filled()
+    rmSync(join(directory, 'cache'), { recursive: true })
+    const handle = openForReading(storePaths(directory))
+    expect(listSessions(handle).map((one) => one.session_uid)).toEqual(['test:a'])
+    handle.close()
+    expect(problemsOf(directory)).toEqual([])
+  })
+})
+
+describe('a memory that is not the cache’s own', () => {
+  it('gets the sessions of the cache, and the sources are read again', () => {
+    const directory = filled()
+    const elsewhere = join(directory, 'elsewhere.db')
+    const store = openStore(storePaths(directory, elsewhere))
+    expect([...store.cursors().values()].map((one) => one.adapterVersion)).toEqual([-1])
+    store.settle(() => ({ repo: 'r', domain: null }))
+    expect(listSessions(store.read())).toMatchObject([
+      { session_uid: 'test:a', repo: 'r', cost: { turns: 2 } },
+    ])
+    store.close()
+  })
+})
+
+describe('migrations', () => {
+  const STEPS = ['CREATE TABLE a (x)', 'ALTER TABLE a ADD COLUMN y', 'CREATE TABLE b (x)']
+  it('bring any older schema to the last one, a step at a time', () => {
+    for (let from = 0; from <= STEPS.length; from++) {
+      const path = join(temporary('migrate'), 'x.db')
+      openDatabase(path, STEPS.slice(0, from)).close()
+      const database = openDatabase(path, STEPS)
+      database.exec('INSERT INTO a (x, y) VALUES (1, 2); INSERT INTO b (x) VALUES (1)')
+      database.close()
+    }
+  })
+
+  it('leave the step before when one fails', () => {
+    const path = join(temporary('migrate'), 'x.db')
+    expect(() => openDatabase(path, [STEPS[0] as string, 'CREATE TABLE c (x); nonsense'])).toThrow()
+    const database = openDatabase(path, STEPS)
+    expect(database.prepare("SELECT name FROM sqlite_master WHERE name = 'c'").all()).toEqual([])
+    database.close()
+  })
+
+  it('a transaction that throws leaves nothing', () => {
+    const database = openDatabase(join(temporary('migrate'), 'x.db'), STEPS)
+    expect(() =>
+      transaction(database, () => {
+        database.exec('INSERT INTO b VALUES (1)')
+        throw new Error('no')
+      }),
+    ).toThrow('no')
+    expect(database.prepare('SELECT * FROM b').all()).toEqual([])
+    database.close()
+  })
+})
+
+describe('verify', () => {
+  const damage = (directory: string, sql: string): void => {
+    const database = openDatabase(join(directory, 'cache/cache.db'), Array(1).fill(''))
+    database.exec(sql)
+    database.close()
+  }
+
+  it('finds nothing in a whole memory', () => {
+    expect(problemsOf(filled())).toEqual([])
+  })
+
+  it.each([
+    ['a lost payload row', 'DELETE FROM payloads'],
+    ['a lost session', 'DELETE FROM cached'],
+    ['a parent that is not there', 'UPDATE events SET parent_seq = 77'],
+    ['a wrong counter', 'UPDATE cached SET event_count = 7'],
+    ['a number given twice', 'UPDATE cached SET next_seq = 1'],
+    ['words of an event that is gone', 'DELETE FROM events WHERE seq = 2'],
+  ])('finds %s', (_, sql) => {
+    const directory = filled()
+    damage(directory, sql)
+    expect(problemsOf(directory)).not.toEqual([])
+  })
+
+  it('finds a payload file that is gone, cut or changed', () => {
+    for (const harm of ['gone', 'cut', 'changed']) {
+      const directory = filled()
+      const segment = segmentOf(directory)
+      const bytes = readFileSync(segment)
+      chmodSync(segment, 0o600)
+      if (harm === 'gone') rmSync(segment)
+      else if (harm === 'cut') writeFileSync(segment, bytes.subarray(0, bytes.length - 3))
+      else
+        writeFileSync(
+          segment,
+          bytes.map((byte, at) => (at === bytes.length - 6 ? byte ^ 1 : byte)),
+        )
+      expect(problemsOf(directory), harm).not.toEqual([])
+    }
+  })
+})
