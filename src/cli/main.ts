@@ -2,9 +2,7 @@
 // The command line: declares every command and its options; the work is loaded when a command runs.
 import { Command, CommanderError } from 'commander'
 import { EXIT, reportError } from './exit.ts'
-
 import { addRecordCommands } from './record-commands.ts'
-
 import { addUsageCommands } from './usage-commands.ts'
 
 const program = new Command('recollect')
