@@ -287,7 +287,14 @@ describe('money', () => {
     const token = fc.integer({ min: 0, max: 100_003 })
     const response = fc.record({
       at: fc.integer({ min: Date.parse('2025-05-01'), max: Date.parse('2026-12-01') }),
-      model: fc.constantFrom('o3', 'gpt-5.4-mini', 'deepseek-chat', 'claude-opus-4-7', 'unheard-of'),
+      model: fc.constantFrom(
+        'o3',
+        'gpt-5.4-mini',
+        'deepseek-chat',
+        'claude-opus-4-7',
+        'gpt-5.5',
+        'unheard-of',
+      ),
       input: token,
       cacheRead: token,
       cacheWrite5m: token,

@@ -3,7 +3,6 @@
 import { Command, CommanderError } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
 import { EXIT, reportError } from './exit.ts'
-
 import { addRecordCommands } from './record-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
 
