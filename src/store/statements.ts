@@ -1,8 +1,13 @@
 // The statements of the write path on cache.db, prepared once.
 import type { Database } from './database.ts'
 
+const marks = (count: number): string => Array(count).fill('?').join(',')
+
 export function cacheStatements(cache: Database) {
-  const marks = (count: number): string => Array(count).fill('?').join(',')
+  return { ...sessionStatements(cache), ...eventStatements(cache), ...sourceStatements(cache) }
+}
+
+function sessionStatements(cache: Database) {
   return {
     session: cache.prepare('SELECT * FROM cached WHERE session_uid = ?'),
     newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?) RETURNING *'),
@@ -26,6 +31,11 @@ export function cacheStatements(cache: Database) {
        ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
     ),
     clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL, last_at = NULL WHERE path = ?'),
+  }
+}
+
+function eventStatements(cache: Database) {
+  return {
     findKey: cache.prepare(
       `SELECT id, session, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
        parent_seq IS NULL AND parent_key IS NULL AS is_root FROM events WHERE key = ?`,
@@ -46,6 +56,17 @@ export function cacheStatements(cache: Database) {
     touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
     words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
     unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
+    seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
+    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
+    supersedeRange: cache.prepare(
+      `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
+       AND coalesce(ts BETWEEN ? AND ?, 1)`,
+    ),
+  }
+}
+
+function sourceStatements(cache: Database) {
+  return {
     cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
     clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND (is_pending OR ?)'),
     gap: cache.prepare(
@@ -56,11 +77,5 @@ export function cacheStatements(cache: Database) {
        ON CONFLICT (path, name) DO UPDATE SET count = count + excluded.count`,
     ),
     clearUnknown: cache.prepare('DELETE FROM unknown_records WHERE path = ?'),
-    seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
-    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
-    supersedeRange: cache.prepare(
-      `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
-       AND coalesce(ts BETWEEN ? AND ?, 1)`,
-    ),
   }
 }
