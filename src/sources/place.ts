@@ -1,8 +1,11 @@
 // Where a session belongs: the repository from its working directory (git root, also through worktrees) or from the
 // remote the agent wrote down, the domain from the configured map, the task from patterns.
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import type { Place, SessionPlace } from '../store/store.ts'
+
+/** A worktree's `.git` is one line. */
+const MAX_POINTER_BYTES = 64 << 10
 
 /** Resolves places; directories are looked at once per resolver. */
 export function placeResolver(domains: Record<string, string>): (session: SessionPlace) => Place {
@@ -14,11 +17,9 @@ export function placeResolver(domains: Record<string, string>): (session: Sessio
   return ({ cwd, gitRemote }) => {
     const root = cwd === null ? undefined : rootOf(cwd)
     const repo = remoteName(gitRemote) ?? (root ? basename(root) : cwd ? basename(cwd) || null : null)
-    const domain =
-      (repo !== null ? domains[repo] : undefined) ??
-      (root ? domains[root] : undefined) ??
-      (cwd ? domains[cwd] : undefined)
-    return { repo, domain: domain ?? null }
+    // A repository may be called `constructor`.
+    const name = [repo, root, cwd].find((one) => one && Object.hasOwn(domains, one))
+    return { repo, domain: name ? (domains[name] as string) : null }
   }
 }
 
@@ -27,10 +28,19 @@ function repositoryRoot(directory: string): string | undefined {
   if (!isAbsolute(directory)) return undefined
   for (let at = directory; ; at = dirname(at)) {
     const git = join(at, '.git')
-    const stats = statSync(git, { throwIfNoEntry: false })
+    const stats = statsOf(git)
     if (stats?.isDirectory()) return at
-    if (stats?.isFile()) return worktreeRoot(at, git) ?? at
+    if (stats?.isFile() && stats.size <= MAX_POINTER_BYTES) return worktreeRoot(at, git) ?? at
     if (at === dirname(at)) return undefined
+  }
+}
+
+/** The directory is foreign text: too long a name, or one we may not look at, is as good as none. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }
 
