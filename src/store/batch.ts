@@ -114,6 +114,10 @@ export interface PreparedGap {
   length: number
   reason: string
   detail: string
+  /** The companion that holds the bytes; absent for the source itself. */
+  file?: string
+  /** True while the bytes may still become a record. */
+  isPending?: boolean
 }
 
 export interface Batch {
@@ -121,6 +125,8 @@ export interface Batch {
   cursor: Cursor
   /** Where reading began: gaps noted from there on are replaced. */
   fromOffset: number
+  /** The first batch of a read: companions are looked at anew, so what was pending in them is forgotten. */
+  isFirst?: boolean
   events: PreparedEvent[]
   /** ID_BYTES per event, in the same order. */
   ids: Uint8Array

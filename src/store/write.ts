@@ -113,14 +113,20 @@ export class CacheWriter {
       this.#session(sessionUid)
     }
     for (const item of batch.supersedes) this.#supersede(item)
-    this.#sql.clearGaps.run(path, batch.fromOffset)
-    for (const gap of batch.gaps) this.#sql.gap.run(path, gap.offset, gap.length, gap.reason, gap.detail)
+    this.#writeGaps(batch)
     for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
     for (const [uid, counts] of Object.entries(batch.findings)) {
       const { id } = this.#session(uid)
       for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(path, id, rule, count)
     }
     this.#saveCursor(batch)
+  }
+
+  #writeGaps({ cursor: { path }, fromOffset, isFirst, gaps }: Batch): void {
+    this.#sql.clearGaps.run(path, fromOffset)
+    if (isFirst) this.#sql.clearCompanionGaps.run(path, fromOffset)
+    for (const { file, offset, length, reason, detail, isPending } of gaps)
+      this.#sql.gap.run(path, file ?? '', offset, length, reason, detail, isPending ? 1 : 0)
   }
 
   #writeEvent(event: PreparedEvent, ids: EventIds, payloads: Uint8Array, report: WriteReport): void {
@@ -368,9 +374,12 @@ function statements(cache: Database) {
     words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
     unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
     cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
-    clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND offset >= ?'),
+    clearGaps: cache.prepare("DELETE FROM gaps WHERE path = ? AND file = '' AND offset >= ?"),
+    clearCompanionGaps: cache.prepare(
+      "DELETE FROM gaps WHERE path = ? AND file <> '' AND (is_pending OR ? = 0)",
+    ),
     gap: cache.prepare(
-      'INSERT OR REPLACE INTO gaps (path, offset, length, reason, detail) VALUES (?, ?, ?, ?, ?)',
+      `INSERT OR REPLACE INTO gaps (path, file, offset, length, reason, detail, is_pending) VALUES (${marks(7)})`,
     ),
     unknown: cache.prepare(
       `INSERT INTO unknown_records (path, name, count) VALUES (?, ?, ?)

@@ -2,9 +2,8 @@
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 import { hash } from 'node:crypto'
 import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
-import type { EventKind } from '../model.ts'
 import { sessionUid } from '../model.ts'
-import type { Findings, Redactor } from '../redact/index.ts'
+import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
 import {
   type Batch,
@@ -15,6 +14,9 @@ import {
   type PreparedFacts,
   type PreparedUsage,
 } from '../store/batch.ts'
+import { Doubts } from './doubts.ts'
+import { collectAfter } from './garbage.ts'
+import { headingOf, holds, oneLine, searchable, wellFormed } from './text.ts'
 
 export interface ReaderContext {
   redactor: Redactor
@@ -30,11 +32,9 @@ interface Carry {
 }
 
 const BATCH_BYTES = 2 << 20
-const BATCH_EVENTS = 4000
-const SUMMARY_LENGTH = 140
-const TALK_LIMIT = 200_000
-const CALL_LIMIT = 6_000
-const RESULT_LIMIT = 3_000
+const BATCH_ITEMS = 4000
+/** Also where next to nothing is understood, so that progress is seen and a signal heard. */
+const BATCH_SOURCE_BYTES = 32 << 20
 const MAX_LAST = 16
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
@@ -47,27 +47,39 @@ export function* readSource(
 ): Generator<Batch> {
   const cursor = start.isResumed ? start.cursor : undefined
   const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, last: [], main: null }
-  const from: Position | null = cursor ? { offset: cursor.offset, state: carry.adapter } : null
+  // A cursor without state was written before the first line was whole: there is nothing to go on from.
+  const from: Position | null =
+    cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from?.offset ?? 0)
-  let position = from
+  let position = from ?? { offset: 0, state: null }
   let isDirty = true
-  for (const item of adapter.read(source, from)) {
-    if (item.type !== 'position') {
-      builder.add(item)
-      isDirty = true
-      continue
+  let failure: unknown
+  try {
+    for (const item of adapter.read(source, from)) {
+      if (item.type !== 'position') {
+        builder.add(item)
+        isDirty = true
+        continue
+      }
+      position = item.position
+      builder.endStep(position.offset)
+      if (builder.isFull) {
+        const batch = builder.take(cursorAt(adapter, source, facts, position, carry, generation))
+        const { length } = batch.payloads
+        yield batch
+        collectAfter(length)
+        isDirty = false
+      }
     }
-    position = item.position
-    if (builder.isFull) {
-      yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
-      isDirty = false
-    }
+  } catch (error) {
+    failure = error
   }
-  if (isDirty)
-    yield builder.take(
-      cursorAt(adapter, source, facts, position ?? { offset: 0, state: null }, carry, generation),
-    )
+  // What stands before an unreadable place is kept; the size in the cursor makes the next sweep try again from there.
+  const size = failure === undefined ? facts.size : Math.min(facts.size - 1, position.offset)
+  if (isDirty && (failure === undefined || position.state !== null))
+    yield builder.take(cursorAt(adapter, source, { ...facts, size }, position, carry, generation))
+  if (failure !== undefined) throw failure
 }
 
 function cursorAt(
@@ -104,23 +116,47 @@ class BatchBuilder {
   #usage = new Map<string, PreparedUsage>()
   #payloads: Buffer[] = []
   #payloadBytes = 0
+  #itemCount = 0
+  /** Where the present step began, and whether something in it was too deep to keep. */
+  #stepOffset: number
+  #isTooDeep = false
+  #isFirst = true
+  readonly #doubts = new Doubts()
 
   constructor(flavor: string, carry: Carry, context: ReaderContext, fromOffset: number) {
     this.#flavor = flavor
     this.#carry = carry
     this.#context = context
     this.#fromOffset = fromOffset
+    this.#stepOffset = fromOffset
   }
 
   get isFull(): boolean {
-    return this.#payloadBytes >= BATCH_BYTES || this.#batch.events.length >= BATCH_EVENTS
+    return (
+      this.#payloadBytes >= BATCH_BYTES ||
+      this.#itemCount + this.#doubts.gapCount >= BATCH_ITEMS ||
+      this.#stepOffset - this.#fromOffset >= BATCH_SOURCE_BYTES
+    )
+  }
+
+  /** A step of the adapter is complete: usually one record. */
+  endStep(offset: number): void {
+    if (this.#isTooDeep) {
+      const detail = 'something in these bytes is nested too deeply: its event is kept without the body'
+      const length = Math.max(0, offset - this.#stepOffset)
+      this.#doubts.addGap({ offset: this.#stepOffset, length, reason: 'too-deep', detail })
+    }
+    this.#isTooDeep = false
+    this.#stepOffset = offset
   }
 
   take(cursor: Cursor): Batch {
     const batch: Batch = {
       ...this.#batch,
+      ...this.#doubts.take(),
       cursor,
       fromOffset: this.#fromOffset,
+      isFirst: this.#isFirst,
       usage: [...this.#usage.values()],
       ids: join(this.#ids, this.#ids.length * ID_BYTES),
       payloads: join(this.#payloads, this.#payloadBytes),
@@ -130,11 +166,14 @@ class BatchBuilder {
     this.#usage = new Map()
     this.#payloads = []
     this.#payloadBytes = 0
+    this.#itemCount = 0
+    this.#isFirst = false
     this.#fromOffset = cursor.offset
     return batch
   }
 
   add(item: Exclude<Item, { type: 'position' }>): void {
+    if (item.type !== 'gap' && item.type !== 'unknown') this.#itemCount++
     switch (item.type) {
       case 'event':
         this.#addEvent(item)
@@ -179,15 +218,10 @@ class BatchBuilder {
         })
         return
       case 'gap':
-        this.#batch.gaps.push({
-          offset: item.offset,
-          length: item.length,
-          reason: item.reason,
-          detail: item.detail,
-        })
+        this.#doubts.addGap(item)
         return
       case 'unknown':
-        this.#batch.unknown[item.name.slice(0, 200)] = (this.#batch.unknown[item.name.slice(0, 200)] ?? 0) + 1
+        this.#doubts.countUnknown(item.name)
     }
   }
 
@@ -235,7 +269,7 @@ class BatchBuilder {
     const { redactor } = this.#context
     const clean = (text: string): string => redactor.text(text, findings)
     const body = redactor.value(item.payload, findings)
-    const payload = encodePayload(body)
+    const payload = this.#encode(body)
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
     const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
     const text = isClean ? (item.text ?? '') : clean(item.text as string)
@@ -278,6 +312,19 @@ class BatchBuilder {
     this.#batch.events.push(event)
     this.#remember(uid, key)
     if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
+  }
+
+  /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
+  #encode(payload: unknown): Buffer {
+    if (!isTooDeep(payload)) {
+      try {
+        return Buffer.from(JSON.stringify(payload) ?? 'null')
+      } catch {
+        // Named below.
+      }
+    }
+    this.#isTooDeep = true
+    return Buffer.from('{"recollect":"nested too deeply to keep"}')
   }
 
   #lastKey(uid: string): Uint8Array | null {
@@ -325,10 +372,13 @@ class BatchBuilder {
   }
 }
 
-type Contents = Omit<Batch, 'cursor' | 'payloads' | 'ids' | 'usage' | 'fromOffset'>
+type Contents = Omit<
+  Batch,
+  'cursor' | 'payloads' | 'ids' | 'usage' | 'fromOffset' | 'isFirst' | 'gaps' | 'unknown'
+>
 
 function emptyBatch(): Contents {
-  return { events: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
+  return { events: [], facts: [], edges: [], supersedes: [], findings: {} }
 }
 
 /** Into memory of its own, so that it can be handed to another thread. */
@@ -342,52 +392,6 @@ function join(parts: readonly Uint8Array[], length: number): Uint8Array {
   return whole
 }
 
-/** Whether a string stands, whole, somewhere in the upper levels of a value. */
-function holds(value: unknown, text: string, depth: number): boolean {
-  if (typeof value === 'string') return value === text
-  if (depth === 0 || typeof value !== 'object' || value === null) return false
-  for (const one of Object.values(value)) if (holds(one, text, depth - 1)) return true
-  return false
-}
-
-function encodePayload(value: unknown): Buffer {
-  try {
-    return Buffer.from(JSON.stringify(value) ?? 'null')
-  } catch {
-    // Nested deeper than JSON.stringify can go: named, not lost silently.
-    return Buffer.from('{"recollect":"nested too deeply to keep"}')
-  }
-}
-
-const wellFormed = (text: string): string => text.toWellFormed()
 const wholeOrNull = (value: number | null): number | null =>
   value !== null && Number.isFinite(value) ? Math.trunc(value) : null
 const count = (value: number): number => (Number.isFinite(value) && value > 0 ? Math.trunc(value) : 0)
-
-/** The first line that says something, in at most `limit` characters. */
-export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
-  const start = text
-    .slice(0, limit * 8)
-    .replace(/[\s\0]+/gu, ' ')
-    .trim()
-  return wellFormed(start.length > limit ? `${start.slice(0, limit - 1)}…` : start)
-}
-
-const CALLS = new Set<EventKind>(['tool_call', 'edit', 'test_run', 'retry'])
-
-/** Talk is indexed whole; of a long tool output the two ends tell most. SQLite's functions stop at NUL. */
-function searchable(text: string, kind: EventKind): string {
-  const limit =
-    headingOf(kind) !== 'work' || kind === 'thinking'
-      ? TALK_LIMIT
-      : CALLS.has(kind)
-        ? CALL_LIMIT
-        : RESULT_LIMIT
-  const cut = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`
-  return wellFormed(cut.includes('\0') ? cut.replaceAll('\0', ' ') : cut)
-}
-
-function headingOf(kind: EventKind): PreparedEvent['heading'] {
-  if (kind === 'user_msg' || kind === 'human_intervention' || kind === 'decision') return 'prompt'
-  return kind === 'assistant_msg' || kind === 'completion' ? 'answer' : 'work'
-}
