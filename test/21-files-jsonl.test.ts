@@ -75,16 +75,16 @@ test('NULs are a gap; a whole record after them on the line is kept', () => {
   expect(brief(read(`${nul}\n{"id":1}\n`))).toEqual(['nul@0+5', 1])
 })
 
-test('records joined on one line can be split, up to a bound', () => {
+test('whole records on a line that is no JSON can be taken, up to a bound', () => {
   const joined = '{"id":1} {"id":"é}{"}{"id":3}\n'
   expect(read(joined, { splitJoined: true })).toEqual([
     { record: { id: 1 }, offset: 0, length: 8, lossy: false },
     { record: { id: 'é}{' }, offset: 9, length: 13, lossy: false },
     { record: { id: 3 }, offset: 22, length: 8, lossy: false },
   ])
-  expect(brief(read('{"id":1}{"id":2\n', { splitJoined: true }))).toEqual(['spliced@0+15'])
+  expect(brief(read('{"id":1}{"id":2\n', { splitJoined: true }))).toEqual([1, 'torn@8+7'])
   expect(brief(read(`${'{}'.repeat(200_000)}\n{"id":1}\n`, { splitJoined: true }))).toEqual([
-    'spliced@0+400000',
+    'not-json@0+400000',
     1,
   ])
 })

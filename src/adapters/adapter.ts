@@ -127,6 +127,8 @@ export interface GapItem {
   detail: string
   offset: number
   length: number
+  /** Name of the companion that holds the bytes, where it is not the source itself. */
+  file?: string
   /** The bytes may still become a record (an unfinished last line): the position stays before them. */
   pending?: boolean
 }

@@ -1,5 +1,6 @@
 // What adapters of line-based formats share: the loop that turns lines into items, one step per line.
 import { closeSync, fstatSync, readSync } from 'node:fs'
+import { RecollectError } from '../errors.ts'
 import { openForReading, readJsonlFrom } from '../files/jsonl.ts'
 import type { Item, Position } from './adapter.ts'
 
@@ -8,6 +9,14 @@ export interface Line {
   offset: number
   length: number
 }
+
+/**
+ * The longest record that is taken: in memory it is some thirty times as large for a moment. The longest line in
+ * 4.6 GB of public transcripts has 2.4 MB; two images of the 5 MB that providers take fit.
+ */
+export const MAX_LINE_BYTES = 10 << 20
+/** Every value can become an event. */
+export const MAX_VALUES = 100_000
 
 /** Reads a JSON Lines file from `from`, calling `step` per record; `state` is changed in place and kept in the position. */
 export function* readLines<State>(
@@ -23,13 +32,15 @@ export function* readLines<State>(
     for (const item of readJsonlFrom(fd, path, {
       fromOffset: from?.offset ?? 0,
       endOffset,
+      maxLineBytes: MAX_LINE_BYTES,
+      maxValues: MAX_VALUES,
       splitJoined: true,
     })) {
       const end = item.offset + item.length
       if ('gap' in item) {
         // An unfinished last line is named now and read again when it has grown. (A whole object without a newline is
         // a record: no proper prefix of an object is valid JSON.)
-        const pending = end === endOffset && !endsLine(fd, endOffset)
+        const pending = end + 1 >= endOffset && !endsLine(fd, endOffset)
         yield {
           type: 'gap',
           reason: item.gap,
@@ -40,12 +51,27 @@ export function* readLines<State>(
         }
         if (pending) return
       } else {
-        yield* step(state, item)
+        yield* stepSafely(state, item, step)
       }
       yield { type: 'position', position: { offset: end, state } }
     }
   } finally {
     closeSync(fd)
+  }
+}
+
+/** One record an adapter cannot bear must not hide those after it. */
+export function* stepSafely<State>(
+  state: State,
+  line: Line,
+  step: (state: State, line: Line) => Iterable<Item>,
+): Generator<Item> {
+  try {
+    yield* step(state, line)
+  } catch (error) {
+    if (error instanceof RecollectError) throw error
+    const { offset, length } = line
+    yield { type: 'gap', reason: 'schema', detail: `${(error as Error).name} while reading`, offset, length }
   }
 }
 

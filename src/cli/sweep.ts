@@ -6,6 +6,10 @@ import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
 
+/** What a person reads, and what a document holds: a tree of a million links must not drown the report. */
+const SHOWN_PROBLEMS = 20
+const MAX_PROBLEMS = 1000
+
 export interface SweepCommand {
   flavor?: string
   full?: boolean
@@ -75,10 +79,13 @@ function toJson(report: SweepReport): Record<string, unknown> {
       change: source.change,
       size: source.size,
       understood_bytes: source.understoodBytes,
+      gap_bytes: source.gapBytes,
+      pending_bytes: source.pendingBytes,
       gaps: source.gaps,
       unknown: source.unknown,
     })),
-    problems: rest.problems,
+    problem_count: rest.problems.length,
+    problems: rest.problems.slice(0, MAX_PROBLEMS),
   }
 }
 
@@ -92,7 +99,10 @@ function toText(report: SweepReport): string {
   const unknown = addUp(report.sources.map((source) => source.unknown))
   if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)
   if (Object.keys(unknown).length > 0) lines.push(`record types never described: ${listCounts(unknown)}`)
-  for (const problem of report.problems) lines.push(`skipped ${problem.path}: ${problem.reason}`)
+  for (const { path, reason } of report.problems.slice(0, SHOWN_PROBLEMS))
+    lines.push(`skipped ${printable(path)}: ${reason}`)
+  const restCount = report.problems.length - SHOWN_PROBLEMS
+  if (restCount > 0) lines.push(`skipped ${restCount} more: see --json`)
   if (report.roots.every((root) => !root.exists)) {
     lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
   }
@@ -100,8 +110,11 @@ function toText(report: SweepReport): string {
   return `${lines.join('\n')}\n`
 }
 
+/** File names are foreign text: they may hold anything a terminal would obey. */
+const printable = (path: string): string => path.replace(/[\p{Cc}\p{Cf}]/gu, '?')
+
 const addUp = (all: Record<string, number>[]): Record<string, number> => {
-  const sum: Record<string, number> = {}
+  const sum = Object.create(null) as Record<string, number>
   for (const counts of all)
     for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count
   return sum

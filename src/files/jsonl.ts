@@ -43,19 +43,22 @@ export interface JsonlOptions {
   maxLineBytes?: number
   /** False leaves the bytes after the last newline unread, for files that are still being written (default true). */
   readTail?: boolean
-  /** Two or more whole records on one line become records of their own instead of a gap (default false). */
+  /** More values in one line are a gap: each can take fifty times its bytes in memory (default 4 million). */
+  maxValues?: number
+  /** Whole records on a line that is no JSON become records, only what is left a gap (default false). */
   splitJoined?: boolean
 }
 
 const NEWLINE = 10
 const RETURN = 13
+const QUOTE = 34
 const CHUNK_BYTES = 1 << 20
 /** The longest line readers take unless told otherwise, and the longest writers write. */
 export const MAX_LINE_BYTES = 64 << 20
 // JSON of many tiny values unfolds to fifty times its size: such a line is refused before it can exhaust the memory.
-const COUNTED_LINE_BYTES = 4 << 20
 const MAX_VALUES = 4_000_000
 const MAX_JOINED = 1000
+const MAX_STARTS = 64
 
 /** Opens a regular file for reading: never follows a link at the end of the path, never hangs on a pipe. */
 export function openForReading(path: string): number {
@@ -92,6 +95,8 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
   let held: Buffer[] = []
   let heldBytes = 0
   let lineOffset = offset
+  const parse = (line: Buffer, isEnded: boolean): JsonlItem[] =>
+    parseLine(line, lineOffset, isEnded, options.splitJoined ?? false, options.maxValues)
 
   while (offset < endOffset) {
     const chunk = readChunk(fd, path, offset, Math.min(CHUNK_BYTES, endOffset - offset))
@@ -100,13 +105,16 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
       const piece = chunk.subarray(start, at)
       const lineBytes = heldBytes + piece.length
-      if (lineBytes > maxLineBytes) yield oversize(lineOffset, lineBytes, maxLineBytes)
-      else if (heldBytes === 0) yield* parseLine(piece, lineOffset, true, options.splitJoined ?? false)
-      else yield* parseLine(Buffer.concat([...held, piece]), lineOffset, true, options.splitJoined ?? false)
+      const items =
+        lineBytes > maxLineBytes
+          ? [oversize(lineOffset, lineBytes, maxLineBytes)]
+          : parse(heldBytes === 0 ? piece : Buffer.concat([...held, piece]), true)
+      // Let go before the items are used: a suspended generator keeps whatever it can still see.
       held = []
       heldBytes = 0
       start = at + 1
       lineOffset = offset + start
+      yield* items
     }
     if (start < chunk.length) {
       heldBytes += chunk.length - start
@@ -118,7 +126,7 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
   }
   if (heldBytes === 0 || options.readTail === false) return
   if (heldBytes > maxLineBytes) yield oversize(lineOffset, heldBytes, maxLineBytes)
-  else yield* parseLine(Buffer.concat(held), lineOffset, false, options.splitJoined ?? false)
+  else yield* parse(Buffer.concat(held), false)
 }
 
 function readChunk(fd: number, path: string, offset: number, length: number): Buffer {
@@ -141,16 +149,28 @@ function oversize(offset: number, length: number, max: number): JsonlGap {
 }
 
 /** One line without its newline: usually one item; a run of NULs before a record gives two, a blank line none. */
-export function* parseLine(
+export function parseLine(
   line: Buffer,
   lineOffset: number,
   ended: boolean,
   splitJoined: boolean,
+  maxValues = MAX_VALUES,
+): JsonlItem[] {
+  return [...lineItems(line, lineOffset, ended, splitJoined, maxValues)]
+}
+
+function* lineItems(
+  line: Buffer,
+  lineOffset: number,
+  ended: boolean,
+  splitJoined: boolean,
+  maxValues: number,
 ): Generator<JsonlItem> {
   let start = 0
   let end = line.length
   if (end > 0 && line[end - 1] === RETURN) end--
-  if (lineOffset === 0 && end >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) start = 3
+  // Lenient readers take it in the middle too: files with a byte order mark get joined.
+  if ((lineOffset === 0 || splitJoined) && hasByteOrderMark(line)) start = 3
   // After a power cut ext4 can leave NULs where an unflushed record was; the next record then follows on their line.
   if (line[start] === 0) {
     const from = start
@@ -161,24 +181,26 @@ export function* parseLine(
   const offset = lineOffset + start
   const length = end - start
   const bytes = line.subarray(start, end)
-  if (length > COUNTED_LINE_BYTES && hasTooManyValues(bytes)) {
-    yield { gap: 'oversize', detail: `more than ${MAX_VALUES} values in one line`, offset, length }
+  if (hasMoreValues(bytes, maxValues)) {
+    yield { gap: 'oversize', detail: `more than ${maxValues} values in one line`, offset, length }
     return
   }
   const text = bytes.toString('utf8')
   let value: unknown
   try {
+    // An exception of the parser costs far more than a look at the first byte.
+    if (!canBeJson(bytes[0] as number)) throw NOT_JSON
     value = JSON.parse(text)
   } catch (error) {
+    if (splitJoined) return yield* salvage(bytes, offset, ended, shortMessage(error))
     const lastNul = bytes.lastIndexOf(0)
     if (lastNul !== -1) {
       // Pages lost in the middle of a line, its newline with them: what follows the NULs can be a whole record.
       yield { gap: 'nul', detail: 'NUL bytes in the line', offset, length: lastNul + 1 }
-      return yield* parseLine(bytes.subarray(lastNul + 1), offset + lastNul + 1, ended, splitJoined)
+      const rest = bytes.subarray(lastNul + 1)
+      return yield* lineItems(rest, offset + lastNul + 1, ended, splitJoined, maxValues)
     }
-    const parts = splitJoined ? splitRecords(text, offset) : undefined
-    if (parts) return yield* parts
-    yield { gap: syntaxGap(text, ended), detail: shortMessage(error), offset, length }
+    yield { gap: syntaxGap(bytes, ended), detail: shortMessage(error), offset, length }
     return
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -194,36 +216,55 @@ export function* parseLine(
   }
 }
 
+const NOT_JSON = new SyntaxError('position 0')
+
+/** `{ [ " - digit t f n` or white space. */
+const canBeJson = (byte: number): boolean =>
+  byte === 123 ||
+  byte === 91 ||
+  byte === QUOTE ||
+  byte === 45 ||
+  (byte > 47 && byte < 58) ||
+  byte === 116 ||
+  byte === 102 ||
+  byte === 110 ||
+  isSpace(byte)
+
+const hasByteOrderMark = (line: Buffer): boolean =>
+  line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf
+
 function isBlank(line: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
-    const byte = line[i]
-    if (byte !== 32 && byte !== 9 && byte !== RETURN) return false
+    if (!isSpace(line[i])) return false
   }
   return true
 }
 
-function syntaxGap(text: string, ended: boolean): GapReason {
+const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 9 || byte === RETURN
+
+function syntaxGap(bytes: Buffer, ended: boolean): GapReason {
   if (!ended) return 'torn'
-  const end = objectEnd(text, 0)
-  return end !== -1 && /^\s*\{/.test(text.slice(end, end + 100)) ? 'spliced' : 'not-json'
+  const end = objectEnd(bytes, 0)
+  return end !== -1 && /^\s*\{/.test(bytes.toString('latin1', end, end + 100)) ? 'spliced' : 'not-json'
 }
 
-/** Counts the values outside strings, each of which begins or follows one of `[ { ,`. */
-function hasTooManyValues(bytes: Buffer): boolean {
+/** Whether a JSON text holds more values than that; each of them begins or follows one of `[ { ,` outside strings. */
+export function hasMoreValues(bytes: Buffer, max: number): boolean {
+  if (bytes.length <= 2 * max) return false
   let count = 0
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]
-    if (byte === 34) {
+    if (byte === QUOTE) {
       i = stringEnd(bytes, i + 1)
       if (i === -1) return false
-    } else if ((byte === 44 || byte === 91 || byte === 123) && ++count > MAX_VALUES) return true
+    } else if ((byte === 44 || byte === 91 || byte === 123) && ++count > max) return true
   }
   return false
 }
 
 /** The index of the quote that ends the string, or -1. */
 function stringEnd(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(34, from); at !== -1; at = bytes.indexOf(34, at + 1)) {
+  for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let slashes = 0
     while (bytes[at - 1 - slashes] === 92) slashes++
     if (slashes % 2 === 0) return at
@@ -238,41 +279,78 @@ function shortMessage(error: unknown): string {
   return position ? `not JSON at character ${position[1]}` : 'not JSON, or cut short'
 }
 
-/** Splits `{…}{…}` into its records; undefined unless the whole text is two or more objects, up to a bound. */
-function splitRecords(text: string, baseOffset: number): JsonlRecord[] | undefined {
-  const records: JsonlRecord[] = []
-  let offset = baseOffset
-  for (let at = 0; at < text.length; ) {
-    const end = objectEnd(text, at)
-    if (end === -1 || records.length === MAX_JOINED) return undefined
-    const part = text.slice(at, end)
-    const length = Buffer.byteLength(part)
-    try {
-      records.push({ record: JSON.parse(part) as Record<string, unknown>, offset, length, lossy: false })
-    } catch {
-      return undefined
-    }
-    let next = end
-    while (next < text.length && text.charCodeAt(next) <= 32) next++
-    offset += length + (next - end)
-    at = next
+/** The whole records of a line that is no JSON, and gaps for the rest: two joined, one cut off and the next begun. */
+function* salvage(bytes: Buffer, base: number, ended: boolean, detail: string): Generator<JsonlItem> {
+  let from = 0
+  let recordCount = 0
+  let triesLeft = MAX_STARTS
+  for (let at = nextStart(bytes, 0); at !== -1 && recordCount < MAX_JOINED; ) {
+    const end = objectEnd(bytes, at)
+    const record = end === -1 ? undefined : parseObject(bytes.toString('utf8', at, end))
+    if (record) {
+      if (!isBlank(bytes, from, at))
+        yield pieceGap(bytes, from, at, base, 'torn', 'cut off by another record')
+      const lossy = !isUtf8(bytes.subarray(at, end))
+      yield { record, offset: base + at, length: end - at, lossy }
+      recordCount++
+      from = end
+    } else if (--triesLeft === 0) break
+    at = nextStart(bytes, record ? end : at + 1)
   }
-  return records.length > 1 ? records : undefined
+  if (isBlank(bytes, from, bytes.length)) return
+  const reason = !ended || recordCount > 0 ? 'torn' : 'not-json'
+  yield pieceGap(bytes, from, bytes.length, base, reason, detail)
+}
+
+function pieceGap(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  base: number,
+  reason: GapReason,
+  detail: string,
+): JsonlGap {
+  const gap = bytes.subarray(from, to).includes(0) ? 'nul' : reason
+  return { gap, detail, offset: base + from, length: to - from }
+}
+
+const START = /^\{"[A-Za-z_][\w.-]*"\s*:/
+const START_BYTES = 100
+
+/**
+ * Where the next record can begin. An object inside another one follows `:`, `,` or `[`; inside a string every quote is
+ * escaped, so `{"name":` that follows anything else was begun by a writer.
+ */
+function nextStart(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf('{"', from); at !== -1; at = bytes.indexOf('{"', at + 1)) {
+    let before = at - 1
+    while (before >= 0 && isSpace(bytes[before])) before--
+    const byte = bytes[before]
+    if (byte === 58 || byte === 44 || byte === 91) continue
+    if (START.test(bytes.toString('latin1', at, at + START_BYTES))) return at
+  }
+  return -1
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
 }
 
 /** The index after the object that starts at `at`, or -1. */
-function objectEnd(text: string, at: number): number {
-  if (text[at] !== '{') return -1
+function objectEnd(bytes: Buffer, at: number): number {
+  if (bytes[at] !== 123) return -1
   let depth = 0
-  let inString = false
-  for (let i = at; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (inString) {
-      if (char === 92) i++
-      else if (char === 34) inString = false
-    } else if (char === 34) inString = true
-    else if (char === 123 || char === 91) depth++
-    else if ((char === 125 || char === 93) && --depth === 0) return i + 1
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) {
+      i = stringEnd(bytes, i + 1)
+      if (i === -1) return -1
+    } else if (byte === 123 || byte === 91) depth++
+    else if ((byte === 125 || byte === 93) && --depth === 0) return i + 1
   }
   return -1
 }

@@ -46,6 +46,7 @@ export interface Redactor {
 const MIN_LENGTH = 8
 const MARKER = /\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]/g
 const MAX_ROUNDS = 12
+const TOO_DEEP = /^\[REDACTED:too-deep:[0-9a-f]{8}\]$/
 /** Below this a string cannot take long, and asking the clock would cost more than the scan. */
 const TIMED_LENGTH = 4096
 
@@ -68,6 +69,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
     })
   }
 }
+
+/** Whether this is what `value` gives back for a value nested deeper, or larger, than it is willing to check. */
+export const isTooDeep = (value: unknown): boolean => typeof value === 'string' && TOO_DEEP.test(value)
 
 /** Every rule in use, for documentation: id and what it finds. */
 export function listRules(): { id: string; note: string }[] {

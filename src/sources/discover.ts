@@ -1,7 +1,7 @@
 // Finds the files that adapters claim, below their roots. Never follows a symbolic link: what lies behind one is either
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
-import { readdirSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
 
@@ -38,7 +38,7 @@ export function discover(
       result.roots.push({ flavor: adapter.flavor, path: root, exists: real !== undefined })
       if (real === undefined || seen.has(real)) continue
       seen.add(real)
-      walk(real, adapter, result, 0)
+      walk(real, { adapter, root: real, result }, 0)
     }
   }
   return result
@@ -52,8 +52,15 @@ function realDirectory(path: string): string | undefined {
   }
 }
 
-function walk(directory: string, adapter: Adapter, result: Discovery, depth: number): void {
-  let entries: ReturnType<typeof readEntries>
+interface Walk {
+  adapter: Adapter
+  root: string
+  result: Discovery
+}
+
+function walk(directory: string, context: Walk, depth: number): void {
+  const { adapter, result } = context
+  let entries: Dirent[]
   try {
     entries = readEntries(directory)
   } catch (error) {
@@ -64,21 +71,41 @@ function walk(directory: string, adapter: Adapter, result: Discovery, depth: num
   for (const entry of entries) {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) {
-      if (depth < MAX_DEPTH) walk(path, adapter, result, depth + 1)
+      if (isMisread(path)) result.problems.push({ path, reason: 'name is not UTF-8' })
+      else if (depth < MAX_DEPTH) walk(path, context, depth + 1)
       else result.problems.push({ path, reason: 'nested too deeply' })
       continue
     }
+    if (entry.isSymbolicLink() && leadsOut(path, context.root))
+      result.problems.push({ path, reason: 'symbolic link to a directory elsewhere, not followed' })
     const source = adapter.claim(path)
     if (!source) continue
-    if (entry.isFile()) result.found.push({ adapter, source })
-    else
-      result.problems.push({
-        path,
-        reason: entry.isSymbolicLink() ? 'symbolic link, not followed' : 'not a regular file',
-      })
+    const reason = reasonAgainst(entry, path)
+    if (reason === undefined) result.found.push({ adapter, source })
+    else result.problems.push({ path, reason })
   }
 }
 
-function readEntries(directory: string) {
+function reasonAgainst(entry: Dirent, path: string): string | undefined {
+  if (entry.isSymbolicLink()) return 'symbolic link, not followed'
+  if (!entry.isFile()) return 'not a regular file'
+  return isMisread(path) ? 'name is not UTF-8' : undefined
+}
+
+/** A name that is no UTF-8 comes with U+FFFD in it, and then names nothing. */
+const isMisread = (path: string): boolean =>
+  path.includes('\ufffd') && lstatSync(path, { throwIfNoEntry: false }) === undefined
+
+/** A link to a directory below the same root hides nothing: what is there is found under its own name. */
+function leadsOut(path: string, root: string): boolean {
+  try {
+    return statSync(path).isDirectory() && !`${realpathSync.native(path)}${sep}`.startsWith(`${root}${sep}`)
+  } catch {
+    // Leads nowhere, or round and round.
+    return false
+  }
+}
+
+function readEntries(directory: string): Dirent[] {
   return readdirSync(directory, { withFileTypes: true })
 }

@@ -2,7 +2,7 @@
 // time, and by hashes of its first bytes and of the bytes just before the cursor. A name alone proves nothing, and inodes
 // are reused at once.
 import { hash } from 'node:crypto'
-import { closeSync, lstatSync, readSync, type Stats, statSync } from 'node:fs'
+import { closeSync, lstatSync, readSync, type Stats } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { openForReading } from '../files/jsonl.ts'
@@ -42,7 +42,7 @@ export function factsOf(source: Source): FileFacts | undefined {
 }
 
 function companionMark(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats ? `${path}\t${stats.size}\t${stats.mtimeMs}` : `${path}\t-`
 }
 

@@ -5,6 +5,9 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
+/** A worktree's `.git` is one line. */
+const MAX_POINTER_BYTES = 64 << 10
+
 /** Resolves places; directories are looked at once per resolver. */
 export function placeResolver(domains: Record<string, string>): (session: SessionPlace) => Place {
   const roots = new Map<string, string | undefined>()
@@ -27,7 +30,7 @@ function repositoryRoot(directory: string): string | undefined {
     const git = join(at, '.git')
     const stats = lookAt(git)
     if (stats?.isDirectory()) return at
-    if (stats?.isFile()) return worktreeRoot(at, git) ?? at
+    if (stats?.isFile() && stats.size <= MAX_POINTER_BYTES) return worktreeRoot(at, git) ?? at
     if (at === dirname(at)) return undefined
   }
 }

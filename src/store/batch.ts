@@ -118,6 +118,8 @@ export interface PreparedGap {
   length: number
   reason: string
   detail: string
+  /** The companion that holds the bytes; absent for the source itself. */
+  file?: string
   /** The bytes may become a record yet: named until the next read. */
   isPending: boolean
 }

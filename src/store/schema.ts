@@ -88,8 +88,8 @@ export const CACHE_MIGRATIONS = [
   ) WITHOUT ROWID;
   CREATE INDEX sources_session ON sources (session_uid);
   CREATE TABLE gaps (
-    path TEXT NOT NULL, offset INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length INTEGER NOT NULL,
-    is_pending INTEGER NOT NULL, PRIMARY KEY (path, offset, reason, detail)
+    path TEXT NOT NULL, file TEXT NOT NULL DEFAULT '', offset INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    length INTEGER NOT NULL, is_pending INTEGER NOT NULL, PRIMARY KEY (path, file, offset, reason, detail)
   ) WITHOUT ROWID;
   CREATE TABLE unknown_records (
     path TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (path, name)

@@ -70,7 +70,7 @@ function sourceStatements(cache: Database) {
     cursor: cache.prepare(`INSERT OR REPLACE INTO sources VALUES (${marks(17)})`),
     clearGaps: cache.prepare('DELETE FROM gaps WHERE path = ? AND (is_pending OR ?)'),
     gap: cache.prepare(
-      'INSERT OR REPLACE INTO gaps (path, offset, length, reason, detail, is_pending) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO gaps (path, file, offset, length, reason, detail, is_pending) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
     unknown: cache.prepare(
       `INSERT INTO unknown_records (path, name, count) VALUES (?, ?, ?)

@@ -110,8 +110,8 @@ export class CacheWriter {
       this.#session(sessionUid)
     }
     if (sessionUid !== null) this.#session(sessionUid)
-    for (const { offset, length, reason, detail, isPending } of batch.gaps)
-      this.#sql.gap.run(path, offset, length, reason, detail, isPending ? 1 : 0)
+    for (const { file, offset, length, reason, detail, isPending } of batch.gaps)
+      this.#sql.gap.run(path, file ?? '', offset, length, reason, detail, isPending ? 1 : 0)
     for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
     for (const [uid, counts] of Object.entries(batch.findings))
       this.#writeFindings(this.#session(uid).id, 0, counts)

@@ -14,6 +14,7 @@ import { placeResolver } from '../sources/place.ts'
 import type { Batch } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import { collectAfter } from './garbage.ts'
 import { plan, type Task } from './plan.ts'
 import { newReport, type SourceReport, type SweepReport } from './report.ts'
 import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
@@ -38,6 +39,7 @@ export interface SweepProgress {
 /** Fewer, larger commits: each flushes the full-text index and the disk. Bounds the memory of a sweep. */
 const GROUP_BYTES = 16 << 20
 const GROUP_BATCHES = 512
+const GROUP_EVENTS = 16_000
 
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
@@ -122,21 +124,26 @@ function newAccount(task: Task): SourceReport {
     change,
     size: facts.size,
     understoodBytes: 0,
+    gapBytes: 0,
+    pendingBytes: 0,
     gaps: {},
-    unknown: {},
+    unknown: Object.create(null) as Record<string, number>,
   }
 }
 
 function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
-  let gapBytes = 0
+  let passedBytes = 0
   for (const gap of batch.gaps) {
     account.gaps[gap.reason] = (account.gaps[gap.reason] ?? 0) + 1
-    gapBytes += gap.length
+    if (gap.file !== undefined) continue
+    account.gapBytes += gap.length
+    if (gap.isPending) account.pendingBytes += gap.length
+    else passedBytes += gap.length
   }
   for (const [name, count] of Object.entries(batch.unknown)) {
     account.unknown[name] = (account.unknown[name] ?? 0) + count
   }
-  account.understoodBytes += Math.max(0, batch.cursor.offset - batch.fromOffset - gapBytes)
+  account.understoodBytes += Math.max(0, batch.cursor.offset - batch.fromOffset - passedBytes)
   report.readBytes += batch.cursor.offset - batch.fromOffset
   report.usageCount += batch.usage.length
 }
@@ -147,6 +154,7 @@ class CommitGroup {
   readonly #report: SweepReport
   #batches: Batch[] = []
   #bytes = 0
+  #eventCount = 0
 
   constructor(store: Store, report: SweepReport) {
     this.#store = store
@@ -154,21 +162,28 @@ class CommitGroup {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= GROUP_BYTES || this.#batches.length >= GROUP_BATCHES
+    // A record of a few bytes takes a thousand as an event.
+    return (
+      this.#bytes >= GROUP_BYTES || this.#eventCount >= GROUP_EVENTS || this.#batches.length >= GROUP_BATCHES
+    )
   }
 
   add(batch: Batch): void {
     this.#batches.push(batch)
     this.#bytes += batch.payloads.length
+    this.#eventCount += batch.events.length
   }
 
   commit(): void {
     if (this.#batches.length === 0) return
     const written = this.#store.write(this.#batches)
+    const largest = Math.max(...this.#batches.map((batch) => batch.payloads.length))
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
     for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
     this.#batches = []
     this.#bytes = 0
+    this.#eventCount = 0
+    collectAfter(largest)
   }
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
 import { sessionUid } from '../model.ts'
-import type { Findings, Redactor } from '../redact/index.ts'
+import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
 import {
   type Batch,
@@ -14,9 +14,11 @@ import {
   type PreparedFacts,
   type PreparedUsage,
 } from '../store/batch.ts'
+import { Doubts } from './doubts.ts'
+import { collectAfter } from './garbage.ts'
 import {
-  encodePayload,
   headingOf,
+  holds,
   idOf,
   nameOf,
   oneLine,
@@ -38,7 +40,9 @@ interface Carry {
 }
 
 const BATCH_BYTES = 2 << 20
-const BATCH_EVENTS = 4000
+const BATCH_ITEMS = 4000
+/** Also where next to nothing is understood, so that progress is seen and a signal heard. */
+const BATCH_SOURCE_BYTES = 32 << 20
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
 export function* readSource(
@@ -55,24 +59,34 @@ export function* readSource(
     cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from)
-  let position = from
+  let position = from ?? { offset: 0, state: null }
   let isDirty = true
-  for (const item of adapter.read(source, from)) {
-    if (item.type !== 'position') {
-      builder.add(item)
-      isDirty = true
-      continue
+  let failure: unknown
+  try {
+    for (const item of adapter.read(source, from)) {
+      if (item.type !== 'position') {
+        builder.add(item)
+        isDirty = true
+        continue
+      }
+      position = item.position
+      builder.endStep(position.offset)
+      if (builder.isFull) {
+        const batch = builder.take(cursorAt(adapter, source, facts, position, carry, generation))
+        const { length } = batch.payloads
+        yield batch
+        collectAfter(length)
+        isDirty = false
+      }
     }
-    position = item.position
-    if (builder.isFull) {
-      yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
-      isDirty = false
-    }
+  } catch (error) {
+    failure = error
   }
-  if (isDirty)
-    yield builder.take(
-      cursorAt(adapter, source, facts, position ?? { offset: 0, state: null }, carry, generation),
-    )
+  // What stands before an unreadable place is kept; the size in the cursor makes the next sweep try again from there.
+  const size = failure === undefined ? facts.size : Math.min(facts.size - 1, position.offset)
+  if (isDirty && (failure === undefined || position.state !== null))
+    yield builder.take(cursorAt(adapter, source, { ...facts, size }, position, carry, generation))
+  if (failure !== undefined) throw failure
 }
 
 function cursorAt(
@@ -110,6 +124,11 @@ class BatchBuilder {
   #usage = new Map<string, PreparedUsage>()
   #payloads: Buffer[] = []
   #payloadBytes = 0
+  #itemCount = 0
+  /** Where the present step began, and whether something in it was too deep to keep. */
+  #stepOffset: number
+  #isTooDeep = false
+  readonly #doubts = new Doubts()
 
   constructor(flavor: string, carry: Carry, context: ReaderContext, from: Position | null) {
     this.#flavor = flavor
@@ -117,15 +136,32 @@ class BatchBuilder {
     this.#context = context
     this.#start = from ? 'resumed' : 'fresh'
     this.#fromOffset = from?.offset ?? 0
+    this.#stepOffset = this.#fromOffset
   }
 
   get isFull(): boolean {
-    return this.#payloadBytes >= BATCH_BYTES || this.#batch.events.length >= BATCH_EVENTS
+    return (
+      this.#payloadBytes >= BATCH_BYTES ||
+      this.#itemCount + this.#doubts.gapCount >= BATCH_ITEMS ||
+      this.#stepOffset - this.#fromOffset >= BATCH_SOURCE_BYTES
+    )
+  }
+
+  /** A step of the adapter is complete: usually one record. */
+  endStep(offset: number): void {
+    if (this.#isTooDeep) {
+      const detail = 'something in these bytes is nested too deeply: its event is kept without the body'
+      const length = Math.max(0, offset - this.#stepOffset)
+      this.#doubts.addGap({ offset: this.#stepOffset, length, reason: 'too-deep', detail })
+    }
+    this.#isTooDeep = false
+    this.#stepOffset = offset
   }
 
   take(cursor: Cursor): Batch {
     const batch: Batch = {
       ...this.#batch,
+      ...this.#doubts.take(),
       cursor,
       start: this.#start,
       fromOffset: this.#fromOffset,
@@ -139,11 +175,13 @@ class BatchBuilder {
     this.#payloads = []
     this.#payloadBytes = 0
     this.#start = 'later'
+    this.#itemCount = 0
     this.#fromOffset = cursor.offset
     return batch
   }
 
   add(item: Exclude<Item, { type: 'position' }>): void {
+    if (item.type !== 'gap' && item.type !== 'unknown') this.#itemCount++
     switch (item.type) {
       case 'event':
         this.#addEvent(item)
@@ -188,18 +226,10 @@ class BatchBuilder {
         })
         return
       case 'gap':
-        this.#batch.gaps.push({
-          offset: item.offset,
-          length: item.length,
-          reason: nameOf(item.reason),
-          detail: this.#name(item.detail),
-          isPending: item.pending ?? false,
-        })
+        this.#doubts.addGap({ ...item, reason: nameOf(item.reason), detail: this.#name(item.detail) })
         return
-      case 'unknown': {
-        const name = this.#name(item.name)
-        this.#batch.unknown[name] = (this.#batch.unknown[name] ?? 0) + 1
-      }
+      case 'unknown':
+        this.#doubts.countUnknown(this.#name(item.name))
     }
   }
 
@@ -250,7 +280,7 @@ class BatchBuilder {
     const again: Findings = {}
     const clean = (text: string): string => redactor.text(text, again)
     const body = redactor.value(item.payload, findings)
-    const payload = encodePayload(body)
+    const payload = this.#encode(body)
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
     const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
     const text = isClean ? (item.text ?? '') : clean(item.text as string)
@@ -291,6 +321,19 @@ class BatchBuilder {
     if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
   }
 
+  /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
+  #encode(payload: unknown): Buffer {
+    if (!isTooDeep(payload)) {
+      try {
+        return Buffer.from(JSON.stringify(payload) ?? 'null')
+      } catch {
+        // Named below.
+      }
+    }
+    this.#isTooDeep = true
+    return Buffer.from('{"recollect":"nested too deeply to keep"}')
+  }
+
   #addFacts(item: Extract<Item, { type: 'session' }>): void {
     const uid = this.#uid(item.session)
     const findings: Findings = {}
@@ -324,10 +367,13 @@ class BatchBuilder {
   }
 }
 
-type Contents = Omit<Batch, 'cursor' | 'payloads' | 'ids' | 'usage' | 'start' | 'fromOffset'>
+type Contents = Omit<
+  Batch,
+  'cursor' | 'payloads' | 'ids' | 'usage' | 'start' | 'fromOffset' | 'gaps' | 'unknown'
+>
 
 function emptyBatch(): Contents {
-  return { events: [], facts: [], edges: [], supersedes: [], gaps: [], unknown: {}, findings: {} }
+  return { events: [], facts: [], edges: [], supersedes: [], findings: {} }
 }
 
 /** Into memory of its own, so that it can be handed to another thread. */
@@ -339,14 +385,6 @@ function join(parts: readonly Uint8Array[], length: number): Uint8Array {
     at += part.length
   }
   return whole
-}
-
-/** Whether a string stands, whole, somewhere in the upper levels of a value. */
-function holds(value: unknown, text: string, depth: number): boolean {
-  if (typeof value === 'string') return value === text
-  if (depth === 0 || typeof value !== 'object' || value === null) return false
-  for (const one of Object.values(value)) if (holds(one, text, depth - 1)) return true
-  return false
 }
 
 const anyOf = (findings: Findings): Findings | null => (Object.keys(findings).length > 0 ? findings : null)

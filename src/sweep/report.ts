@@ -8,6 +8,9 @@ export interface SourceReport {
   change: Change
   size: number
   understoodBytes: number
+  /** Bytes of the source itself in gaps, and those of them that may still become a record. */
+  gapBytes: number
+  pendingBytes: number
   gaps: Record<string, number>
   unknown: Record<string, number>
 }

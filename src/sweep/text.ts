@@ -72,11 +72,10 @@ export function headingOf(kind: EventKind): PreparedEvent['heading'] {
   return kind === 'assistant_msg' || kind === 'completion' ? 'answer' : 'work'
 }
 
-export function encodePayload(value: unknown): Buffer {
-  try {
-    return Buffer.from(JSON.stringify(value) ?? 'null')
-  } catch {
-    // Nested deeper than JSON.stringify can go: named, not lost silently.
-    return Buffer.from('{"recollect":"nested too deeply to keep"}')
-  }
+/** Whether a string stands, whole, somewhere in the upper levels of a value. */
+export function holds(value: unknown, text: string, depth: number): boolean {
+  if (typeof value === 'string') return value === text
+  if (depth === 0 || typeof value !== 'object' || value === null) return false
+  for (const one of Object.values(value)) if (holds(one, text, depth - 1)) return true
+  return false
 }

@@ -7,21 +7,27 @@ import { type Read, type ReaderSettings, readerContext, type ThreadTask } from '
 const { tasks, settings } = workerData as { tasks: ThreadTask[]; settings: ReaderSettings }
 const port = parentPort as NonNullable<typeof parentPort>
 const MAX_AHEAD = 6
+/** One batch may hold a record of many megabytes. */
+const MAX_AHEAD_BYTES = 8 << 20
 
-let aheadCount = 0
+/** Bytes of each message that waits for the writer. */
+const ahead: number[] = []
+let aheadBytes = 0
 let wake = (): void => undefined
 port.on('message', () => {
-  aheadCount--
+  aheadBytes -= ahead.shift() ?? 0
   wake()
 })
 
 async function send(read: Read): Promise<void> {
-  while (aheadCount >= MAX_AHEAD) {
+  const bytes = 'batch' in read ? read.batch.payloads.length : 0
+  while (ahead.length >= MAX_AHEAD || (ahead.length > 0 && aheadBytes + bytes > MAX_AHEAD_BYTES)) {
     await new Promise<void>((resolve) => {
       wake = resolve
     })
   }
-  aheadCount++
+  ahead.push(bytes)
+  aheadBytes += bytes
   port.postMessage(
     read,
     'batch' in read ? [read.batch.payloads.buffer as ArrayBuffer, read.batch.ids.buffer as ArrayBuffer] : [],

@@ -1,10 +1,11 @@
 // Joins a sub-agent's file to the call that started it, and tells which of its lines are copies of the main transcript.
 // The other file is searched as bytes and remembered for the next sub-agent of the same session: a pure cache.
-import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { openForReading, parseLine } from '../../files/jsonl.ts'
 import { isRecord, list, str } from '../guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import { promptHash } from './line.ts'
 import { type Place, sidecarOf } from './paths.ts'
 
@@ -21,6 +22,7 @@ interface Calls {
 }
 
 let known: Calls | undefined
+const SIDECAR_BYTES = 64 << 10
 
 /** Key of the event that started the sub-agent, or null while nothing tells. */
 export function spawnKey(
@@ -41,12 +43,17 @@ export function spawnKey(
 }
 
 function readSidecar(path: string): Record<string, unknown> {
+  let fd: number | undefined
   try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    fd = openForReading(path)
+    const bytes = Buffer.alloc(SIDECAR_BYTES)
+    const parsed: unknown = JSON.parse(bytes.toString('utf8', 0, readSync(fd, bytes, 0, SIDECAR_BYTES, 0)))
     return isRecord(parsed) ? parsed : {}
   } catch {
     // Absent in old versions, half-written while the sub-agent runs: it is read again when it changes.
     return {}
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 
@@ -67,7 +74,7 @@ function callsIn(path: string): Calls | undefined {
 const NEEDLES = ['"name":"Agent"', '"name":"Task"', '"agentId":"'].map((text) => Buffer.from(text))
 
 function noteCalls(calls: Calls, line: Buffer): void {
-  for (const item of parseLine(line, 1, true, false)) {
+  for (const item of parseLine(line, 1, true, false, MAX_VALUES)) {
     if (!('record' in item)) continue
     const { record } = item
     const uuid = str(record['uuid'])
@@ -100,7 +107,6 @@ export function mainUuids(projectDir: string, session: string): Set<string> {
 }
 
 const CHUNK_BYTES = 1 << 20
-const MAX_LINE_BYTES = 64 << 20
 
 /** Calls `visit` with each finished line from `from` on; returns where the last one ended, or undefined without a file. */
 function eachLine(path: string, from: number, visit: (line: Buffer) => void): number | undefined {

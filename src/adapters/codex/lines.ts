@@ -2,16 +2,17 @@
 // document (early 2025). Positions in a compressed file count the unfolded bytes, so it is unfolded anew on each read.
 import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
 import { Decompress, type ZstdError, ZstdErrorCode } from 'fzstd'
-import { fromSystem } from '../../errors.ts'
-import { type JsonlItem, openForReading, parseLine, readJsonl } from '../../files/jsonl.ts'
+import { fromSystem, RecollectError } from '../../errors.ts'
+import { hasMoreValues, type JsonlItem, openForReading, parseLine, readJsonl } from '../../files/jsonl.ts'
 import type { GapItem, Item, Position } from '../adapter.ts'
 import { isRecord, list } from '../guards.ts'
-import { readLines } from '../lines.ts'
+import { type Line, MAX_LINE_BYTES, MAX_VALUES, readLines, stepSafely } from '../lines.ts'
 
-type Step<State> = (state: State, line: { record: Record<string, unknown> }) => Iterable<Item>
+type Step<State> = (state: State, line: Line) => Iterable<Item>
 
 const CHUNK_BYTES = 1 << 18
-const MAX_BYTES = 64 << 20
+/** What one piece of a compressed file may unfold to: a few bytes can stand for gigabytes. */
+const MAX_UNFOLDED_BYTES = 64 << 20
 const NEWLINE = 10
 
 export function readRollout<State>(
@@ -42,7 +43,7 @@ function* readCompressed<State>(
       const { gap: reason, detail, offset, length, pending } = item
       yield { type: 'gap', reason, detail, offset, length, pending } satisfies GapItem
       if (pending) return
-    } else yield* step(state, item)
+    } else yield* stepSafely(state, item, step)
     yield { type: 'position', position: { offset: item.offset + item.length, state } }
   }
 }
@@ -65,12 +66,12 @@ function* unfoldedLines(path: string, fromOffset: number): Generator<UnfoldedIte
   let heldBytes = 0
   const lineOf = function* (piece: Buffer, isEnded: boolean): Generator<UnfoldedItem> {
     const length = heldBytes + piece.length
-    if (length > MAX_BYTES) {
+    if (length > MAX_LINE_BYTES) {
       yield { gap: 'oversize', detail: `line of ${length} bytes`, offset: lineOffset, length, pending: false }
       return
     }
     const line = held.length > 0 ? Buffer.concat([...held, piece]) : piece
-    for (const item of parseLine(line, lineOffset, isEnded, true))
+    for (const item of parseLine(line, lineOffset, isEnded, true, MAX_VALUES))
       yield 'gap' in item ? { ...item, pending: !isEnded } : item
   }
   try {
@@ -84,25 +85,33 @@ function* unfoldedLines(path: string, fromOffset: number): Generator<UnfoldedIte
         lineOffset = offset + start
       }
       heldBytes += chunk.length - start
-      if (heldBytes > MAX_BYTES) held = []
+      if (heldBytes > MAX_LINE_BYTES) held = []
       else if (start < chunk.length) held.push(chunk.subarray(start))
       offset += chunk.length
     }
   } catch (error) {
-    const code = (error as Partial<ZstdError>).code
-    if (typeof code !== 'number') throw error
-    const gap = code === ZstdErrorCode.UnexpectedEOF ? 'torn' : 'not-zstd'
-    yield { gap, detail: `zstd error ${code}`, offset: lineOffset, length: heldBytes, pending: true }
+    yield { ...unfoldGap(error), offset: lineOffset, length: heldBytes, pending: true }
     return
   }
   if (heldBytes > 0) yield* lineOf(Buffer.alloc(0), false)
+}
+
+function unfoldGap(error: unknown): { gap: string; detail: string } {
+  const { code } = error as Partial<ZstdError> | RecollectError
+  if (code === 'TOO_LARGE') return { gap: 'oversize', detail: (error as RecollectError).message }
+  if (typeof code !== 'number') throw error
+  return { gap: code === ZstdErrorCode.UnexpectedEOF ? 'torn' : 'not-zstd', detail: `zstd error ${code}` }
 }
 
 function* unfolded(path: string): Generator<Buffer> {
   const fd = openForReading(path)
   try {
     let ready: Buffer[] = []
+    let readyBytes = 0
     const decompressor = new Decompress((data) => {
+      readyBytes += data.length
+      if (readyBytes > MAX_UNFOLDED_BYTES)
+        throw new RecollectError('TOO_LARGE', 'unfolds to far more than its size', { where: path })
       // The decompressor keeps writing into its window.
       ready.push(Buffer.from(data))
     })
@@ -113,6 +122,7 @@ function* unfolded(path: string): Generator<Buffer> {
       decompressor.push(chunk.subarray(0, count), isLast)
       yield* ready
       ready = []
+      readyBytes = 0
     }
   } finally {
     closeSync(fd)
@@ -138,7 +148,7 @@ function* readDocument<State>(
   try {
     const size = fstatSync(fd).size
     if (size === 0 || from?.offset === size) return
-    const document = size > MAX_BYTES ? undefined : parsed(readFileSync(fd, 'utf8'))
+    const document = size > MAX_LINE_BYTES ? undefined : parsed(readFileSync(fd))
     const state = fresh()
     if (document === undefined)
       yield {
@@ -151,9 +161,10 @@ function* readDocument<State>(
       }
     if (document === undefined) return
     if (isRecord(document) && isRecord(document['session'])) {
-      yield* step(state, { record: document['session'] })
+      const whole = { offset: 0, length: size }
+      yield* stepSafely(state, { record: document['session'], ...whole }, step)
       for (const item of list(document['items']))
-        yield* step(state, { record: isRecord(item) ? item : { item } })
+        yield* stepSafely(state, { record: isRecord(item) ? item : { item }, ...whole }, step)
     } else yield { type: 'gap', reason: 'schema', detail: 'not a session', offset: 0, length: size }
     yield { type: 'position', position: { offset: size, state } }
   } finally {
@@ -161,9 +172,10 @@ function* readDocument<State>(
   }
 }
 
-function parsed(text: string): unknown {
+function parsed(bytes: Buffer): unknown {
+  if (hasMoreValues(bytes, MAX_VALUES)) return undefined
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import type { Environment, Source } from '../adapter.ts'
 
 export const FLAVOR = 'codex'
 
-const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/
+const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/s
 const FOLDERS = ['sessions', 'archived_sessions']
 
 export function roots(env: Environment): string[] {

@@ -3,9 +3,11 @@
 // event per turn that counts them.
 import { closeSync, existsSync, fstatSync } from 'node:fs'
 import { type JsonlItem, openForReading, readJsonlFrom } from '../../files/jsonl.ts'
-import type { EventItem, GapItem, Item } from '../adapter.ts'
+import type { EventItem, GapItem, Item, PositionItem } from '../adapter.ts'
 import { num, str, time } from '../guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import type { Session } from './facts.ts'
+import { unreadable } from './small.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 
@@ -17,14 +19,26 @@ export type OnFailure = (callId: string) => Iterable<Item>
 /** The rows after the state's offset, given out up to a moment or to the end. */
 export interface EventRows {
   until(moment: number): Generator<Item>
-  rest(): Generator<Item>
+  /** After each row `mark` tells where reading could stop: there may be any number of them. */
+  rest(mark: () => PositionItem): Iterable<Item>
   close(): void
 }
 
+/** Within a step of the spine reading cannot stop: what is more than these comes a step later. */
+const MAX_ROWS = 2000
+
+const NO_ROWS: EventRows = { *until() {}, *rest() {}, close() {} }
+
 export function openEvents(session: Session, state: State, onFailure: OnFailure): EventRows {
   const path = session.files.events
-  if (!existsSync(path)) return { *until() {}, *rest() {}, close() {} }
-  const fd = openForReading(path)
+  if (!existsSync(path)) return NO_ROWS
+  let fd: number
+  try {
+    fd = openForReading(path)
+  } catch (error) {
+    const gap = unreadable(path, error)
+    return { ...NO_ROWS, rest: () => [gap] }
+  }
   const size = fstatSync(fd).size
   // A shorter file is another file: its keys hold times, so they will not meet the old ones.
   if (size < state.eventsOffset) {
@@ -34,11 +48,13 @@ export function openEvents(session: Session, state: State, onFailure: OnFailure)
   const lines = readJsonlFrom(fd, path, {
     fromOffset: state.eventsOffset,
     endOffset: size,
+    maxLineBytes: MAX_LINE_BYTES,
+    maxValues: MAX_VALUES,
     splitJoined: true,
   })
   let held: JsonlItem | undefined
-  const take = function* (moment: number): Generator<Item> {
-    for (;;) {
+  const take = function* (moment: number, limit: number, mark?: () => PositionItem): Generator<Item> {
+    for (let count = 0; count < limit; count++) {
       held ??= lines.next().value as JsonlItem | undefined
       if (!held) return
       const at = 'gap' in held ? null : time(held.record['ts'])
@@ -54,9 +70,14 @@ export function openEvents(session: Session, state: State, onFailure: OnFailure)
         yield* eventRow(session, state, item.record, onFailure)
       }
       state.eventsOffset = end
+      if (mark) yield mark()
     }
   }
-  return { until: take, rest: () => take(Number.POSITIVE_INFINITY), close: () => closeSync(fd) }
+  return {
+    until: (moment) => take(moment, MAX_ROWS),
+    rest: (mark) => take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, mark),
+    close: () => closeSync(fd),
+  }
 }
 
 function gapOf(
@@ -64,7 +85,7 @@ function gapOf(
   pending: boolean,
 ): GapItem {
   const { gap, detail, offset, length } = item
-  return { type: 'gap', reason: `events-${gap}`, detail: `events.jsonl: ${detail}`, offset, length, pending }
+  return { type: 'gap', reason: `events-${gap}`, detail, file: 'events.jsonl', offset, length, pending }
 }
 
 /** Answered this fast, a permission came from a rule and not from a person. */
@@ -105,7 +126,7 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
   } else if (type === 'turn_ended') {
     yield* activity(session, state)
     state.activity = null
-    if (!state.hasTurnCompleted) remember(state.turnEnds, [key, ts, payload], 64)
+    if (!state.hasTurnCompleted && isSmall(payload)) remember(state.turnEnds, [key, ts, payload], 64)
     yield turnEnd(session, key, ts, payload, state.hasTurnCompleted)
   } else if (type === 'tool_completed') {
     yield make('lifecycle', `${str(row['tool_name']) ?? 'tool'}: ${str(row['outcome']) ?? 'unknown'}`)
@@ -120,6 +141,18 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
   } else {
     yield make(/_(?:failed|error)$/.test(type) ? 'error' : 'lifecycle', type.replaceAll('_', ' ') || 'event')
     if (!KNOWN.test(type)) yield { type: 'unknown', name: `events:${type}` }
+  }
+}
+
+const SMALL_LENGTH = 4096
+
+/** Whether a body may wait in the cursor. */
+function isSmall(payload: unknown): boolean {
+  try {
+    return JSON.stringify(payload).length <= SMALL_LENGTH
+  } catch {
+    // Nested too deeply to print.
+    return false
   }
 }
 

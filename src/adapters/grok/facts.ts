@@ -1,11 +1,13 @@
 // What the small files say of a session as a whole: summary.json, usage.json, the notes on sub-agents, and
 // prompt_history.jsonl, which lies beside the sessions of one working directory.
 import { existsSync } from 'node:fs'
+import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import { decodedCwd, metaFiles, type SessionFiles } from './paths.ts'
-import { readBeginning, readJson } from './small.ts'
+import { readable, readJson } from './small.ts'
 import { type Origin, remember, type State } from './state.ts'
 
 /** What the parsers need to know of the session they read. */
@@ -64,7 +66,7 @@ function factsItem(session: Session, read: Record<string, unknown> | undefined):
 
 /** A name that is a hash has the real one beside it. */
 function namedCwd(files: SessionFiles): string | undefined {
-  return readBeginning(files.cwdName, 1 << 16)
+  return readable(files.cwdName, 1 << 16)
     ?.bytes.toString('utf8')
     .trim()
 }
@@ -172,8 +174,19 @@ export interface HistoryPrompt {
 /** The prompts that prompt_history.jsonl has of this session. */
 export function promptHistory(session: Session): HistoryPrompt[] {
   if (!existsSync(session.files.promptHistory)) return []
+  try {
+    return promptsOf(session)
+  } catch (error) {
+    // It belongs to all sessions of a working directory; that one of them cannot use it is no loss of its own.
+    if (error instanceof RecollectError) return []
+    throw error
+  }
+}
+
+function promptsOf(session: Session): HistoryPrompt[] {
   const found: HistoryPrompt[] = []
-  for (const item of readJsonl(session.files.promptHistory)) {
+  const limits = { maxLineBytes: MAX_LINE_BYTES, maxValues: MAX_VALUES }
+  for (const item of readJsonl(session.files.promptHistory, limits)) {
     if ('gap' in item || item.record['session_id'] !== session.id) continue
     const stamp = str(item.record['timestamp'])
     const prompt = str(item.record['prompt'])

@@ -44,7 +44,7 @@ function* readUpdates(session: Session, state: State, from: Position | null): Ge
       offset = reader.run.first.offset
     }
     yield* calls.unfinished()
-    yield* events.rest()
+    yield* events.rest(() => ({ type: 'position', position: { offset, state } }))
     yield* activity(session, state)
     if (!state.hasPrompt && reader.run?.first.kind !== 'user_message_chunk')
       yield* borrowPrompts(session, state)
@@ -156,7 +156,7 @@ function* readChat(session: Session, state: State, from: Position | null): Gener
         yield { type: 'position', position: { offset, state } }
       } else yield item
     }
-    yield* events.rest()
+    yield* events.rest(() => ({ type: 'position', position: { offset, state } }))
     yield* activity(session, state)
     if (!state.hasPrompt) yield* borrowPrompts(session, state)
     yield* usageFileItems(session)

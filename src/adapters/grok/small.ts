@@ -1,20 +1,20 @@
 // Reads the small files beside a session whole, with a limit; a missing file is no error, a broken one is named.
 import { closeSync, existsSync, fstatSync, readSync } from 'node:fs'
-import { basename } from 'node:path'
-import { fromSystem } from '../../errors.ts'
+import { basename, dirname, join } from 'node:path'
+import { fromSystem, RecollectError } from '../../errors.ts'
 import { openForReading } from '../../files/jsonl.ts'
 import type { GapItem } from '../adapter.ts'
 import { isRecord } from '../guards.ts'
 
 const JSON_LIMIT = 8 << 20
 
-export interface Beginning {
+interface Beginning {
   bytes: Buffer
   size: number
 }
 
 /** The first `limit` bytes of a file, or undefined where there is none. */
-export function readBeginning(path: string, limit: number): Beginning | undefined {
+function readBeginning(path: string, limit: number): Beginning | undefined {
   if (!existsSync(path)) return undefined
   const fd = openForReading(path)
   try {
@@ -34,9 +34,23 @@ export function readBeginning(path: string, limit: number): Beginning | undefine
   }
 }
 
+/** The same for files whose loss is none: what matters of them stands in the session itself too. */
+export function readable(path: string, limit: number): Beginning | undefined {
+  try {
+    return readBeginning(path, limit)
+  } catch {
+    return undefined
+  }
+}
+
 /** The object in a JSON file. These are replaced as a whole, so a broken one may be whole at the next sweep. */
 export function readJson(path: string, gaps: GapItem[]): Record<string, unknown> | undefined {
-  const found = readBeginning(path, JSON_LIMIT)
+  let found: Beginning | undefined
+  try {
+    found = readBeginning(path, JSON_LIMIT)
+  } catch (error) {
+    gaps.push(unreadable(path, error))
+  }
   if (!found) return undefined
   try {
     const value: unknown = JSON.parse(found.bytes.toString('utf8'))
@@ -44,7 +58,33 @@ export function readJson(path: string, gaps: GapItem[]): Record<string, unknown>
   } catch {
     // Named below, together with JSON that is no object.
   }
-  const detail = `${basename(path)}: ${found.size > JSON_LIMIT ? 'too large' : 'no JSON object'}`
-  gaps.push({ type: 'gap', reason: 'companion', detail, offset: 0, length: found.size, pending: true })
+  const detail = found.size > JSON_LIMIT ? 'too large' : 'no JSON object'
+  gaps.push({
+    type: 'gap',
+    reason: 'companion',
+    detail,
+    file: nameOf(path),
+    offset: 0,
+    length: found.size,
+    pending: true,
+  })
   return undefined
+}
+
+/** With its directory: every sub-agent has a meta.json. */
+const nameOf = (path: string): string => join(basename(dirname(path)), basename(path))
+
+/** A companion that cannot be read (a pipe, a link, no permission) does not stop its session from being read. */
+export function unreadable(path: string, error: unknown): GapItem {
+  if (!(error instanceof RecollectError)) throw error
+  const detail = `cannot be read: ${error.code}`
+  return {
+    type: 'gap',
+    reason: 'companion',
+    detail,
+    file: nameOf(path),
+    offset: 0,
+    length: 0,
+    pending: true,
+  }
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import type { EventItem } from '../adapter.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import type { Session } from './facts.ts'
-import { type Beginning, readBeginning } from './small.ts'
+import { readable } from './small.ts'
 import { contentText, firstLine, stringsOf } from './text.ts'
 
 type Fields = Record<string, unknown>
@@ -252,18 +252,9 @@ function terminalLog(session: Session, raw: Fields): TerminalLog | undefined {
   const writer = basename(dirname(dirname(path)))
   for (const owner of /^[\w-]+$/.test(writer) ? [session.id, writer] : [session.id]) {
     const log = join(dirname(session.files.directory), owner, 'terminal', name)
-    const found = readable(log)
+    const found = readable(log, TERMINAL_LIMIT)
     if (found)
       return { text: found.bytes.toString('utf8'), totalBytes: found.size, readBytes: found.bytes.length }
   }
   return undefined
-}
-
-/** A log that cannot be read is no reason to lose the session: the record has the beginning and the end of it. */
-function readable(log: string): Beginning | undefined {
-  try {
-    return readBeginning(log, TERMINAL_LIMIT)
-  } catch {
-    return undefined
-  }
 }
