@@ -56,23 +56,20 @@ export function* readSource(
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from)
   let position = from
-  let isDirty = true
   for (const item of adapter.read(source, from)) {
     if (item.type !== 'position') {
       builder.add(item)
-      isDirty = true
       continue
     }
     position = item.position
-    if (builder.isFull) {
-      yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
-      isDirty = false
-    }
+    if (!builder.isFull) continue
+    // Not all of the file is in yet: whoever ends here must find it changed.
+    const sofar = { ...facts, size: position.offset, modifiedAt: 0 }
+    yield builder.take(cursorAt(adapter, source, sofar, position, carry, generation))
   }
-  if (isDirty)
-    yield builder.take(
-      cursorAt(adapter, source, facts, position ?? { offset: 0, state: null }, carry, generation),
-    )
+  yield builder.take(
+    cursorAt(adapter, source, facts, position ?? { offset: 0, state: null }, carry, generation),
+  )
 }
 
 function cursorAt(
