@@ -209,16 +209,17 @@ class BatchBuilder {
   #addUsage(usage: PreparedUsage): void {
     const id = `${usage.sessionUid}\0${usage.responseId}`
     const known = this.#usage.get(id)
-    if (!known) this.#usage.set(id, usage)
-    else if (isGreater(usage, known)) {
-      this.#usage.set(id, {
-        ...usage,
-        ts: earlier(known.ts, usage.ts),
-        model: usage.model ?? known.model,
-        isSidechain: known.isSidechain && usage.isSidechain,
-        reportedCost: usage.reportedCost ?? known.reportedCost,
-      })
+    if (!known) {
+      this.#usage.set(id, usage)
+      return
     }
+    this.#usage.set(id, {
+      ...(isGreater(usage, known) ? usage : known),
+      ts: earlier(known.ts, usage.ts),
+      model: usage.model ?? known.model,
+      isSidechain: known.isSidechain && usage.isSidechain,
+      reportedCost: usage.reportedCost ?? known.reportedCost,
+    })
   }
 
   #uid(session: string): string {
