@@ -12,10 +12,17 @@ import { differences } from './setup/dump.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
-const CORPORA =
-  process.env['RECOLLECT_TEST_CORPORA'] ?? join(import.meta.dirname, '..', '..', '..', 'shared', 'corpora')
+const CORPORA = process.env['RECOLLECT_TEST_CORPORA'] ?? nearby()
 const IS_LONG = process.env['RECOLLECT_TEST_LONG'] !== undefined
 const STEPS = IS_LONG ? 20 : 4
+
+/** `shared/corpora` beside the checkout, or further up. */
+function nearby(): string {
+  for (let at = import.meta.dirname; ; at = dirname(at)) {
+    const found = join(at, 'shared', 'corpora')
+    if (existsSync(found) || at === dirname(at)) return found
+  }
+}
 
 /** Where an agent would have put the file. */
 const LAYOUT: Record<string, (name: string, group: number) => string> = {
@@ -55,9 +62,12 @@ function homeOf(flavor: string, adapter: Adapter): string {
 const present = existsSync(CORPORA) ? readdirSync(CORPORA) : []
 const subjects = ADAPTERS.filter((one) => LAYOUT[one.flavor] && present.includes(`${one.flavor}.tar.gz`))
 
-it.skipIf(subjects.length > 0)(`the corpora are not here (${CORPORA}): their tests are left out`, () => {
+it.skipIf(subjects.length > 0)('the corpora are not here: their tests are left out', () => {
   expect(present.filter((name) => name.endsWith('.tar.gz'))).toEqual([])
 })
+
+// Long runs take minutes.
+const TIMEOUT = IS_LONG ? 1_800_000 : 120_000
 
 describe.each(subjects.map((adapter) => [adapter.flavor, adapter] as const))('%s', (flavor, adapter) => {
   let home: string
@@ -87,47 +97,55 @@ describe.each(subjects.map((adapter) => [adapter.flavor, adapter] as const))('%s
     expect(silent).toEqual({})
   })
 
-  it('every byte is understood or in a gap, and a second sweep changes nothing', async () => {
-    const world = new World(home)
-    const report = await world.sweep()
-    expect(report.problems).toEqual([])
-    const dump = world.dump()
-    for (const { path, offset, size } of dump.sources as { path: string; offset: number; size: number }[]) {
-      const pending = dump.gaps.filter((gap) => gap['path'] === path && (gap['offset'] as number) >= offset)
-      const end = Math.max(
-        offset,
-        ...pending.map((gap) => (gap['offset'] as number) + (gap['length'] as number)),
-      )
-      expect(size - end, basename(path)).toBeLessThanOrEqual(2)
-    }
-    expect(world.verify().problems).toEqual([])
-    const again = await world.sweep()
-    expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 0, readBytes: 0 })
-    expect(differences(world.dump(), dump)).toEqual([])
-    await world.sweep({ full: true })
-    expect(differences(world.dump(), dump)).toEqual([])
-    world.remove()
-  })
+  it(
+    'every byte is understood or in a gap, and a second sweep changes nothing',
+    async () => {
+      const world = new World(home)
+      const report = await world.sweep()
+      expect(report.problems).toEqual([])
+      const dump = world.dump()
+      for (const { path, offset, size } of dump.sources as { path: string; offset: number; size: number }[]) {
+        const pending = dump.gaps.filter((gap) => gap['path'] === path && (gap['offset'] as number) >= offset)
+        const end = Math.max(
+          offset,
+          ...pending.map((gap) => (gap['offset'] as number) + (gap['length'] as number)),
+        )
+        expect(size - end, basename(path)).toBeLessThanOrEqual(2)
+      }
+      expect(world.verify().problems).toEqual([])
+      const again = await world.sweep()
+      expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 0, readBytes: 0 })
+      expect(differences(world.dump(), dump)).toEqual([])
+      await world.sweep({ full: true })
+      expect(differences(world.dump(), dump)).toEqual([])
+      world.remove()
+    },
+    TIMEOUT,
+  )
 
-  it('growing in steps gives the same as one sweep', async () => {
-    const whole = new World()
-    growingTree(home, whole.home, () => 0).grow(1)
-    await whole.sweep()
-    const grown = new World()
-    const tree = growingTree(home, grown.home, randomFrom(11))
-    for (let step = 1; step <= STEPS; step++) {
+  it(
+    'growing in steps gives the same as one sweep',
+    async () => {
+      const whole = new World()
+      growingTree(home, whole.home, () => 0).grow(1)
+      await whole.sweep()
+      const grown = new World()
+      const tree = growingTree(home, grown.home, randomFrom(11))
+      for (let step = 1; step <= STEPS; step++) {
+        await grown.sweep()
+        tree.grow(step / STEPS)
+      }
       await grown.sweep()
-      tree.grow(step / STEPS)
-    }
-    await grown.sweep()
-    const [found, wanted] = [grown.dump(), whole.dump()]
-    const several = new Set<unknown>()
-    const seen = new Set<unknown>()
-    for (const { session_uid: uid } of wanted.sources) (seen.has(uid) ? several : seen).add(uid)
-    for (const dump of [found, wanted])
-      for (const [uid, rows] of Object.entries(dump.events))
-        if (several.has(uid)) for (const row of Object.values(rows)) row['seq'] = null
-    expect(differences(found, wanted)).toEqual([])
-    expect(grown.verify().problems).toEqual([])
-  })
+      const [found, wanted] = [grown.dump(), whole.dump()]
+      const several = new Set<unknown>()
+      const seen = new Set<unknown>()
+      for (const { session_uid: uid } of wanted.sources) (seen.has(uid) ? several : seen).add(uid)
+      for (const dump of [found, wanted])
+        for (const [uid, rows] of Object.entries(dump.events))
+          if (several.has(uid)) for (const row of Object.values(rows)) row['seq'] = null
+      expect(differences(found, wanted)).toEqual([])
+      expect(grown.verify().problems).toEqual([])
+    },
+    TIMEOUT,
+  )
 })
