@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 /** More than one batch and one commit, and enough for a reader in a thread of its own. */
 function writeLongSession(path: string): void {
-  const lines = Array.from({ length: 4000 }, (_, at) => ({
+  const lines = Array.from({ length: 9000 }, (_, at) => ({
     type: 'user',
     uuid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
     parentUuid: at === 0 ? null : `00000000-0000-4000-8000-${String(at - 1).padStart(12, '0')}`,

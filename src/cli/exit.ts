@@ -4,7 +4,15 @@ import { RecollectError } from '../errors.ts'
 /** At the top of a command these are about what was typed. */
 const ABOUT_COMMAND_LINE = new Set(['USAGE', 'BAD_CONFIG', 'BAD_NAME', 'BAD_INPUT'])
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 4, busy: 5 } as const
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  partial: 4,
+  busy: 5,
+  interrupted: 130,
+  terminated: 143,
+} as const
 
 /** Prints an error on stderr (`error:`, `where:`, `try:`) and returns the exit code it deserves. */
 export function reportError(error: unknown): number {
@@ -20,4 +28,12 @@ export function reportError(error: unknown): number {
   if (error.hint !== undefined) process.stderr.write(`try: ${error.hint}\n`)
   if (error.code === 'BUSY') return EXIT.busy
   return ABOUT_COMMAND_LINE.has(error.code) ? EXIT.usage : EXIT.failed
+}
+
+/** For commands that only print: `recollect … | head` closes our output early, which is no error. */
+export function endWithOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(EXIT.ok)
+  })
 }

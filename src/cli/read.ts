@@ -8,7 +8,7 @@ import { search } from '../query/search.ts'
 import { getSession, listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { EXIT } from './exit.ts'
+import { EXIT, endWithOutput } from './exit.ts'
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -16,6 +16,7 @@ const print = (text: string): void => {
 const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
 
 function withMemory<T>(work: (handle: ReadHandle) => T): T {
+  endWithOutput()
   const config = new Config()
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
   try {
@@ -64,24 +65,51 @@ export interface ShowCommand {
 }
 
 export function showSession(typed: string, options: ShowCommand): void {
-  const [id, seqText] = typed.split('#') as [string, string | undefined]
+  const [, id, seqText] = /^(.*?)(?:#(\d+))?$/s.exec(typed) as unknown as [string, string, string | undefined]
   const kinds = options.kind === undefined ? undefined : parseKinds(options.kind)
   withMemory((handle) => {
     const uid = resolveSession(handle, id)
     const session = getSession(handle, uid) as Session
     const seq = seqText === undefined ? undefined : parseCount(seqText, 'SEQ')
-    const filter = {
+    const events = sessionEvents(handle, uid, {
       ...(kinds ? { kinds } : {}),
       ...(seq === undefined ? {} : { fromSeq: seq, toSeq: seq }),
-    }
-    const events = [...sessionEvents(handle, uid, filter)]
-    if (options.json)
-      printJson({ session, events: events.map((event) => withPayload(handle, event, options)) })
-    else {
-      print(sessionLine(session))
-      for (const event of events) print(eventLine(event))
-    }
+    })
+    const count = options.json ? printDocument(handle, session, events, options) : printLines(session, events)
+    if (seq !== undefined && count === 0)
+      throw new RecollectError('NOT_FOUND', `no event ${seq} in ${uid}`, { where: typed })
   })
+}
+
+function printLines(session: Session, events: Iterable<SessionEvent>): number {
+  print(sessionLine(session))
+  let count = 0
+  for (const event of events) {
+    print(eventLine(event))
+    count++
+  }
+  return count
+}
+
+/** Event by event: a session may be larger than a string can be. */
+function printDocument(
+  handle: ReadHandle,
+  session: Session,
+  events: Iterable<SessionEvent>,
+  options: ShowCommand,
+): number {
+  const indented = (value: unknown, by: string): string =>
+    JSON.stringify(value, null, 2).replaceAll('\n', `\n${by}`)
+  process.stdout.write(`{\n  "session": ${indented(session, '  ')},\n  "events": [`)
+  let count = 0
+  for (const event of events) {
+    process.stdout.write(
+      `${count === 0 ? '' : ','}\n    ${indented(withPayload(handle, event, options), '    ')}`,
+    )
+    count++
+  }
+  print(count === 0 ? ']\n}' : '\n  ]\n}')
+  return count
 }
 
 function withPayload(

@@ -19,7 +19,11 @@ export interface SweepCommand {
 export async function runSweep(options: SweepCommand): Promise<void> {
   const adapters = pickAdapters(options.flavor)
   const abort = new AbortController()
-  const stop = (): void => abort.abort()
+  let stoppedBy: NodeJS.Signals | undefined
+  const stop = (signal: NodeJS.Signals): void => {
+    stoppedBy = signal
+    abort.abort()
+  }
   // The first Ctrl-C ends after the commit under way; a second one ends at once, which is just as safe.
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
@@ -35,7 +39,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     })
     bar?.clear()
     process.stdout.write(options.json ? `${JSON.stringify(toJson(report), null, 2)}\n` : toText(report))
-    process.exitCode = exitCodeOf(report)
+    process.exitCode = stoppedBy === 'SIGTERM' ? EXIT.terminated : exitCodeOf(report)
   } finally {
     bar?.clear()
     process.removeListener('SIGINT', stop)
@@ -56,7 +60,7 @@ function pickAdapters(flavor: string | undefined): typeof ADAPTERS {
 }
 
 function exitCodeOf(report: SweepReport): number {
-  if (report.interrupted) return 130
+  if (report.interrupted) return EXIT.interrupted
   const hasGaps = report.sources.some((source) => Object.keys(source.gaps).length > 0)
   return hasGaps || report.problems.length > 0 ? EXIT.partial : EXIT.ok
 }

@@ -43,16 +43,18 @@ export class MemoryWriter {
        ended_at = CASE WHEN :lastAt IS NULL THEN ended_at ELSE max(coalesce(ended_at, :lastAt), :lastAt) END
        WHERE session_uid = :uid`,
     )
-    // One response may be written several times while it streams: the greatest output is the final one.
+    // One response may be written several times while it streams: the greatest output is the final one. It happened when
+    // the first of them was written, whichever copy is read first.
+    const isGreater = '(excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)'
+    const counters = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning']
     this.#usage = memory.prepare(
       `INSERT INTO usage (session_uid, response_id, ts, model, input, cache_read, cache_write_5m, cache_write_1h, output,
        reasoning, scope, is_sidechain, is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (session_uid, response_id) DO UPDATE SET ts = min(coalesce(ts, excluded.ts), coalesce(excluded.ts, ts)),
-       model = coalesce(excluded.model, model), input = excluded.input, cache_read = excluded.cache_read,
-       cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, output = excluded.output,
-       reasoning = excluded.reasoning, is_sidechain = min(is_sidechain, excluded.is_sidechain),
-       reported_cost = coalesce(excluded.reported_cost, reported_cost)
-       WHERE (excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)`,
+       ON CONFLICT (session_uid, response_id) DO UPDATE SET
+       ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
+       ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
+       is_sidechain = min(is_sidechain, excluded.is_sidechain), reported_cost = coalesce(excluded.reported_cost, reported_cost)
+       WHERE ${isGreater} OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL)`,
     )
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)

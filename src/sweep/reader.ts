@@ -60,32 +60,30 @@ export function* readSource(
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from)
   let position = from ?? { offset: 0, state: null }
-  let isDirty = true
+  // Not all of the file is in yet: whoever ends here must find it changed.
+  const sofar = (): FileFacts => ({ ...facts, size: position.offset, modifiedAt: 0 })
   let failure: unknown
   try {
     for (const item of adapter.read(source, from)) {
       if (item.type !== 'position') {
         builder.add(item)
-        isDirty = true
         continue
       }
       position = item.position
       builder.endStep(position.offset)
-      if (builder.isFull) {
-        const batch = builder.take(cursorAt(adapter, source, facts, position, carry, generation))
-        const { length } = batch.payloads
-        yield batch
-        collectAfter(length)
-        isDirty = false
-      }
+      if (!builder.isFull) continue
+      const batch = builder.take(cursorAt(adapter, source, sofar(), position, carry, generation))
+      const { length } = batch.payloads
+      yield batch
+      collectAfter(length)
     }
   } catch (error) {
     failure = error
   }
-  // What stands before an unreadable place is kept; the size in the cursor makes the next sweep try again from there.
-  const size = failure === undefined ? facts.size : Math.min(facts.size - 1, position.offset)
-  if (isDirty && (failure === undefined || position.state !== null))
-    yield builder.take(cursorAt(adapter, source, { ...facts, size }, position, carry, generation))
+  // What stands before an unreadable place is kept; the next sweep tries again from there.
+  if (failure === undefined) yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
+  else if (position.state !== null)
+    yield builder.take(cursorAt(adapter, source, sofar(), position, carry, generation))
   if (failure !== undefined) throw failure
 }
 
@@ -242,16 +240,17 @@ class BatchBuilder {
   #addUsage(usage: PreparedUsage): void {
     const id = `${usage.sessionUid}\0${usage.responseId}`
     const known = this.#usage.get(id)
-    if (!known) this.#usage.set(id, usage)
-    else if (isGreater(usage, known)) {
-      this.#usage.set(id, {
-        ...usage,
-        ts: earlier(known.ts, usage.ts),
-        model: usage.model ?? known.model,
-        isSidechain: known.isSidechain && usage.isSidechain,
-        reportedCost: usage.reportedCost ?? known.reportedCost,
-      })
+    if (!known) {
+      this.#usage.set(id, usage)
+      return
     }
+    this.#usage.set(id, {
+      ...(isGreater(usage, known) ? usage : known),
+      ts: earlier(known.ts, usage.ts),
+      model: usage.model ?? known.model,
+      isSidechain: known.isSidechain && usage.isSidechain,
+      reportedCost: usage.reportedCost ?? known.reportedCost,
+    })
   }
 
   #uid(session: string): string {

@@ -1,0 +1,107 @@
+// Where a session belongs: repository, domain and task, from directories as git really makes them.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { placeResolver, taskFinder } from '../src/sources/place.ts'
+import { temporary } from './setup/sweeping.ts'
+
+let base: string
+const git = (directory: string, ...args: string[]): void => {
+  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], {
+    cwd: directory,
+    stdio: 'ignore',
+  })
+}
+beforeAll(() => {
+  base = temporary('place')
+  mkdirSync(join(base, 'work', 'shop', 'src', 'deep'), { recursive: true })
+  git(join(base, 'work', 'shop'), 'init', '-q')
+  git(join(base, 'work', 'shop'), 'commit', '-q', '--allow-empty', '-m', 'x')
+  git(join(base, 'work', 'shop'), 'worktree', 'add', '-q', join(base, 'trees', 'feature-7'))
+  mkdirSync(join(base, 'plain', 'notes'), { recursive: true })
+})
+
+const placeOf = (cwd: string | null, gitRemote: string | null = null, domains: Record<string, string> = {}) =>
+  placeResolver(domains)({ sessionUid: 'x:1', cwd, gitRemote })
+
+describe('the repository', () => {
+  it('is the one that holds the directory', () => {
+    expect(placeOf(join(base, 'work', 'shop')).repo).toBe('shop')
+    expect(placeOf(join(base, 'work', 'shop', 'src', 'deep')).repo).toBe('shop')
+  })
+
+  it('of a worktree is the one it belongs to', () => {
+    expect(placeOf(join(base, 'trees', 'feature-7')).repo).toBe('shop')
+  })
+
+  it('is the directory itself outside of git, and when it is gone', () => {
+    expect(placeOf(join(base, 'plain', 'notes')).repo).toBe('notes')
+    expect(placeOf(join(base, 'gone', 'project')).repo).toBe('project')
+    expect(placeOf('C:\\work\\thing').repo).toBe('C:\\work\\thing')
+    expect(placeOf(null)).toEqual({ repo: null, domain: null })
+  })
+
+  it.each([
+    ['git@github.com:acme/shop.git', 'shop'],
+    ['https://github.com/acme/shop.git', 'shop'],
+    ['https://user:pw@host:8443/a/b/shop/', 'shop'],
+    ['ssh://git@host/shop', 'shop'],
+    ['/srv/git/shop.git', 'shop'],
+  ])('is named by the remote %s where the agent wrote it down', (remote, name) => {
+    expect(placeOf('/gone/elsewhere', remote).repo).toBe(name)
+  })
+
+  it.each(['/', '', '.', 'relative/dir', '/a\0b', `/${'x'.repeat(5000)}`, '/etc/passwd/below', '\ud800'])(
+    'is told for any directory: %j',
+    (cwd) => {
+      expect(() => placeOf(cwd)).not.toThrow()
+    },
+  )
+
+  it('survives a broken .git file', () => {
+    const directory = join(base, 'broken')
+    mkdirSync(directory)
+    writeFileSync(join(directory, '.git'), 'gitdir: /nowhere\n')
+    expect(placeOf(directory).repo).toBe('broken')
+    writeFileSync(join(directory, '.git'), 'nonsense')
+    expect(placeOf(directory).repo).toBe('broken')
+  })
+})
+
+describe('the domain', () => {
+  it('comes from the name of the repository, or its path', () => {
+    expect(placeOf(join(base, 'work', 'shop', 'src'), null, { shop: 'sales' }).domain).toBe('sales')
+    expect(
+      placeOf(join(base, 'work', 'shop', 'src'), null, { [join(base, 'work', 'shop')]: 'sales' }).domain,
+    ).toBe('sales')
+    expect(placeOf(join(base, 'trees', 'feature-7'), null, { shop: 'sales' }).domain).toBe('sales')
+    expect(placeOf(join(base, 'plain', 'notes'), null, { shop: 'sales' }).domain).toBeNull()
+  })
+
+  it.each(['__proto__', 'constructor', 'toString'])(
+    'of a directory called %s is nothing by itself',
+    (name) => {
+      expect(placeOf(`/gone/${name}`)).toEqual({ repo: name, domain: null })
+    },
+  )
+})
+
+describe('the task', () => {
+  const find = taskFinder(['\\b([A-Z]{2,}-\\d+)\\b', '#(\\d+)'])
+  it.each([
+    ['fix/SHOP-12-basket', 'SHOP-12'],
+    ['see #77 and #78', '77'],
+    ['#5 then OPS-9', 'OPS-9'],
+    ['nothing here', undefined],
+    ['', undefined],
+  ])('in %s is %s', (text, task) => {
+    expect(find(text)).toBe(task)
+  })
+
+  it('a pattern that is none is refused by name', () => {
+    expect(() => taskFinder(['('])).toThrow(
+      expect.objectContaining({ code: 'BAD_CONFIG', where: 'task_ref.patterns' }),
+    )
+  })
+})

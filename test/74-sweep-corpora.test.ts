@@ -1,0 +1,151 @@
+// Real sessions of strangers: nothing crashes, every line ends as an event or a named gap, sweeping again changes nothing,
+// and growing in steps gives the same rows. Their text is never printed: names, hashes and counts only. Runs where the
+// corpora lie; `npm run test:corpora` takes every file instead of a sample.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Adapter } from '../src/adapters/adapter.ts'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { filesBelow } from './setup/collect.ts'
+import { differences } from './setup/dump.ts'
+import { growingTree, randomFrom } from './setup/growing.ts'
+import { temporary, World } from './setup/sweeping.ts'
+
+const CORPORA = process.env['RECOLLECT_TEST_CORPORA'] ?? nearby()
+const IS_LONG = process.env['RECOLLECT_TEST_LONG'] !== undefined
+const STEPS = IS_LONG ? 20 : 4
+
+/** `shared/corpora` beside the checkout, or further up. */
+function nearby(): string {
+  for (let at = import.meta.dirname; ; at = dirname(at)) {
+    const found = join(at, 'shared', 'corpora')
+    if (existsSync(found) || at === dirname(at)) return found
+  }
+}
+
+/** Where an agent would have put the file. */
+const LAYOUT: Record<string, (name: string, group: number) => string> = {
+  claude: (name, group) => join('.claude', 'projects', `-group-${group}`, name),
+  codex: (name) => join('.codex', 'sessions', '2026', '01', '01', name),
+}
+
+/** Repeated in the format's other vocabulary or unchanged since the last time: kept once, where it stands first. */
+const QUIET: Record<string, RegExp> = {
+  claude: /^ai-title\//,
+  codex:
+    /^(?:event_msg\/(?:token_count|user_message)|response_item\/(?:reasoning|message)|turn_context\/|\/state)$/,
+}
+
+/** What kind of record a line holds; never what it says. */
+function recordName(line: string): string {
+  const record = JSON.parse(line) as { type?: string; record_type?: string; payload?: { type?: string } }
+  return `${record.type ?? ''}/${record.payload?.type ?? record.record_type ?? ''}`
+}
+
+function homeOf(flavor: string, adapter: Adapter): string {
+  const raw = temporary('corpus')
+  execFileSync('tar', ['-xzf', join(CORPORA, `${flavor}.tar.gz`), '-C', raw])
+  const home = temporary('corpus-home')
+  const groups: string[] = []
+  const files = filesBelow(raw).filter((path) => IS_LONG || statSync(path).size < 400_000)
+  for (const file of files) {
+    if (!groups.includes(dirname(file))) groups.push(dirname(file))
+    const path = join(home, LAYOUT[flavor]?.(basename(file), groups.indexOf(dirname(file))) ?? '')
+    if (adapter.claim(path) === null || existsSync(path)) continue
+    mkdirSync(dirname(path), { recursive: true })
+    copyFileSync(file, path)
+  }
+  return home
+}
+
+const present = existsSync(CORPORA) ? readdirSync(CORPORA) : []
+const subjects = ADAPTERS.filter((one) => LAYOUT[one.flavor] && present.includes(`${one.flavor}.tar.gz`))
+
+it.skipIf(subjects.length > 0)('the corpora are not here: their tests are left out', () => {
+  expect(present.filter((name) => name.endsWith('.tar.gz'))).toEqual([])
+})
+
+// Long runs take minutes.
+const TIMEOUT = IS_LONG ? 1_800_000 : 120_000
+
+describe.each(subjects.map((adapter) => [adapter.flavor, adapter] as const))('%s', (flavor, adapter) => {
+  let home: string
+  let sources: string[]
+  beforeAll(() => {
+    home = homeOf(flavor, adapter)
+    sources = filesBelow(home)
+    expect(sources.length).toBeGreaterThan(20)
+  })
+
+  it('every line ends as an event or a named gap, or is one of those that say nothing new', () => {
+    const silent: Record<string, number> = {}
+    for (const path of sources) {
+      const source = adapter.claim(path)
+      const bytes = readFileSync(path)
+      let isSilent = true
+      let done = 0
+      for (const item of source ? adapter.read(source, null) : []) {
+        if (item.type === 'event' || item.type === 'gap') isSilent = false
+        if (item.type !== 'position') continue
+        const name = isSilent ? recordName(bytes.toString('utf8', done, item.position.offset)) : ''
+        if (isSilent && !QUIET[flavor]?.test(name)) silent[name] = (silent[name] ?? 0) + 1
+        done = item.position.offset
+        isSilent = true
+      }
+    }
+    expect(silent).toEqual({})
+  })
+
+  it(
+    'every byte is understood or in a gap, and a second sweep changes nothing',
+    async () => {
+      const world = new World(home)
+      const report = await world.sweep()
+      expect(report.problems).toEqual([])
+      const dump = world.dump()
+      for (const { path, offset, size } of dump.sources as { path: string; offset: number; size: number }[]) {
+        const pending = dump.gaps.filter((gap) => gap['path'] === path && (gap['offset'] as number) >= offset)
+        const end = Math.max(
+          offset,
+          ...pending.map((gap) => (gap['offset'] as number) + (gap['length'] as number)),
+        )
+        expect(size - end, basename(path)).toBeLessThanOrEqual(2)
+      }
+      expect(world.verify().problems).toEqual([])
+      const again = await world.sweep()
+      expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 0, readBytes: 0 })
+      expect(differences(world.dump(), dump)).toEqual([])
+      await world.sweep({ full: true })
+      expect(differences(world.dump(), dump)).toEqual([])
+      world.remove()
+    },
+    TIMEOUT,
+  )
+
+  it(
+    'growing in steps gives the same as one sweep',
+    async () => {
+      const whole = new World()
+      growingTree(home, whole.home, () => 0).grow(1)
+      await whole.sweep()
+      const grown = new World()
+      const tree = growingTree(home, grown.home, randomFrom(11))
+      for (let step = 1; step <= STEPS; step++) {
+        await grown.sweep()
+        tree.grow(step / STEPS)
+      }
+      await grown.sweep()
+      const [found, wanted] = [grown.dump(), whole.dump()]
+      const several = new Set<unknown>()
+      const seen = new Set<unknown>()
+      for (const { session_uid: uid } of wanted.sources) (seen.has(uid) ? several : seen).add(uid)
+      for (const dump of [found, wanted])
+        for (const [uid, rows] of Object.entries(dump.events))
+          if (several.has(uid)) for (const row of Object.values(rows)) row['seq'] = null
+      expect(differences(found, wanted)).toEqual([])
+      expect(grown.verify().problems).toEqual([])
+    },
+    TIMEOUT,
+  )
+})
