@@ -1,14 +1,15 @@
 // Files that grow while they are swept: whatever the steps, the memory ends up the same as after one sweep of the whole.
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { EVENT_KINDS } from '../src/model.ts'
+import { EntireTranscript, SessionHistory, TranscriptWriter } from '../src/record/index.ts'
 import { FLAG } from '../src/store/rows.ts'
 import type { Dump } from './setup/dump.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
-import { World } from './setup/sweeping.ts'
+import { temporary, World } from './setup/sweeping.ts'
 
 /** Many steps where it matters which session came first, fewer elsewhere. */
 const stepsOf = (scenario: string): number => (/fork|rewind|subagent|compact/.test(scenario) ? 20 : 5)
@@ -58,8 +59,15 @@ function expectSound(rows: Record<string, Record<string, unknown>>): void {
   }
 }
 
-async function sweepAtOnce(home: string): Promise<Dump> {
+/** A world that also looks for formats which have no home of their own. */
+function newWorld(): World {
   const world = new World()
+  world.configure(`[sources.entire]\nroots = [${JSON.stringify(join(world.home, 'project'))}]\n`)
+  return world
+}
+
+async function sweepAtOnce(home: string): Promise<Dump> {
+  const world = newWorld()
   growingTree(home, world.home, () => 0).grow(1)
   await world.sweep()
   const dump = world.dump()
@@ -68,7 +76,7 @@ async function sweepAtOnce(home: string): Promise<Dump> {
 }
 
 async function sweepInSteps(home: string, steps: number, seed: number): Promise<Dump> {
-  const world = new World()
+  const world = newWorld()
   const tree = growingTree(home, world.home, randomFrom(seed))
   for (let step = 0; step < steps; step++) {
     await world.sweep()
@@ -101,3 +109,43 @@ for (const client of CLIENTS) {
     })
   })
 }
+
+describe('our own formats', () => {
+  let home: string
+  beforeAll(async () => {
+    home = temporary('own')
+    mkdirSync(join(home, 'project'))
+    const turns = new TranscriptWriter(join(home, '.homeagent'), { flush: 'os' })
+    const history = new SessionHistory(join(home, '.ollim-bot'), { flush: 'os' })
+    const entire = new EntireTranscript({ cwd: join(home, 'project'), version: '1', flush: 'os' })
+    for (let at = 0; at < 30; at++) {
+      const call = { id: `c${at}`, name: 'bash', args: { command: `ls ${at}` } }
+      await turns.append('helper', `s${at % 2}`, {
+        turnId: `t${at}`,
+        role: at % 2 ? 'user' : 'assistant',
+        content: `turn ${at}`,
+        ...(at % 3 ? {} : { toolCalls: [call], toolResults: [{ callId: call.id, result: 'ok' }] }),
+        metadata: { model: 'm', tokens: { prompt: at, completion: 2 } },
+        ts: 1_794_000_000_000 + at,
+      })
+      await history.log({
+        session_id: `session-${at}`,
+        event: at === 0 ? 'created' : 'compacted',
+        parent_session_id: at === 0 ? null : `session-${at - 1}`,
+      })
+      if (at % 2) await entire.user(`prompt ${at}`)
+      else await entire.assistant([{ type: 'text', text: `answer ${at}` }])
+    }
+    await turns.close()
+    await history.idle()
+    await entire.close()
+  })
+
+  test.each([1, 2, 3, 4, 5])('seed %i', async (seed) => {
+    const whole = await sweepAtOnce(home)
+    expect(new Set(whole.sources.map((one) => one['flavor']))).toEqual(
+      new Set(['turns', 'lineage', 'entire']),
+    )
+    expect(differences(comparable(await sweepInSteps(home, 12, seed)), comparable(whole))).toEqual([])
+  })
+})

@@ -40,6 +40,11 @@ export class World {
     this.env = { HOME: this.home, RECOLLECT_HOME: this.memory }
   }
 
+  /** More settings, as in config.toml. */
+  configure(toml: string): void {
+    writeFileSync(join(this.memory, 'config.toml'), toml)
+  }
+
   get paths(): StorePaths {
     return storePaths(this.memory)
   }
