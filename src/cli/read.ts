@@ -4,11 +4,14 @@ import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
+import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { search } from '../query/search.ts'
 import { getSession, listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { EXIT } from './exit.ts'
+import { formatBytes } from './format.ts'
+import { REASONS } from './retention-report.ts'
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -75,13 +78,20 @@ export function showSession(typed: string, options: ShowCommand): void {
       ...(seq === undefined ? {} : { fromSeq: seq, toSeq: seq }),
     }
     const events = [...sessionEvents(handle, uid, filter)]
+    const receipts = receiptsOf(handle, uid)
     if (options.json)
-      printJson({ session, events: events.map((event) => withPayload(handle, event, options)) })
+      printJson({ session, receipts, events: events.map((event) => withPayload(handle, event, options)) })
     else {
       print(sessionLine(session))
+      for (const receipt of receipts) print(goneLine(receipt))
       for (const event of events) print(eventLine(event))
     }
   })
+}
+
+function goneLine(receipt: Receipt): string {
+  const { first_seq, last_seq, evicted_at, bytes, reason } = receipt
+  return `events ${first_seq}–${last_seq} were evicted ${evicted_at.slice(0, 16).replace('T', ' ')} (${formatBytes(bytes)}): ${REASONS[reason]}`
 }
 
 function withPayload(
