@@ -1,6 +1,6 @@
 // Eviction on real files: the bytes are gone, what is shared stays, nothing is lost without a word, and evicted sessions
 // stay evicted until there is news of them.
-import { appendFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
@@ -38,6 +38,22 @@ const capAt = (share: number): void => {
 const goneOf = (made: readonly MadeSession[], steps: readonly { uid: string }[]): MadeSession[] =>
   made.filter((one) => steps.some((step) => step.uid === one.uid))
 
+/** Pages of a database whose unallocated part is not all zeros: where SQLite leaves copies of cells it moved. */
+function pagesWithRemains(path: string): number[] {
+  const bytes = readFileSync(path)
+  const size = bytes.readUInt16BE(16)
+  const found: number[] = []
+  for (let page = 2; page * size <= bytes.length; page++) {
+    const at = (page - 1) * size
+    const pointersAt = { 2: 12, 5: 12, 10: 8, 13: 8 }[bytes[at] as number]
+    const isPointerMap = (page - 2) % (Math.floor(size / 5) + 1) === 0
+    if (pointersAt === undefined || isPointerMap) continue
+    const from = at + pointersAt + 2 * bytes.readUInt16BE(at + 3)
+    if (bytes.subarray(from, at + bytes.readUInt16BE(at + 5)).some((byte) => byte !== 0)) found.push(page)
+  }
+  return found
+}
+
 describe('an evicted session', () => {
   it('leaves no word of itself in any file of the cache, which shrinks by what the receipts say', async () => {
     const made = await memory.fill(40, 12, 4)
@@ -46,6 +62,7 @@ describe('an evicted session', () => {
     // What the index shortens cannot be found; nearly all can, or this test would show nothing.
     expect(wordsFound(memory.cache, all).length).toBeGreaterThan(all.length * 0.9)
     memory.with((store) => compact(store.read().cache))
+    expect(pagesWithRemains(join(memory.cache, 'cache.db')).length).toBeGreaterThan(0)
     capAt(0.5)
     const before = allocatedBytes(memory.cache)
     const report = await memory.retain()
@@ -62,6 +79,7 @@ describe('an evicted session', () => {
     expect(allocatedBytes(memory.cache)).toBeLessThanOrEqual(policyOf(memory.config).rawSoftCapBytes)
     expect(report.usageAfterBytes).toBe(allocatedBytes(memory.cache))
     expect(memory.problems()).toEqual([])
+    expect(pagesWithRemains(join(memory.cache, 'cache.db'))).toEqual([])
 
     const receipts = memory.rows('SELECT * FROM receipts')
     expect(receipts.map((row) => row['session_uid']).sort()).toEqual(gone.map((one) => one.uid).sort())

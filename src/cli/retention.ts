@@ -34,7 +34,6 @@ async function withStore(work: Work): Promise<void> {
   const store = openStore(paths)
   try {
     await work({ store, paths, policy, onEvent: reportRetentionEvent })
-    keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
   } finally {
     store.close()
   }
@@ -61,6 +60,7 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
       return
     }
     const report = await retain(retention)
+    keepBallast(retention.paths.cacheDirectory, retention.policy.rawSoftCapBytes)
     if (options.json) printJson(retentionJson(report))
     else print(retentionLines(report))
     if (report.steps.some((step) => step.reason === 'hard_cap')) process.exitCode = EXIT.partial

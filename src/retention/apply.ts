@@ -58,9 +58,13 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   keepBallast(paths.cacheDirectory, options.policy.rawSoftCapBytes)
   const report = newReport(usageOf(paths))
   const tried = new Set<string>()
+  const look = (): Plan => planNow({ ...options, now }, (uid) => !analyzeNow || tried.has(uid))
   for (;;) {
-    if (allocatedBytes(paths.cacheDirectory) > options.policy.rawSoftCapBytes) compactQuietly(store)
-    const next = planNow({ ...options, now }, (uid) => !analyzeNow || tried.has(uid))
+    let next = look()
+    if (next.steps.length > 0 || next.analyzeNow.length > 0) {
+      compactQuietly(store)
+      next = look()
+    }
     if (next.steps.length > 0) evict(options, next.steps, now, report)
     if (next.analyzeNow.length > 0) await analyzeNow?.(next.analyzeNow)
     for (const uid of next.analyzeNow) tried.add(uid)

@@ -1,10 +1,26 @@
 // Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
 // write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { scrubPages } from './scrub.ts'
 
-/** Index pages written per commit. */
-const MERGE_PAGES = 256
+/** How much is changed per commit. Small steps need little room in the log, large ones take half the time. */
+export interface Steps {
+  mergePages: number
+  checkpointPages: number
+  events: number
+}
+
+const LARGE: Steps = { mergePages: 1024, checkpointPages: 1000, events: 1000 }
+const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128 }
+const AMPLE_BYTES = 64 << 20
+
+export function stepsFor(database: Database): Steps {
+  const { bavail, bsize } = statfsSync(dirname(database.location() as string))
+  return bavail * bsize < AMPLE_BYTES ? SMALL : LARGE
+}
+
 const VACUUM_PAGES = 1024
 
 /** False when a reader kept the log from being cut: to be done again. */
@@ -33,7 +49,9 @@ export function compact(cache: Database): void {
  * the pages already merged are freed as it goes on, so it needs little room.
  */
 function mergeIndex(cache: Database): void {
-  const merge = cache.prepare(`INSERT INTO words (words, rank) VALUES ('merge', -${MERGE_PAGES})`)
+  const { mergePages, checkpointPages } = stepsFor(cache)
+  cache.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+  const merge = cache.prepare(`INSERT INTO words (words, rank) VALUES ('merge', -${mergePages})`)
   const changes = cache.prepare('SELECT total_changes() AS count')
   const count = (): number => (changes.get() as { count: number }).count
   // A merge with nothing left to do changes less than two rows (https://sqlite.org/fts5.html#the_merge_command).

@@ -6,14 +6,14 @@
 //   5. receipt `erasing`, `evicted_at`        nothing to be read any more; words may still stand in old index pages
 //   6. index merged, free pages given back    the same, until the log is cut as well
 //   7. receipt `evicted`                      done
-// 3 comes before 4 because an unlink also works when the disk is full, and gives the deletion room to write.
+// 3 comes before 4, for all sessions, because an unlink also works on a full disk and gives the deletion room to write.
 import { createHash } from 'node:crypto'
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
 import { type Database, transaction } from './database.ts'
-import { eraseDeleted, eraseFreed } from './erase.ts'
+import { eraseDeleted, eraseFreed, stepsFor } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
 import { type Kept, keptPayloads, movePayloads } from './move.ts'
 import { FLAG } from './rows.ts'
@@ -35,11 +35,6 @@ interface Cached {
   evicted_seq: number
 }
 
-/** Events deleted per commit: bounds the write-ahead log, which a full disk has little room for. */
-const STEP_EVENTS = 256
-/** Pages in the write-ahead log before they are moved into the file. */
-const CHECKPOINT_PAGES = 128
-
 export class Evictor {
   readonly #cache: Database
   readonly #memory: Database
@@ -57,13 +52,11 @@ export class Evictor {
     if (orders.length > 0) this.#mark(orders, now)
     const open = this.#open()
     if (open.length === 0) return report
-    this.#cache.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     const going = open.filter((receipt) => receipt.state === 'evicting')
     if (going.length > 0) this.#drop(going)
     report.receipts = going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes }))
     const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
     report.isErased = eraseDeleted(this.#cache) && (!isForgetting || eraseFreed(this.#memory))
-    this.#cache.exec('PRAGMA wal_autocheckpoint = 1000')
     if (report.isErased) this.#setState(open, 'evicted')
     return report
   }
@@ -131,7 +124,10 @@ export class Evictor {
     )
     // What shares nothing frees room at once; the others need some to move what stays.
     const order = [...sessions].sort((a, b) => Number(kept.has(a.id)) - Number(kept.has(b.id)))
-    for (const session of order) this.#dropSession(session, kept.get(session.id) ?? [])
+    for (const session of order) this.#dropSegment(session, kept.get(session.id) ?? [])
+    const steps = stepsFor(this.#cache)
+    this.#cache.exec(`PRAGMA wal_autocheckpoint = ${steps.checkpointPages}`)
+    for (const session of order) this.#dropRows(session, steps.events)
     transaction(this.#cache, () => {
       const rest = this.#cache.prepare(
         'DELETE FROM payloads WHERE session IN (SELECT value FROM json_each(?))',
@@ -141,10 +137,13 @@ export class Evictor {
     this.#settleMemory(going)
   }
 
-  #dropSession(session: Cached, kept: readonly Kept[]): void {
+  #dropSegment(session: Cached, kept: readonly Kept[]): void {
     movePayloads(this.#cache, this.#blobDirectory, session.session_uid, kept)
     const path = segmentPath(this.#blobDirectory, session.session_uid)
     if (removeSegment(path)) syncDirectory(dirname(path))
+  }
+
+  #dropRows(session: Cached, stepEvents: number): void {
     this.#keepKinship(session.id)
     const remaining = this.#cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
     const statements = [
@@ -157,7 +156,7 @@ export class Evictor {
       const { seq } = remaining.get(session.id) as { seq: number | null }
       if (seq === null) break
       transaction(this.#cache, () => {
-        for (const statement of statements) statement.run(session.id, seq + STEP_EVENTS)
+        for (const statement of statements) statement.run(session.id, seq + stepEvents)
       })
     }
     transaction(this.#cache, () => {
