@@ -154,6 +154,7 @@ describe('an evicted session', () => {
     const bodies = bodiesOf(fork)
     const copied = eventsOf(fork).filter((event) => event.is_inherited)
     expect(copied.length).toBe(12)
+    memory.unanalyze()
     memory.analyze([parent])
     memory.caps({ raw_max_age_days: 0 })
     const report = await memory.retain({ now: Date.now() + 1000 })
@@ -213,8 +214,9 @@ describe('the next sweep', () => {
       ])
     })
     expect(memory.problems()).toEqual([])
-    // What came in is not covered by the digest from before: it must not go with it.
+    // What came in is not covered by a digest from before: it must not go with it.
     memory.caps({ raw_max_age_days: 0 })
+    memory.with((store) => store.read().memory.exec('UPDATE sessions SET analyzed_at = ingested_at - 1'))
     expect((await memory.retain({ now: Date.now() + 1000 })).steps).toEqual([])
     await evictAll([one])
     memory.with((store) => {
@@ -251,7 +253,9 @@ describe('the next sweep', () => {
     expect((await memory.sweep()).retention).toBeUndefined()
     memory.caps({ raw_soft_cap_bytes: '100kB' })
     expect((await memory.sweep({ trigger: 'hook' })).retention?.steps).toHaveLength(6)
+    memory.caps({})
     const more = await memory.fill(2, 2)
+    memory.caps({ raw_soft_cap_bytes: '100kB' })
     memory.analyze([...made, ...more])
     // A hook waits for the cadence, a sweep that was asked for does not.
     expect((await memory.sweep({ trigger: 'hook' })).retention).toBeUndefined()

@@ -1,5 +1,7 @@
 // `recollect evict`, `pin`, `unpin` and `forget`.
 import { Config } from '../config.ts'
+import { digestChanged } from '../digest/index.ts'
+import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { resolveSession } from '../query/sessions.ts'
@@ -33,7 +35,10 @@ async function withStore(work: Work): Promise<void> {
   openForReading(paths).close()
   const store = openStore(paths)
   try {
-    await work({ store, paths, policy, onEvent: reportRetentionEvent })
+    const analyzeNow = (): void => {
+      digestChanged(store, { buckets: readBuckets(config.get('digest.buckets')) })
+    }
+    await work({ store, paths, policy, analyzeNow, onEvent: reportRetentionEvent })
   } finally {
     store.close()
   }

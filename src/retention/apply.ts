@@ -66,7 +66,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
       next = look()
     }
     if (next.steps.length > 0) evict(options, next.steps, now, report)
-    if (next.analyzeNow.length > 0) await analyzeNow?.(next.analyzeNow)
+    if (next.analyzeNow.length > 0) await attempt(() => analyzeNow?.(next.analyzeNow))
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow)
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
@@ -113,6 +113,15 @@ function evict(
 function compactQuietly(store: Store): void {
   try {
     compact(store.read().cache)
+  } catch {
+    return
+  }
+}
+
+/** Analysis that fails leaves sessions un-analyzed; what follows from that is reported as loss. */
+async function attempt(work: () => Promise<void> | void): Promise<void> {
+  try {
+    await work()
   } catch {
     return
   }

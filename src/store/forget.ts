@@ -4,7 +4,12 @@ import type { Database } from './database.ts'
 
 export function forgetInMemory(memory: Database, uid: string): void {
   // Another session may hold the same responses: which one they count in has to be decided again.
-  memory.prepare('INSERT OR IGNORE INTO recount SELECT response_id FROM usage WHERE session_uid = ?').run(uid)
+  memory
+    .prepare(
+      `INSERT OR IGNORE INTO recount SELECT response_id FROM usage u WHERE session_uid = ?1
+       AND EXISTS (SELECT 1 FROM usage o WHERE o.response_id = u.response_id AND o.session_uid <> ?1)`,
+    )
+    .run(uid)
   for (const table of tablesOfSessions(memory))
     memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)
   memory.prepare('DELETE FROM edges WHERE parent_uid = ?').run(uid)

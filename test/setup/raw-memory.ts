@@ -132,6 +132,7 @@ export class Memory {
       }
       await this.sweep()
     }
+    this.unanalyze()
     return made
   }
 
@@ -148,7 +149,12 @@ export class Memory {
     }
   }
 
-  /** Stands in for the digests: the watermark, in the order given. */
+  /** As if no digest had been written. */
+  unanalyze(): void {
+    this.with((store) => store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL'))
+  }
+
+  /** As if digests had been written, in the order given. */
   analyze(made: readonly { uid: string }[]): void {
     this.with((store) => {
       const set = store

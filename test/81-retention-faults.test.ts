@@ -29,6 +29,7 @@ describe.skipIf(!hasStrace)('a kill', () => {
     const [other, kept] = [makeSession(home, 70), makeSession(home, 5)]
     for (const one of [parent, fork, other, kept]) writeLines(one)
     await memory.sweep()
+    memory.unanalyze()
     memory.analyze([parent, other])
     memory.with((store) => {
       store.read().memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
@@ -107,6 +108,7 @@ describe.skipIf(!canMount)('a full disk (tmpfs)', () => {
       const fork = makeSession(home, 2, (made[0] as MadeSession).lines.slice(0, forks * 40))
       writeLines(fork)
       await memory.sweep()
+      memory.unanalyze()
       memory.analyze(made)
       memory.caps({ raw_soft_cap_bytes: '2MB' })
       fill()
@@ -161,6 +163,8 @@ describe('the commands', () => {
 
   it('tell of a loss on stderr and by the exit code', async () => {
     const made = await memory.fill(2, 3)
+    // What Tier 2 does not know cannot be analyzed.
+    memory.with((store) => store.read().memory.exec('DELETE FROM sessions'))
     memory.caps({ raw_soft_cap_bytes: 1, raw_hard_cap_bytes: 1 })
     const evicted = run('evict')
     expect(evicted.status).toBe(4)
