@@ -11,6 +11,7 @@ interface SettingTypes {
   path: string
   bytes: number
   duration: number
+  count: number
   list: string[]
   map: Record<string, unknown>
 }
@@ -94,6 +95,37 @@ export const SETTINGS = [
     type: 'map',
     default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
     doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
+  },
+  {
+    key: 'session_memory.retention.raw_soft_cap_bytes',
+    type: 'bytes',
+    default: '4GiB',
+    doc: 'Above this, raw sessions that were analyzed are evicted, the one analyzed longest ago first.',
+  },
+  {
+    key: 'session_memory.retention.raw_hard_cap_bytes',
+    type: 'bytes',
+    default: '6GiB',
+    doc: 'Ceiling of the raw cache. Above it, if analysis cannot help, the oldest raw is dropped un-analyzed, and reported.',
+  },
+  {
+    key: 'session_memory.retention.raw_max_age_days',
+    type: 'count',
+    default: 45,
+    doc: 'Analyzed raw that has lain in the cache for longer than this goes whatever the space.',
+  },
+  {
+    key: 'session_memory.retention.distilled_cap_bytes',
+    type: 'bytes',
+    default: '1GiB',
+    doc: 'Above this the durable memory is reported for review; nothing of it is ever dropped by itself.',
+  },
+  {
+    key: 'session_memory.retention.cadence',
+    type: 'text',
+    choices: ['daily', 'weekly', 'on-hook'],
+    default: 'daily',
+    doc: 'How often the scheduled sweep runs and, with it, eviction. Sweeps set off by a hook evict each time only with `on-hook`.',
   },
 ] as const satisfies readonly Row[]
 
@@ -230,6 +262,12 @@ function check(row: Row, value: unknown, where: string): unknown {
       return parseBytes(value) ?? refuse('a size such as 500, "64MiB" or "4GiB"')
     case 'duration':
       return parseDuration(value) ?? refuse('a duration such as "500ms", "30s", "5m", "2h" or "7d"')
+    case 'count': {
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+      return Number.isSafeInteger(number) && (number as number) >= 0
+        ? number
+        : refuse('a whole number from 0 on')
+    }
     case 'list':
       if (typeof value === 'string')
         return value

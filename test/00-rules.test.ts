@@ -48,7 +48,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   usage: ['errors.ts'],
   query: ['errors.ts', 'model.ts', 'store', 'usage'],
   digest: ['errors.ts', 'model.ts', 'store', 'query'],
-  sweep: ['errors.ts', 'model.ts', 'config.ts', 'files', 'redact', 'adapters', 'sources', 'store', 'digest'],
+  retention: ['errors.ts', 'config.ts', 'store'],
+  sweep: [
+    'errors.ts',
+    'model.ts',
+    'config.ts',
+    'files',
+    'redact',
+    'adapters',
+    'sources',
+    'store',
+    'digest',
+    'retention',
+  ],
   'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
   cli: [
     'errors.ts',
@@ -60,7 +72,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     'usage',
     'query',
     'digest',
+    'retention',
     'sweep',
+    'files',
   ],
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listSessions } from '../src/query/sessions.ts'
 import { openDatabase, transaction } from '../src/store/database.ts'
+import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
 import { openForReading, openStore, storePaths } from '../src/store/sqlite.ts'
 import { storeContract } from './contract/store.ts'
 import { batchesOf, event } from './setup/scripted.ts'
@@ -125,7 +126,7 @@ describe('migrations', () => {
 
 describe('verify', () => {
   const damage = (directory: string, sql: string): void => {
-    const database = openDatabase(join(directory, 'cache/cache.db'), Array(1).fill(''))
+    const database = openDatabase(join(directory, 'cache/cache.db'), CACHE_MIGRATIONS)
     database.exec(sql)
     database.close()
   }

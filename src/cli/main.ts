@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
 import { EXIT, reportError } from './exit.ts'
 import { addRecordCommands } from './record-commands.ts'
+import { addRetentionCommands } from './retention-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
 
 const program = new Command('recollect')
@@ -46,7 +47,7 @@ program
   .argument('<id>', 'session uid, id, unique prefix or @last; with #SEQ one event of it')
   .description('show a session, event by event')
   .option('--kind <kinds>', 'only these kinds, comma-separated')
-  .option('--json', 'one JSON document: {"session":…,"events":[…]}')
+  .option('--json', 'one JSON document: {"session":…,"receipts":[…],"events":[…]}')
   .option('--payload', 'with --json: the full redacted body of each event')
   .action(async (id, options) => (await import('./read.ts')).showSession(id, options))
 
@@ -82,6 +83,7 @@ program
   .action(async (options) => (await import('./config.ts')).showConfig(options))
 
 addUsageCommands(program)
+addRetentionCommands(program)
 
 // Commander exits with 1 on a wrong command line; 2 is what scripts expect of a usage error.
 function overrideExit(command: Command): void {

@@ -4,11 +4,14 @@ import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
+import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { search } from '../query/search.ts'
 import { getSession, listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { EXIT, endWithOutput } from './exit.ts'
+import { formatBytes } from './format.ts'
+import { REASONS } from './retention-report.ts'
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -75,14 +78,18 @@ export function showSession(typed: string, options: ShowCommand): void {
       ...(kinds ? { kinds } : {}),
       ...(seq === undefined ? {} : { fromSeq: seq, toSeq: seq }),
     })
-    const count = options.json ? printDocument(handle, session, events, options) : printLines(session, events)
+    const receipts = receiptsOf(handle, uid)
+    const count = options.json
+      ? printDocument(handle, { session, receipts }, events, options)
+      : printLines(session, receipts, events)
     if (seq !== undefined && count === 0)
       throw new RecollectError('NOT_FOUND', `no event ${seq} in ${uid}`, { where: typed })
   })
 }
 
-function printLines(session: Session, events: Iterable<SessionEvent>): number {
+function printLines(session: Session, receipts: readonly Receipt[], events: Iterable<SessionEvent>): number {
   print(sessionLine(session))
+  for (const receipt of receipts) print(goneLine(receipt))
   let count = 0
   for (const event of events) {
     print(eventLine(event))
@@ -94,13 +101,15 @@ function printLines(session: Session, events: Iterable<SessionEvent>): number {
 /** Event by event: a session may be larger than a string can be. */
 function printDocument(
   handle: ReadHandle,
-  session: Session,
+  head: { session: Session; receipts: readonly Receipt[] },
   events: Iterable<SessionEvent>,
   options: ShowCommand,
 ): number {
   const indented = (value: unknown, by: string): string =>
     JSON.stringify(value, null, 2).replaceAll('\n', `\n${by}`)
-  process.stdout.write(`{\n  "session": ${indented(session, '  ')},\n  "events": [`)
+  process.stdout.write(`{\n  "session": ${indented(head.session, '  ')},\n`)
+  if (head.receipts.length > 0) process.stdout.write(`  "receipts": ${indented(head.receipts, '  ')},\n`)
+  process.stdout.write('  "events": [')
   let count = 0
   for (const event of events) {
     process.stdout.write(
@@ -110,6 +119,11 @@ function printDocument(
   }
   print(count === 0 ? ']\n}' : '\n  ]\n}')
   return count
+}
+
+function goneLine(receipt: Receipt): string {
+  const { first_seq, last_seq, evicted_at, bytes, reason } = receipt
+  return `events ${first_seq}–${last_seq} were evicted ${evicted_at.slice(0, 16).replace('T', ' ')} (${formatBytes(bytes)}): ${REASONS[reason]}`
 }
 
 function withPayload(

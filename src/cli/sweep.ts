@@ -5,6 +5,8 @@ import { RecollectError } from '../errors.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
+import { formatBytes } from './format.ts'
+import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 
 /** What a person reads, and what a document holds: a tree of a million links must not drown the report. */
 const SHOWN_PROBLEMS = 20
@@ -35,6 +37,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       env: process.env,
       full: options.full ?? false,
       signal: abort.signal,
+      onEvent: reportRetentionEvent,
       ...(bar ? { onProgress: (progress: SweepProgress) => bar.show(progress) } : {}),
     })
     bar?.clear()
@@ -90,6 +93,7 @@ function toJson(report: SweepReport): Record<string, unknown> {
     })),
     problem_count: rest.problems.length,
     problems: rest.problems.slice(0, MAX_PROBLEMS),
+    ...(rest.retention ? { retention: retentionJson(rest.retention) } : {}),
   }
 }
 
@@ -110,6 +114,7 @@ function toText(report: SweepReport): string {
   if (report.roots.every((root) => !root.exists)) {
     lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
   }
+  if (report.retention) lines.push(...retentionLines(report.retention))
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
   return `${lines.join('\n')}\n`
 }
@@ -128,12 +133,6 @@ const listCounts = (counts: Record<string, number>): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name} ×${count}`)
     .join(', ')
-
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB']
-  const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
-  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
-}
 
 /** Drawn at most ten times a second, and only when there is something to wait for. */
 class Bar {

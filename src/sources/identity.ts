@@ -60,7 +60,8 @@ export function changeOf(facts: FileFacts, cursor: Cursor | undefined, adapterVe
   return hasSameEnds(cursor) ? 'appended' : 'changed'
 }
 
-function hasSameEnds(cursor: Cursor): boolean {
+/** Whether the bytes before the cursor look as they did. */
+export function hasSameEnds(cursor: Cursor): boolean {
   const fd = openForReading(cursor.path)
   try {
     return (

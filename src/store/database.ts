@@ -35,6 +35,9 @@ export function openDatabase(
       refuseOther(database, migrations.length, path)
       return database
     }
+    // Evicted bytes must leave the file: what is freed is overwritten, and free pages can be given back. Only a new file
+    // takes the second setting. FAST would leave old words in pages that are used again.
+    database.exec('PRAGMA secure_delete = ON; PRAGMA auto_vacuum = INCREMENTAL')
     // FULL: whatever moves a cursor, a watermark or a tombstone must survive a power cut (WAL + NORMAL lost commits).
     database.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY')

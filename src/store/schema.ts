@@ -75,6 +75,22 @@ export const MEMORY_MIGRATIONS = [
     FROM signals s JOIN digests d USING (session_uid) WHERE s.signal <> 'repeated_error'
     GROUP BY s.signal, s.subject HAVING count(*) > 1;
   `,
+  // Retention. A receipt is first a mark of intent (state evicting), then the record of what is gone (erasing, evicted).
+  `
+  CREATE TABLE receipts (
+    session_uid TEXT NOT NULL, at INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, bytes INTEGER NOT NULL,
+    hash TEXT NOT NULL, event_count INTEGER NOT NULL, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL,
+    PRIMARY KEY (session_uid, at)
+  ) WITHOUT ROWID;
+  CREATE INDEX receipts_open ON receipts (session_uid) WHERE state <> 'evicted';
+  CREATE INDEX receipts_forgotten ON receipts (session_uid) WHERE reason = 'forgotten';
+  CREATE TABLE pins (session_uid TEXT PRIMARY KEY, pinned_at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE events_log (
+    session_uid TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL, detail TEXT NOT NULL,
+    PRIMARY KEY (session_uid, at, name)
+  ) WITHOUT ROWID;
+  CREATE INDEX sessions_evictable ON sessions (ingested_at) WHERE evicted_at IS NULL AND analyzed_at IS NOT NULL;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [
@@ -132,5 +148,10 @@ export const CACHE_MIGRATIONS = [
   CREATE TABLE pair (id TEXT NOT NULL);
   CREATE VIRTUAL TABLE words USING fts5(prompt, answer, work, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
   INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+  `,
+  // Events up to this seq, so many, were evicted; the session keeps its numbering and its counts.
+  `
+  ALTER TABLE cached ADD COLUMN evicted_seq INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE cached ADD COLUMN evicted_count INTEGER NOT NULL DEFAULT 0;
   `,
 ]

@@ -104,7 +104,8 @@ function describe(
 ): void {
   const now = Date.now()
   const counts = cache.prepare(
-    'SELECT event_count, turn_count, retry_count, error_count FROM cached WHERE id = ?',
+    `SELECT event_count, turn_count, retry_count, error_count, next_seq - 1 > evicted_seq AS has_raw
+     FROM cached WHERE id = ?`,
   )
   const bytes = cache.prepare('SELECT coalesce(sum(size), 0) AS size FROM sources WHERE session_uid = ?')
   const isGone = cache.prepare(IS_GONE)
@@ -114,8 +115,8 @@ function describe(
   const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
   const save = memory.prepare(
     `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
-     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?, evicted_at = NULL
-     WHERE session_uid = ?`,
+     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
+     evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END WHERE session_uid = ?`,
   )
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>
@@ -137,6 +138,7 @@ function describe(
       domain,
       now,
       (isGone.get(id) as { gone: number }).gone,
+      row['has_raw'] as number,
       session_uid,
     )
   }

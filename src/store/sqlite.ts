@@ -1,14 +1,26 @@
 // The SQLite store: memory.db and cache.db side by side, payload segments below cache/blobs.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RecollectError } from '../errors.ts'
 import type { Batch, Cursor } from './batch.ts'
 import { type Database, emptyDatabase, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
+import { Evictor } from './evict.ts'
 import { pairUp } from './pair.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
 import { IS_GONE, settleAll } from './settle.ts'
-import type { DigestRow, Place, ReadHandle, SessionPlace, Store, VerifyReport, WriteReport } from './store.ts'
+import type {
+  DigestRow,
+  EvictOrder,
+  EvictReport,
+  Place,
+  ReadHandle,
+  SessionPlace,
+  Store,
+  VerifyReport,
+  WriteReport,
+} from './store.ts'
 import { verifyStore } from './verify.ts'
 import { CacheWriter } from './write.ts'
 
@@ -127,6 +139,15 @@ class SqliteStore implements Store {
     writeDigests(this.#memory, rows)
   }
 
+  evict(orders: readonly EvictOrder[], now: number): EvictReport {
+    const evictor = new Evictor(this.#cache, this.#memory, this.#blobDirectory)
+    try {
+      return evictor.evict(orders, now)
+    } finally {
+      this.#writer.forget()
+    }
+  }
+
   read(): ReadHandle {
     return {
       memory: this.#memory,
@@ -157,9 +178,22 @@ function payloadReader(cache: Database, blobDirectory: string): (ref: string) =>
       | undefined
     if (!row) return undefined
     const key = `${row.session_uid}\0${row.chunk}`
-    if (last?.key !== key)
-      last = { key, bytes: readChunk(segmentPath(blobDirectory, row.session_uid), row.chunk) }
+    if (last?.key !== key) {
+      const bytes = chunkOrGone(segmentPath(blobDirectory, row.session_uid), row.chunk)
+      if (!bytes) return undefined
+      last = { key, bytes }
+    }
     return last.bytes.toString('utf8', row.at, row.at + row.length)
+  }
+}
+
+/** Eviction removes the file before the rows. */
+function chunkOrGone(path: string, offset: number): Buffer | undefined {
+  try {
+    return readChunk(path, offset)
+  } catch (error) {
+    if ((error as RecollectError).code === 'NOT_FOUND') return undefined
+    throw error
   }
 }
 

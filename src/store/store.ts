@@ -33,6 +33,8 @@ export interface Store {
   undigested(ruleVersion: string): string[]
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
+  /** Drops the raw of sessions for good, after finishing what a kill interrupted. One caller at a time: the sweep lock. */
+  evict(orders: readonly EvictOrder[], now: number): EvictReport
   /** Handles for query/. */
   read(): ReadHandle
   verify(): VerifyReport
@@ -64,6 +66,21 @@ export interface DigestRow {
     resolvedBy: string | null
   }[]
   signals: { signal: string; subject: string; count: number; seqs: string }[]
+}
+
+/** `forgotten` takes Tier 2 along; `hard_cap` is a loss, and logged as one. */
+export interface EvictOrder {
+  uid: string
+  reason: 'age' | 'soft_cap' | 'hard_cap' | 'forgotten'
+  /** What it is expected to free. */
+  bytes: number
+}
+
+export interface EvictReport {
+  /** One per session whose raw is gone now, with what was expected to be freed. */
+  receipts: { uid: string; at: number; bytes: number }[]
+  /** False when a reader held up the last of it: bytes that nothing points at stay until the next run. */
+  isErased: boolean
 }
 
 /** Repository and domain of a session. */

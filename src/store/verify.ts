@@ -33,12 +33,13 @@ const REFERENCES: [what: string, sql: string][] = [
   ],
   [
     'events whose parent is missing',
-    `SELECT count(*) AS n FROM events e WHERE parent_seq IS NOT NULL
+    `SELECT count(*) AS n FROM events e JOIN cached c ON c.id = e.session WHERE parent_seq > c.evicted_seq
      AND NOT EXISTS (SELECT 1 FROM events p WHERE p.session = e.session AND p.seq = e.parent_seq)`,
   ],
   [
     'sessions whose events are counted wrong',
-    `SELECT count(*) AS n FROM cached c WHERE event_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`,
+    `SELECT count(*) AS n FROM cached c
+     WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`,
   ],
   [
     'entries of the full-text index without an event',

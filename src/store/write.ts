@@ -71,7 +71,7 @@ export class CacheWriter {
     return report
   }
 
-  /** Settling changes counters behind our back. */
+  /** Settling and eviction change rows behind our back. */
   forget(): void {
     this.#sessions.clear()
   }

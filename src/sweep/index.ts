@@ -1,4 +1,4 @@
-// THE FLOW: discover → read → redact → store → settle → digest. The only place where these stages meet.
+// THE FLOW: discover → read → redact → store → settle → digest → evict. The only place where these stages meet.
 // One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
 import { closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,11 +10,16 @@ import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
 import { loadRedactionKey } from '../redact/index.ts'
+import { type RetentionEvent, type RetentionOptions, retain } from '../retention/apply.ts'
+import { isDue, type Trigger } from '../retention/due.ts'
+import { policyOf } from '../retention/policy.ts'
+import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { placeResolver } from '../sources/place.ts'
 import type { Batch } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { collectAfter } from './garbage.ts'
+import { Gone } from './gone.ts'
 import { plan, type Task } from './plan.ts'
 import { newReport, type SourceReport, type SweepReport } from './report.ts'
 import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
@@ -27,6 +32,9 @@ export interface SweepOptions {
   full?: boolean
   signal?: AbortSignal
   onProgress?: (progress: SweepProgress) => void
+  /** What set it off: hooks may fire each minute, and then eviction keeps to the cadence. */
+  trigger?: Trigger
+  onEvent?: (event: RetentionEvent) => void
 }
 
 export interface SweepProgress {
@@ -44,6 +52,8 @@ const GROUP_EVENTS = 16_000
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
   const { config } = options
+  const policy = policyOf(config)
+  const paths = storePaths(config.home, config.get('store.db_path'))
   ensureDirectory(config.home, 0o700, false)
   const unlockSweep = takeSweepLock(config.home)
   let store: Store | undefined
@@ -54,15 +64,37 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
     }
     // Before the store is opened: a redactor that cannot start must stop everything.
     readerContext(settings)
-    store = openStore(storePaths(config.home, config.get('store.db_path')))
-    return await run(store, options, settings)
+    const wasFull = dropBallastIfFull(paths.cacheDirectory)
+    store = openStore(paths)
+    store.evict([], Date.now())
+    const retention = { ...retentionHooks(store, options), store, paths, policy }
+    // On a full disk nothing can be read in before something has gone.
+    if (wasFull) await retain(retention)
+    const report = await run(store, options, settings)
+    if (!report.interrupted && isDue(store.read(), paths, policy, options.trigger ?? 'asked', Date.now()))
+      report.retention = await retain(retention)
+    keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
+    report.endedAt = Date.now()
+    return report
   } finally {
     store?.close()
     unlockSweep()
   }
 }
 
-function takeSweepLock(home: string): () => void {
+/** What eviction may need of the sweep. */
+function retentionHooks(
+  store: Store,
+  { config, onEvent }: SweepOptions,
+): Pick<RetentionOptions, 'analyzeNow' | 'onEvent'> {
+  const analyzeNow = (): void => {
+    digestChanged(store, { buckets: readBuckets(config.get('digest.buckets')) })
+  }
+  return { analyzeNow, ...(onEvent ? { onEvent } : {}) }
+}
+
+/** Whoever writes to a memory holds this; returns what frees it. Throws BUSY when somebody else does. */
+export function takeSweepLock(home: string): () => void {
   const path = join(home, 'sweep.lock')
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   if (tryLock(fd)) return () => closeSync(fd)
@@ -75,14 +107,14 @@ function takeSweepLock(home: string): () => void {
 
 async function run(store: Store, options: SweepOptions, settings: ReaderSettings): Promise<SweepReport> {
   const report = newReport()
-  const tasks = plan(store, options, report)
-  await readAll(store, tasks, options, settings, report)
+  const gone = new Gone(store)
+  const tasks = plan(store, options, gone, report)
+  await readAll(store, tasks, options, settings, gone, report)
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>
   report.settledCount = store.settle(placeResolver(domains))
   const buckets = readBuckets(options.config.get('digest.buckets'))
   report.digestedCount = digestChanged(store, { buckets, signal: options.signal })
-  report.endedAt = Date.now()
   return report
 }
 
@@ -91,6 +123,7 @@ async function readAll(
   tasks: readonly Task[],
   options: SweepOptions,
   settings: ReaderSettings,
+  gone: Gone,
   report: SweepReport,
 ): Promise<void> {
   const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
@@ -101,7 +134,7 @@ async function readAll(
     const task = tasks[read.task] as Task
     const account = accounts[read.task] as SourceReport
     if ('batch' in read) {
-      group.add(read.batch)
+      group.add(gone.strip(read.batch))
       tally(account, read.batch, report)
       progress.doneBytes += read.batch.cursor.offset - read.batch.fromOffset
       if (group.isFull) group.commit()

@@ -6,6 +6,7 @@ import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
 import type { Cursor } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
+import type { Gone } from './gone.ts'
 import type { SweepOptions } from './index.ts'
 import type { SweepReport } from './report.ts'
 import type { ReadTask } from './tasks.ts'
@@ -16,7 +17,7 @@ export interface Task extends ReadTask {
   bytes: number
 }
 
-export function plan(store: Store, options: SweepOptions, report: SweepReport): Task[] {
+export function plan(store: Store, options: SweepOptions, gone: Gone, report: SweepReport): Task[] {
   const { found, problems, roots } = discover(options.adapters, options.env, extraRoots(options.config))
   report.roots = roots
   report.problems.push(...problems)
@@ -39,10 +40,13 @@ export function plan(store: Store, options: SweepOptions, report: SweepReport): 
       cursor = { ...old, path: one.source.path }
       report.counts.moved++
     }
-    const task = taskFor(one, facts, cursor, store, options, report)
+    const isSettled = (change: Change): boolean =>
+      gone.isSettled(cursor, facts, change, options.full ?? false)
+    const task = taskFor(one, facts, cursor, isSettled, store, options, report)
     if (cursor && cursor.missingAt !== null && task !== undefined) back.push(one.source.path)
     if (task) tasks.push(task)
   }
+  gone.revive(tasks, cursors)
   if (back.length > 0) store.markMissing(back, null)
   const lost = absent
     .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
@@ -57,14 +61,17 @@ function taskFor(
   one: Found,
   facts: FileFacts,
   known: Cursor | undefined,
+  isSettled: (change: Change) => boolean,
   store: Store,
   options: SweepOptions,
   report: SweepReport,
 ): Task | null | undefined {
-  const change =
+  const seen =
     options.full && known
       ? 'changed'
       : attempt(one, report, () => changeOf(facts, known, one.adapter.version))
+  if (seen === undefined) return undefined
+  const change = attempt(one, report, () => (isSettled(seen) ? 'unchanged' : seen))
   if (change === undefined) return undefined
   report.counts[change]++
   if (change === 'unchanged') return null

@@ -1,4 +1,5 @@
 // What a sweep did, source by source: nothing is dropped without a name and a count.
+import type { RetentionReport } from '../retention/apply.ts'
 import type { Problem } from '../sources/discover.ts'
 import type { Change } from '../sources/identity.ts'
 
@@ -30,6 +31,8 @@ export interface SweepReport {
   sessionUids: Set<string>
   sources: SourceReport[]
   problems: Problem[]
+  /** Undefined when nothing had to be evicted. */
+  retention?: RetentionReport
 }
 
 export function newReport(): SweepReport {

@@ -1,0 +1,107 @@
+// `recollect evict`, `pin`, `unpin` and `forget`.
+import { Config } from '../config.ts'
+import { digestChanged } from '../digest/index.ts'
+import { readBuckets } from '../digest/metrics.ts'
+import { RecollectError } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import { resolveSession } from '../query/sessions.ts'
+import { forget, planNow, type RetentionOptions, retain } from '../retention/apply.ts'
+import { policyOf } from '../retention/policy.ts'
+import { pin, unpin } from '../retention/sessions.ts'
+import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
+import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
+import { takeSweepLock } from '../sweep/index.ts'
+import { EXIT } from './exit.ts'
+import {
+  planJson,
+  planLines,
+  reportRetentionEvent,
+  retentionJson,
+  retentionLines,
+} from './retention-report.ts'
+
+const print = (lines: string[]): void => {
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+const printJson = (value: unknown): void => print([JSON.stringify(value, null, 2)])
+
+type Work = (options: RetentionOptions) => Promise<void> | void
+
+async function withStore(work: Work): Promise<void> {
+  const config = new Config()
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  const policy = policyOf(config)
+  dropBallastIfFull(paths.cacheDirectory)
+  openForReading(paths).close()
+  const store = openStore(paths)
+  try {
+    const analyzeNow = (): void => {
+      digestChanged(store, { buckets: readBuckets(config.get('digest.buckets')) })
+    }
+    await work({ store, paths, policy, analyzeNow, onEvent: reportRetentionEvent })
+  } finally {
+    store.close()
+  }
+}
+
+/** Nobody else reads in or evicts meanwhile. */
+async function alone(work: Work): Promise<void> {
+  const { home } = new Config()
+  ensureDirectory(home, 0o700, false)
+  const free = takeSweepLock(home)
+  try {
+    await withStore(work)
+  } finally {
+    free()
+  }
+}
+
+export async function runEvict(options: { dryRun?: boolean; json?: boolean }): Promise<void> {
+  await alone(async (retention) => {
+    if (options.dryRun) {
+      const plan = planNow(retention)
+      if (options.json) printJson(planJson(plan))
+      else print(planLines(plan))
+      return
+    }
+    const report = await retain(retention)
+    keepBallast(retention.paths.cacheDirectory, retention.policy.rawSoftCapBytes)
+    if (options.json) printJson(retentionJson(report))
+    else print(retentionLines(report))
+    if (report.steps.some((step) => step.reason === 'hard_cap')) process.exitCode = EXIT.partial
+  })
+}
+
+export async function runPin(typed: string): Promise<void> {
+  await withStore(({ store }) => {
+    const uid = resolveSession(store.read(), typed)
+    pin(store.read(), uid, Date.now())
+    print([`${uid} is pinned: its raw stays`])
+  })
+}
+
+export async function runUnpin(typed: string): Promise<void> {
+  await withStore(({ store }) => {
+    const uid = resolveSession(store.read(), typed)
+    print([unpin(store.read(), uid) ? `${uid} is no longer pinned` : `${uid} was not pinned`])
+  })
+}
+
+export async function runForget(typed: string, options: { yes?: boolean; json?: boolean }): Promise<void> {
+  await alone((retention) => {
+    const uid = resolveSession(retention.store.read(), typed)
+    if (!options.yes) {
+      throw new RecollectError('USAGE', `this would remove everything known of ${uid}, for good`, {
+        where: uid,
+        hint: `recollect forget ${uid} --yes`,
+      })
+    }
+    const { isErased } = forget(retention, uid)
+    if (options.json) printJson({ session_uid: uid, forgotten: true, erased: isErased })
+    else
+      print([
+        `${uid} is forgotten; no sweep brings it back. The agent's own file was not touched.`,
+        ...(isErased ? [] : ['a reader held up erasing; the next sweep finishes it']),
+      ])
+  })
+}

@@ -1,0 +1,99 @@
+// What retention needs to know of the sessions: what each holds in the cache, when it was analyzed, what is pinned, and
+// which are gone.
+import type { ReadHandle } from '../store/store.ts'
+import type { RawSession } from './plan.ts'
+
+/** Rows of an event outside the index and its body, measured; only the proportion between sessions matters. */
+const EVENT_BYTES = 300
+const BLOCK = 4096
+/** What the database occupies without a session in it. */
+const EMPTY_DATABASE_BYTES = 256 << 10
+
+interface CachedRow {
+  session_uid: string
+  segment_size: number
+  held: number
+}
+
+interface MemoryRow {
+  session_uid: string
+  last_at: number | null
+  ingested_at: number | null
+  analyzed_at: number | null
+  is_pinned: number
+}
+
+/**
+ * Every session with raw in the cache. `databaseBytes` is shared out among them by events and payload: deleting rows
+ * gives back pages, and whose pages they are is not recorded.
+ */
+export function rawSessions(
+  handle: ReadHandle,
+  databaseBytes: number,
+  isAnalysisTried: (uid: string) => boolean,
+): RawSession[] {
+  const rows = handle.cache
+    .prepare(
+      `SELECT session_uid, segment_size, next_seq - 1 - evicted_seq AS held FROM cached
+       WHERE next_seq - 1 > evicted_seq OR segment_size > 0`,
+    )
+    .all() as unknown as CachedRow[]
+  const weigh = (row: CachedRow): number => row.segment_size + row.held * EVENT_BYTES
+  const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES)
+  const total = rows.reduce((sum, row) => sum + weigh(row), 0) || 1
+  const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
+  return rows.map((row) => {
+    const known = facts.get(row.session_uid)
+    const { ingested_at = null, analyzed_at = null } = known ?? {}
+    return {
+      uid: row.session_uid,
+      bytes: blocksOf(row.segment_size) + Math.floor((sharedBytes * weigh(row)) / total),
+      ingestedAt: ingested_at ?? 0,
+      lastAt: known?.last_at ?? null,
+      // A digest made before the last of the raw came in does not cover it.
+      analyzedAt: analyzed_at !== null && analyzed_at >= (ingested_at ?? 0) ? analyzed_at : null,
+      isPinned: known?.is_pinned === 1,
+      isAnalysisTried: isAnalysisTried(row.session_uid),
+    }
+  })
+}
+
+const blocksOf = (size: number): number => Math.ceil(size / BLOCK) * BLOCK
+
+function memoryRows(handle: ReadHandle): MemoryRow[] {
+  return handle.memory
+    .prepare(
+      `SELECT s.session_uid, coalesce(s.ended_at, s.started_at) AS last_at, s.ingested_at, s.analyzed_at,
+         p.session_uid IS NOT NULL AS is_pinned
+       FROM sessions s LEFT JOIN pins p USING (session_uid)`,
+    )
+    .all() as unknown as MemoryRow[]
+}
+
+/** A pinned session keeps its raw whatever the caps say. */
+export function pin(handle: ReadHandle, uid: string, now: number): void {
+  handle.memory.prepare('INSERT OR IGNORE INTO pins (session_uid, pinned_at) VALUES (?, ?)').run(uid, now)
+}
+
+/** False when it was not pinned. */
+export function unpin(handle: ReadHandle, uid: string): boolean {
+  return handle.memory.prepare('DELETE FROM pins WHERE session_uid = ?').run(uid).changes !== 0
+}
+
+/** Sessions all of whose raw was evicted. */
+export function evictedUids(handle: ReadHandle): Set<string> {
+  return uidsOf(
+    handle.cache,
+    'SELECT session_uid FROM cached WHERE evicted_seq > 0 AND next_seq - 1 = evicted_seq',
+  )
+}
+
+/** Sessions that no sweep may bring back. */
+export function forgottenUids(handle: ReadHandle): Set<string> {
+  return uidsOf(handle.memory, "SELECT DISTINCT session_uid FROM receipts WHERE reason = 'forgotten'")
+}
+
+function uidsOf(database: ReadHandle['cache'], sql: string): Set<string> {
+  const rows = database.prepare(sql).all() as unknown as { session_uid: string }[]
+  return new Set(rows.map((row) => row.session_uid))
+}

@@ -1,0 +1,90 @@
+// Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
+// write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Database } from './database.ts'
+import { scrubPages } from './scrub.ts'
+
+/** How much is changed per commit. Small steps need little room in the log, large ones take half the time. */
+export interface Steps {
+  mergePages: number
+  checkpointPages: number
+  events: number
+}
+
+const LARGE: Steps = { mergePages: 1024, checkpointPages: 1000, events: 1000 }
+const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128 }
+const AMPLE_BYTES = 64 << 20
+
+export function stepsFor(database: Database): Steps {
+  const { bavail, bsize } = statfsSync(dirname(database.location() as string))
+  return bavail * bsize < AMPLE_BYTES ? SMALL : LARGE
+}
+
+const VACUUM_PAGES = 1024
+
+/** False when a reader kept the log from being cut: to be done again. */
+export function eraseDeleted(cache: Database): boolean {
+  mergeIndex(cache)
+  return eraseFreed(cache)
+}
+
+/** The same for a database without an index of words. */
+export function eraseFreed(database: Database): boolean {
+  giveBackPages(database)
+  if (!cutLog(database)) return false
+  scrubPages(database)
+  return true
+}
+
+/** Gives back what lies idle, without the care that erasing takes. */
+export function compact(cache: Database): void {
+  mergeIndex(cache)
+  giveBackPages(cache)
+  cutLog(cache)
+}
+
+/**
+ * A deletion from a contentless index is only a tombstone beside the words. Merging all segments into one drops them;
+ * the pages already merged are freed as it goes on, so it needs little room.
+ */
+function mergeIndex(cache: Database): void {
+  const { mergePages, checkpointPages } = stepsFor(cache)
+  cache.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+  const merge = cache.prepare(`INSERT INTO words (words, rank) VALUES ('merge', -${mergePages})`)
+  const changes = cache.prepare('SELECT total_changes() AS count')
+  const count = (): number => (changes.get() as { count: number }).count
+  // A merge with nothing left to do changes less than two rows (https://sqlite.org/fts5.html#the_merge_command).
+  for (let before = count(), isDone = false; !isDone; ) {
+    merge.run()
+    const after = count()
+    isDone = after - before < 2
+    before = after
+  }
+}
+
+function giveBackPages(database: Database): void {
+  const free = database.prepare('PRAGMA freelist_count')
+  for (;;) {
+    const { freelist_count } = free.get() as { freelist_count: number }
+    if (freelist_count === 0) break
+    database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`)
+    const left = (free.get() as { freelist_count: number }).freelist_count
+    // A file from before this setting keeps its free pages: they are reused, not given back.
+    if (left >= freelist_count) break
+  }
+}
+
+/** How long a reader may hold up the cutting of the log: another run does it as well. */
+const READER_MS = 1000
+
+/** Moves the write-ahead log into the file and empties it. False when a reader was in the way. */
+function cutLog(database: Database): boolean {
+  const { timeout } = database.prepare('PRAGMA busy_timeout').get() as { timeout: number }
+  database.exec(`PRAGMA busy_timeout = ${Math.min(timeout, READER_MS)}`)
+  try {
+    return (database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy === 0
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${timeout}`)
+  }
+}

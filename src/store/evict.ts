@@ -1,0 +1,232 @@
+// Drops the raw bytes of sessions, for good. Order, and what a kill leaves at each step:
+//   1. receipt `evicting` in memory.db        nothing is gone yet; the next run goes on from here
+//   2. shared payloads moved to a survivor    copies at the end of its segment, or rows that point there already
+//   3. segment unlinked, directory flushed    rows whose bodies are gone; a reader is told `evicted`
+//   4. rows and words deleted, step by step   fewer rows; the rest goes next time
+//   5. receipt `erasing`, `evicted_at`        nothing to be read any more; words may still stand in old index pages
+//   6. index merged, free pages given back    the same, until the log is cut as well
+//   7. receipt `evicted`                      done
+// 3 comes before 4, for all sessions, because an unlink also works on a full disk and gives the deletion room to write.
+import { createHash } from 'node:crypto'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errnoOf, fromSystem } from '../errors.ts'
+import { syncDirectory } from '../files/directory.ts'
+import { type Database, transaction } from './database.ts'
+import { eraseDeleted, eraseFreed, stepsFor } from './erase.ts'
+import { forgetInCache, forgetInMemory } from './forget.ts'
+import { type Kept, keptPayloads, movePayloads } from './move.ts'
+import { FLAG } from './rows.ts'
+import { removeSegment, segmentPath } from './segments.ts'
+import type { EvictOrder, EvictReport } from './store.ts'
+
+interface OpenReceipt {
+  session_uid: string
+  at: number
+  state: 'evicting' | 'erasing'
+  reason: string
+  bytes: number
+}
+
+interface Cached {
+  id: number
+  session_uid: string
+  next_seq: number
+  evicted_seq: number
+}
+
+export class Evictor {
+  readonly #cache: Database
+  readonly #memory: Database
+  readonly #blobDirectory: string
+
+  constructor(cache: Database, memory: Database, blobDirectory: string) {
+    this.#cache = cache
+    this.#memory = memory
+    this.#blobDirectory = blobDirectory
+  }
+
+  /** Also finishes what an earlier run left: with no orders, only that. */
+  evict(orders: readonly EvictOrder[], now: number): EvictReport {
+    const report: EvictReport = { receipts: [], isErased: true }
+    if (orders.length > 0) this.#mark(orders, now)
+    const open = this.#open()
+    if (open.length === 0) return report
+    const going = open.filter((receipt) => receipt.state === 'evicting')
+    if (going.length > 0) this.#drop(going)
+    report.receipts = going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes }))
+    const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
+    report.isErased = eraseDeleted(this.#cache) && (!isForgetting || eraseFreed(this.#memory))
+    if (report.isErased) this.#setState(open, 'evicted')
+    return report
+  }
+
+  #open(): OpenReceipt[] {
+    return this.#memory
+      .prepare(
+        "SELECT session_uid, at, state, reason, bytes FROM receipts WHERE state <> 'evicted' ORDER BY at, session_uid",
+      )
+      .all() as unknown as OpenReceipt[]
+  }
+
+  /** What is to be lost un-analyzed is written down in the same commit, before it is lost. */
+  #mark(orders: readonly EvictOrder[], now: number): void {
+    const insert = this.#memory.prepare(
+      `INSERT INTO receipts (session_uid, at, state, reason, bytes, hash, event_count, first_seq, last_seq)
+       VALUES (?, ?, 'evicting', ?, ?, ?, ?, ?, ?)`,
+    )
+    const log = this.#memory.prepare(
+      "INSERT OR IGNORE INTO events_log (session_uid, at, name, detail) VALUES (?, ?, 'session_memory.data_loss', ?)",
+    )
+    const count = this.#cache.prepare('SELECT count(*) AS count FROM events WHERE session = ?')
+    const last = this.#memory.prepare('SELECT max(at) AS at FROM receipts WHERE session_uid = ?')
+    const rows = orders.map(({ uid, reason, bytes }) => {
+      const row = this.#cached(uid)
+      const eventCount = row ? (count.get(row.id) as { count: number }).count : 0
+      // A forgotten session leaves no trace of its content, not even a hash of it.
+      const hash = reason === 'forgotten' ? '' : segmentHash(segmentPath(this.#blobDirectory, uid))
+      const [firstSeq, lastSeq] = row ? [row.evicted_seq + 1, row.next_seq - 1] : [0, 0]
+      // A clock that stands still or goes back must not make two receipts one.
+      const at = Math.max(now, 1 + ((last.get(uid) as { at: number | null }).at ?? 0))
+      return { uid, at, reason, bytes, hash, eventCount, firstSeq, lastSeq }
+    })
+    transaction(this.#memory, () => {
+      for (const one of rows) {
+        insert.run(
+          one.uid,
+          one.at,
+          one.reason,
+          one.bytes,
+          one.hash,
+          one.eventCount,
+          one.firstSeq,
+          one.lastSeq,
+        )
+        const detail = { bytes: one.bytes, hash: one.hash, events: one.eventCount, last_seq: one.lastSeq }
+        if (one.reason === 'hard_cap') log.run(one.uid, one.at, JSON.stringify(detail))
+      }
+    })
+  }
+
+  #cached(uid: string): Cached | undefined {
+    return this.#cache
+      .prepare('SELECT id, session_uid, next_seq, evicted_seq FROM cached WHERE session_uid = ?')
+      .get(uid) as Cached | undefined
+  }
+
+  #drop(going: readonly OpenReceipt[]): void {
+    const sessions = going
+      .map((receipt) => this.#cached(receipt.session_uid))
+      .filter((row): row is Cached => row !== undefined)
+    const kept = keptPayloads(
+      this.#cache,
+      sessions.map((session) => session.id),
+    )
+    // What shares nothing frees room at once; the others need some to move what stays.
+    const order = [...sessions].sort((a, b) => Number(kept.has(a.id)) - Number(kept.has(b.id)))
+    for (const session of order) this.#dropSegment(session, kept.get(session.id) ?? [])
+    const steps = stepsFor(this.#cache)
+    this.#cache.exec(`PRAGMA wal_autocheckpoint = ${steps.checkpointPages}`)
+    for (const session of order) this.#dropRows(session, steps.events)
+    transaction(this.#cache, () => {
+      const rest = this.#cache.prepare(
+        'DELETE FROM payloads WHERE session IN (SELECT value FROM json_each(?))',
+      )
+      rest.run(JSON.stringify(sessions.map((session) => session.id)))
+    })
+    this.#settleMemory(going)
+  }
+
+  #dropSegment(session: Cached, kept: readonly Kept[]): void {
+    movePayloads(this.#cache, this.#blobDirectory, session.session_uid, kept)
+    const path = segmentPath(this.#blobDirectory, session.session_uid)
+    if (removeSegment(path)) syncDirectory(dirname(path))
+  }
+
+  #dropRows(session: Cached, stepEvents: number): void {
+    this.#keepKinship(session.id)
+    const remaining = this.#cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
+    const statements = [
+      'DELETE FROM words WHERE rowid IN (SELECT id FROM events WHERE session = ?1 AND seq < ?2)',
+      `DELETE FROM payloads WHERE session = ?1
+       AND hash IN (SELECT payload FROM events WHERE session = ?1 AND seq < ?2)`,
+      'DELETE FROM events WHERE session = ?1 AND seq < ?2',
+    ].map((sql) => this.#cache.prepare(sql))
+    for (;;) {
+      const { seq } = remaining.get(session.id) as { seq: number | null }
+      if (seq === null) break
+      transaction(this.#cache, () => {
+        for (const statement of statements) statement.run(session.id, seq + stepEvents)
+      })
+    }
+    transaction(this.#cache, () => {
+      this.#cache.prepare('DELETE FROM touched WHERE session = ?').run(session.id)
+      this.#cache
+        .prepare(
+          'UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count WHERE id = ?',
+        )
+        .run(session.id)
+    })
+  }
+
+  /** What a fork copied stays marked as copied, also when the original is no longer there to compare with. */
+  #keepKinship(id: number): void {
+    transaction(this.#cache, () => {
+      this.#cache
+        .prepare(
+          `UPDATE events SET flags = flags | ${FLAG.inherited} WHERE flags & ${FLAG.copied}
+           AND session IN (SELECT second FROM shared WHERE first = ?1 UNION SELECT first FROM shared WHERE second = ?1)
+           AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?1)`,
+        )
+        .run(id)
+      this.#cache.prepare('DELETE FROM shared WHERE first = ?1 OR second = ?1').run(id)
+    })
+  }
+
+  #settleMemory(going: readonly OpenReceipt[]): void {
+    const evicted = this.#memory.prepare('UPDATE sessions SET evicted_at = ? WHERE session_uid = ?')
+    // An edge concluded from what two sessions share would be taken back when only one of them is left.
+    const told = this.#memory.prepare(
+      `UPDATE edges SET evidence = 'shared prefix, since evicted'
+       WHERE evidence = 'shared prefix' AND (session_uid = ?1 OR parent_uid = ?1)`,
+    )
+    const forgotten = going.filter((receipt) => receipt.reason === 'forgotten')
+    transaction(this.#cache, () => {
+      for (const { session_uid } of forgotten) forgetInCache(this.#cache, session_uid)
+    })
+    transaction(this.#memory, () => {
+      for (const { session_uid, at } of going) {
+        evicted.run(at, session_uid)
+        told.run(session_uid)
+      }
+      for (const { session_uid } of forgotten) forgetInMemory(this.#memory, session_uid)
+      this.#setStateOf(going, 'erasing')
+    })
+  }
+
+  #setState(receipts: readonly OpenReceipt[], state: string): void {
+    transaction(this.#memory, () => this.#setStateOf(receipts, state))
+  }
+
+  #setStateOf(receipts: readonly OpenReceipt[], state: string): void {
+    const set = this.#memory.prepare('UPDATE receipts SET state = ? WHERE session_uid = ? AND at = ?')
+    for (const { session_uid, at } of receipts) set.run(state, session_uid, at)
+  }
+}
+
+/** Of the file as it lies there; of nothing when there is none. */
+function segmentHash(path: string): string {
+  const hash = createHash('sha256')
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const buffer = Buffer.allocUnsafe(1 << 20)
+    for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer))
+      hash.update(buffer.subarray(0, count))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw fromSystem(error, 'cannot read payloads', path, 'read')
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+  return `sha256:${hash.digest('hex')}`
+}

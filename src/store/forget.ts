@@ -1,0 +1,39 @@
+// Forgetting a session: besides its raw, every row of Tier 2 that belongs to it. Only its uid stays, in the receipt and
+// the cursor, so that no later sweep brings it back.
+import type { Database } from './database.ts'
+
+export function forgetInMemory(memory: Database, uid: string): void {
+  // Another session may hold the same responses: which one they count in has to be decided again.
+  memory
+    .prepare(
+      `INSERT OR IGNORE INTO recount SELECT response_id FROM usage u WHERE session_uid = ?1
+       AND EXISTS (SELECT 1 FROM usage o WHERE o.response_id = u.response_id AND o.session_uid <> ?1)`,
+    )
+    .run(uid)
+  for (const table of tablesOfSessions(memory))
+    memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)
+  memory.prepare('DELETE FROM edges WHERE parent_uid = ?').run(uid)
+}
+
+/** What was noted of its sources. */
+export function forgetInCache(cache: Database, uid: string): void {
+  for (const table of ['gaps', 'unknown_records']) {
+    cache
+      .prepare(`DELETE FROM ${table} WHERE path IN (SELECT path FROM sources WHERE session_uid = ?)`)
+      .run(uid)
+  }
+  cache.prepare('DELETE FROM findings WHERE session = (SELECT id FROM cached WHERE session_uid = ?)').run(uid)
+  // An adapter's carry-over may hold words of the session.
+  cache.prepare("UPDATE sources SET state = 'null' WHERE session_uid = ?").run(uid)
+}
+
+/** Whatever tables there are: one added later must not be forgotten here. */
+function tablesOfSessions(memory: Database): string[] {
+  const rows = memory
+    .prepare(
+      `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+       WHERE m.type = 'table' AND c.name = 'session_uid' AND m.name <> 'receipts'`,
+    )
+    .all() as unknown as { name: string }[]
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,84 @@
+// Keeps out what is gone on purpose: an evicted session comes back only when its source grew or everything is read
+// again; a forgotten one never.
+import { evictedUids, forgottenUids } from '../retention/sessions.ts'
+import { type Change, type FileFacts, hasSameEnds } from '../sources/identity.ts'
+import { type Batch, type Cursor, ID_BYTES } from '../store/batch.ts'
+import type { Store } from '../store/store.ts'
+
+interface Task {
+  cursor: Cursor | undefined
+  isResumed: boolean
+}
+
+export class Gone {
+  readonly #store: Store
+  readonly #evicted: Set<string>
+  readonly #forgotten: Set<string>
+
+  constructor(store: Store) {
+    this.#store = store
+    const handle = store.read()
+    this.#evicted = evictedUids(handle)
+    this.#forgotten = forgottenUids(handle)
+  }
+
+  /** Whether a source has to be left as it is. Of one that was only touched, or has a newer adapter, nothing is news. */
+  isSettled(cursor: Cursor | undefined, facts: FileFacts, change: Change, isFull: boolean): boolean {
+    const uid = cursor?.sessionUid
+    if (!cursor || !uid) return false
+    if (this.#forgotten.has(uid)) return true
+    if (change !== 'changed' || isFull || !this.#evicted.has(uid)) return false
+    // The cache got another memory, which knows nothing of the session: it has to be read.
+    if (cursor.adapterVersion < 0) return false
+    return facts.size === cursor.size && facts.companions === cursor.companions && hasSameEnds(cursor)
+  }
+
+  /**
+   * A session all of whose sources are read again from the beginning gets its old numbers back. One of which a part is
+   * read goes on numbering, and keeps saying which part is gone.
+   */
+  revive(tasks: readonly Task[], cursors: ReadonlyMap<string, Cursor>): void {
+    const waiting = new Map<string, number>()
+    for (const { sessionUid } of cursors.values())
+      if (sessionUid && this.#evicted.has(sessionUid))
+        waiting.set(sessionUid, (waiting.get(sessionUid) ?? 0) + 1)
+    const { cache } = this.#store.read()
+    const revive = cache.prepare(
+      `UPDATE cached SET next_seq = 1, evicted_seq = 0, evicted_count = 0, event_count = 0, turn_count = 0,
+       retry_count = 0, error_count = 0 WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
+    )
+    for (const { cursor, isResumed } of tasks) {
+      const uid = cursor?.sessionUid
+      const count = uid && !isResumed ? waiting.get(uid) : undefined
+      if (!uid || count === undefined) continue
+      waiting.set(uid, count - 1)
+      if (count === 1) revive.run(uid)
+    }
+  }
+
+  /** A batch without what is forgotten: the same object where there is nothing of it. */
+  strip(batch: Batch): Batch {
+    if (this.#forgotten.size === 0) return batch
+    const stays = ({ sessionUid }: { sessionUid: string }): boolean => !this.#forgotten.has(sessionUid)
+    const kept = [...batch.events.keys()].filter((at) => stays(batch.events[at] as { sessionUid: string }))
+    const ids = new Uint8Array(kept.length * ID_BYTES)
+    for (const [to, from] of kept.entries())
+      ids.set(batch.ids.subarray(from * ID_BYTES, (from + 1) * ID_BYTES), to * ID_BYTES)
+    const isMain = batch.cursor.sessionUid !== null && this.#forgotten.has(batch.cursor.sessionUid)
+    return {
+      ...batch,
+      cursor: isMain ? { ...batch.cursor, state: 'null' } : batch.cursor,
+      events: batch.events.filter(stays),
+      ids,
+      usage: batch.usage.filter(stays),
+      facts: batch.facts.filter(stays),
+      edges: batch.edges.filter((edge) => stays(edge) && !this.#forgotten.has(edge.parentUid ?? '')),
+      supersedes: batch.supersedes.filter(stays),
+      gaps: isMain ? [] : batch.gaps,
+      unknown: isMain ? {} : batch.unknown,
+      findings: Object.fromEntries(
+        Object.entries(batch.findings).filter(([sessionUid]) => stays({ sessionUid })),
+      ),
+    }
+  }
+}

@@ -1,0 +1,380 @@
+// Eviction on real files: the bytes are gone, what is shared stays, nothing is lost without a word, and evicted sessions
+// stay evicted until there is news of them.
+import { appendFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sessionEvents } from '../src/query/events.ts'
+import { receiptsOf } from '../src/query/receipts.ts'
+import { search } from '../src/query/search.ts'
+import { getSession } from '../src/query/sessions.ts'
+import type { RetentionEvent } from '../src/retention/apply.ts'
+import { forget } from '../src/retention/apply.ts'
+import { policyOf } from '../src/retention/policy.ts'
+import { pin, unpin } from '../src/retention/sessions.ts'
+import { allocatedBytes } from '../src/retention/usage.ts'
+import { compact } from '../src/store/erase.ts'
+import { openForReading, storePaths } from '../src/store/sqlite.ts'
+import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
+
+const DAY = 86_400_000
+let memory: Memory
+beforeEach(() => {
+  memory = new Memory()
+})
+afterEach(() => memory.remove())
+
+const eventsOf = (one: MadeSession) => memory.with((store) => [...sessionEvents(store.read(), one.uid)])
+const bodiesOf = (one: MadeSession): (string | undefined)[] =>
+  memory.with((store) => {
+    const handle = store.read()
+    return [...sessionEvents(handle, one.uid)].map((event) => handle.payload(event.payload_ref as string))
+  })
+/** Caps as a share of what the sessions occupy; the ballast adapts itself to the caps. */
+const capAt = (share: number): void => {
+  rmSync(join(memory.cache, 'ballast'), { force: true })
+  const cap = Math.floor(allocatedBytes(memory.cache) * share)
+  memory.caps({ raw_soft_cap_bytes: cap, raw_hard_cap_bytes: cap })
+}
+const goneOf = (made: readonly MadeSession[], steps: readonly { uid: string }[]): MadeSession[] =>
+  made.filter((one) => steps.some((step) => step.uid === one.uid))
+
+/** Pages of a database whose unallocated part is not all zeros: where SQLite leaves copies of cells it moved. */
+function pagesWithRemains(path: string): number[] {
+  const bytes = readFileSync(path)
+  const size = bytes.readUInt16BE(16)
+  const found: number[] = []
+  for (let page = 2; page * size <= bytes.length; page++) {
+    const at = (page - 1) * size
+    const pointersAt = { 2: 12, 5: 12, 10: 8, 13: 8 }[bytes[at] as number]
+    const isPointerMap = (page - 2) % (Math.floor(size / 5) + 1) === 0
+    if (pointersAt === undefined || isPointerMap) continue
+    const from = at + pointersAt + 2 * bytes.readUInt16BE(at + 3)
+    if (bytes.subarray(from, at + bytes.readUInt16BE(at + 5)).some((byte) => byte !== 0)) found.push(page)
+  }
+  return found
+}
+
+describe('an evicted session', () => {
+  it('leaves no word of itself in any file of the cache, which shrinks by what the receipts say', async () => {
+    const made = await memory.fill(40, 12, 4)
+    memory.analyze(made)
+    const all = made.flatMap((one) => one.words)
+    // What the index shortens cannot be found; nearly all can, or this test would show nothing.
+    expect(wordsFound(memory.cache, all).length).toBeGreaterThan(all.length * 0.9)
+    memory.with((store) => compact(store.read().cache))
+    expect(pagesWithRemains(join(memory.cache, 'cache.db')).length).toBeGreaterThan(0)
+    capAt(0.5)
+    const before = allocatedBytes(memory.cache)
+    const report = await memory.retain()
+    const gone = goneOf(made, report.steps)
+    expect(gone.length).toBeGreaterThan(3)
+    expect(gone.length).toBeLessThan(made.length)
+    expect(gone).toEqual(made.slice(0, gone.length))
+    expect(
+      wordsFound(
+        memory.cache,
+        gone.flatMap((one) => one.words),
+      ),
+    ).toEqual([])
+    expect(allocatedBytes(memory.cache)).toBeLessThanOrEqual(policyOf(memory.config).rawSoftCapBytes)
+    expect(report.usageAfterBytes).toBe(allocatedBytes(memory.cache))
+    expect(memory.problems()).toEqual([])
+    expect(pagesWithRemains(join(memory.cache, 'cache.db'))).toEqual([])
+
+    const receipts = memory.rows('SELECT * FROM receipts')
+    expect(receipts.map((row) => row['session_uid']).sort()).toEqual(gone.map((one) => one.uid).sort())
+    expect(receipts.every((row) => row['state'] === 'evicted' && row['reason'] === 'soft_cap')).toBe(true)
+    expect(receipts.every((row) => /^sha256:[0-9a-f]{64}$/.test(row['hash'] as string))).toBe(true)
+    expect(receipts.map((row) => row['event_count'])).toEqual(gone.map((one) => one.lines.length))
+    expect(before).toBeGreaterThan(report.usageAfterBytes)
+
+    const kept = made.slice(gone.length)
+    for (const one of kept) expect(eventsOf(one)).toHaveLength(one.lines.length)
+    memory.with((store) => {
+      const handle = store.read()
+      for (const one of kept) {
+        const hits = search(handle, one.words.at(-1) as string)
+        expect(hits.map((hit) => hit.session_uid)).toEqual([one.uid])
+      }
+      for (const one of gone) {
+        expect(search(handle, one.words[0] as string)).toEqual([])
+        const session = getSession(handle, one.uid)
+        expect(session?.evicted_at).not.toBeNull()
+        expect(session?.cost.output_tokens).toBe(24 * 2)
+      }
+    })
+  })
+
+  it('frees what its receipts say, to within 5 %, and what was planned, to within 20 %', async () => {
+    const made = await memory.fill(30, 12, 3)
+    memory.analyze(made)
+    // The first time also gives back what lay idle; the second shows the sessions alone.
+    capAt(0.9)
+    await memory.retain()
+    const noted = (): number =>
+      memory.rows('SELECT coalesce(sum(bytes), 0) AS sum FROM receipts')[0]?.['sum'] as number
+    const [before, notedBefore] = [allocatedBytes(memory.cache), noted()]
+    capAt(0.6)
+    const report = await memory.retain()
+    const freed = before - allocatedBytes(memory.cache)
+    expect(report.steps.length).toBeGreaterThan(3)
+    expect(Math.abs(noted() - notedBefore - freed) / freed).toBeLessThan(0.05)
+    const planned = report.steps.reduce((sum, step) => sum + step.bytes, 0)
+    expect(Math.abs(planned - freed) / freed).toBeLessThan(0.2)
+  })
+
+  it('is what age makes of an analyzed one, unless it is pinned', async () => {
+    const made = await memory.fill(4, 2)
+    const [aged, pinned, unread, later] = made as [MadeSession, MadeSession, MadeSession, MadeSession]
+    memory.analyze([aged, pinned, later])
+    memory.with((store) => pin(store.read(), pinned.uid, 1))
+    const now = Date.now() + 46 * DAY
+    memory.with((store) => {
+      const set = 'UPDATE sessions SET ingested_at = ?1, analyzed_at = ?1 WHERE session_uid = ?2'
+      store
+        .read()
+        .memory.prepare(set)
+        .run(now - 45 * DAY, later.uid)
+    })
+    expect((await memory.retain({ now: now - 46 * DAY })).steps).toEqual([])
+    const report = await memory.retain({ now })
+    expect(report.steps).toMatchObject([{ uid: aged.uid, reason: 'age' }])
+    for (const one of [pinned, unread, later]) expect(eventsOf(one)).toHaveLength(8)
+    memory.with((store) => expect(unpin(store.read(), pinned.uid)).toBe(true))
+    expect((await memory.retain({ now })).steps).toMatchObject([{ uid: pinned.uid, reason: 'age' }])
+    expect((await memory.retain({ now })).steps).toEqual([])
+  })
+
+  it('leaves to others what they share with it', async () => {
+    const home = memory.env['HOME'] as string
+    const parent = makeSession(home, 6)
+    const fork = makeSession(home, 2, parent.lines.slice(0, 12))
+    for (const one of [parent, fork]) writeLines(one)
+    await memory.sweep()
+    const bodies = bodiesOf(fork)
+    const copied = eventsOf(fork).filter((event) => event.is_inherited)
+    expect(copied.length).toBe(12)
+    memory.unanalyze()
+    memory.analyze([parent])
+    memory.caps({ raw_max_age_days: 0 })
+    const report = await memory.retain({ now: Date.now() + 1000 })
+    expect(report.steps.map((step) => step.uid)).toEqual([parent.uid])
+    expect(bodiesOf(fork)).toEqual(bodies)
+    expect(eventsOf(fork).filter((event) => event.is_inherited)).toEqual(copied)
+    expect(memory.problems()).toEqual([])
+    // Of the parent's own words those go that the fork has not copied.
+    const sharedText = parent.lines.slice(0, 12).join('\n')
+    const own = parent.words.filter((word) => !sharedText.includes(word))
+    expect(own.length).toBeGreaterThan(100)
+    expect(wordsFound(memory.cache, own)).toEqual([])
+    memory.analyze([fork])
+    await memory.retain({ now: Date.now() + 1000 })
+    expect(wordsFound(memory.cache, [...parent.words, ...fork.words])).toEqual([])
+    expect(memory.rows('SELECT parent_uid FROM edges WHERE session_uid = ?', fork.uid)).toEqual([
+      { parent_uid: parent.uid },
+    ])
+  })
+})
+
+describe('the next sweep', () => {
+  const evictAll = async (made: readonly MadeSession[]): Promise<void> => {
+    memory.analyze(made)
+    memory.caps({ raw_max_age_days: 0 })
+    await memory.retain({ now: Date.now() + 1000 })
+    memory.caps({})
+  }
+
+  it('leaves an evicted session alone while its source has no news', async () => {
+    const made = await memory.fill(3, 3)
+    await evictAll(made)
+    expect((await memory.sweep()).newEventCount).toBe(0)
+    for (const one of made) utimesSync(one.path, new Date(), new Date())
+    const report = await memory.sweep()
+    expect(report.newEventCount).toBe(0)
+    expect(report.counts.unchanged).toBe(3)
+    expect(memory.rows('SELECT 1 FROM sessions WHERE evicted_at IS NOT NULL')).toHaveLength(3)
+  })
+
+  it('takes in only what came after, and goes on numbering', async () => {
+    const home = memory.env['HOME'] as string
+    const one = makeSession(home, 5)
+    writeLines(one, 0, 12)
+    await memory.sweep()
+    await evictAll([one])
+    writeLines(one, 12)
+    const report = await memory.sweep()
+    expect(report.newEventCount).toBe(8)
+    expect(eventsOf(one).map((event) => event.seq)).toEqual([13, 14, 15, 16, 17, 18, 19, 20])
+    memory.with((store) => {
+      const session = getSession(store.read(), one.uid)
+      expect(session?.evicted_at).toBeNull()
+      expect(session?.cost.turns).toBe(5)
+      expect(receiptsOf(store.read(), one.uid)).toMatchObject([
+        { first_seq: 1, last_seq: 12, event_count: 12 },
+      ])
+    })
+    expect(memory.problems()).toEqual([])
+    // What came in is not covered by a digest from before: it must not go with it.
+    memory.caps({ raw_max_age_days: 0 })
+    memory.with((store) => store.read().memory.exec('UPDATE sessions SET analyzed_at = ingested_at - 1'))
+    expect((await memory.retain({ now: Date.now() + 1000 })).steps).toEqual([])
+    await evictAll([one])
+    memory.with((store) => {
+      expect(receiptsOf(store.read(), one.uid).map((row) => [row.first_seq, row.last_seq])).toEqual([
+        [1, 12],
+        [13, 20],
+      ])
+    })
+  })
+
+  it('brings everything back, under its old numbers, when asked to read all again', async () => {
+    const made = await memory.fill(3, 3)
+    const before = made.map((one) => [eventsOf(one), bodiesOf(one)])
+    await evictAll(made)
+    expect(made.map((one) => eventsOf(one).length)).toEqual([0, 0, 0])
+    await memory.sweep({ full: true })
+    expect(made.map((one) => [eventsOf(one), bodiesOf(one)])).toEqual(before)
+    expect(memory.problems()).toEqual([])
+  })
+
+  it('rebuilds a cache that was removed, and evicts again', async () => {
+    const made = await memory.fill(3, 3)
+    await evictAll(made)
+    rmSync(memory.cache, { recursive: true })
+    await memory.sweep()
+    expect(made.map((one) => eventsOf(one).length)).toEqual([12, 12, 12])
+    await evictAll(made)
+    expect(memory.rows('SELECT 1 FROM receipts')).toHaveLength(6)
+  })
+
+  it('evicts by itself when a cap is passed, and does nothing about it otherwise', async () => {
+    const made = await memory.fill(6, 6)
+    memory.analyze(made)
+    expect((await memory.sweep()).retention).toBeUndefined()
+    memory.caps({ raw_soft_cap_bytes: '100kB' })
+    expect((await memory.sweep({ trigger: 'hook' })).retention?.steps).toHaveLength(6)
+    memory.caps({})
+    const more = await memory.fill(2, 2)
+    memory.caps({ raw_soft_cap_bytes: '100kB' })
+    memory.analyze([...made, ...more])
+    // A hook waits for the cadence, a sweep that was asked for does not.
+    expect((await memory.sweep({ trigger: 'hook' })).retention).toBeUndefined()
+    memory.caps({ raw_soft_cap_bytes: '100kB', cadence: 'on-hook' })
+    expect((await memory.sweep({ trigger: 'hook' })).retention?.steps).toHaveLength(2)
+  })
+})
+
+describe('above the hard cap', () => {
+  it('analysis is tried first, and what it saves is not lost', async () => {
+    const made = await memory.fill(8, 6)
+    capAt(0.5)
+    const asked: string[] = []
+    const events: RetentionEvent[] = []
+    const report = await memory.retain({
+      analyzeNow: (uids) => {
+        asked.push(...uids)
+        memory.analyze(uids.map((uid) => ({ uid })))
+      },
+      onEvent: (event) => events.push(event),
+    })
+    expect(asked.length).toBeGreaterThan(0)
+    expect(asked).toEqual(made.slice(0, asked.length).map((one) => one.uid))
+    expect(report.steps.every((step) => step.reason === 'soft_cap')).toBe(true)
+    expect(events).toEqual([])
+    expect(memory.rows('SELECT 1 FROM events_log')).toEqual([])
+  })
+
+  it('what has to be lost un-analyzed is the oldest, and each loss is logged and told', async () => {
+    const made = await memory.fill(8, 6)
+    capAt(0.6)
+    const events: RetentionEvent[] = []
+    const report = await memory.retain({
+      analyzeNow: () => undefined,
+      onEvent: (event) => events.push(event),
+    })
+    const lost = report.steps.map((step) => step.uid)
+    expect(lost.length).toBeGreaterThan(0)
+    expect(lost).toEqual(made.slice(0, lost.length).map((one) => one.uid))
+    expect(events.map((event) => [event.name, event.sessionUid])).toEqual(
+      lost.map((uid) => ['session_memory.data_loss', uid]),
+    )
+    const log = memory.rows(
+      "SELECT session_uid, detail FROM events_log WHERE name = 'session_memory.data_loss'",
+    )
+    expect(log.map((row) => row['session_uid']).sort()).toEqual([...lost].sort())
+    expect(JSON.parse(log[0]?.['detail'] as string)).toMatchObject({ events: 24, last_seq: 24 })
+  })
+
+  it('with all of it pinned it stays, and is told', async () => {
+    const made = await memory.fill(3, 3)
+    memory.with((store) => {
+      for (const one of made) pin(store.read(), one.uid, 1)
+    })
+    memory.caps({ raw_soft_cap_bytes: 1, raw_hard_cap_bytes: 1, distilled_cap_bytes: 1 })
+    const report = await memory.retain()
+    expect(report.steps).toEqual([])
+    expect(report.events.map((event) => event.name)).toEqual([
+      'session_memory.over_hard_cap',
+      'session_memory.distilled_over_cap',
+    ])
+    await memory.retain()
+    expect(memory.rows('SELECT 1 FROM events_log')).toHaveLength(2)
+  })
+})
+
+describe('a forgotten session', () => {
+  it('is gone from both tiers, word for word, and no sweep brings it back', async () => {
+    const [gone, kept] = (await memory.fill(2, 4)) as [MadeSession, MadeSession]
+    const title = 'qzwxvkjhplmn'
+    appendFileSync(
+      gone.path,
+      `${JSON.stringify({ type: 'custom-title', customTitle: title, sessionId: gone.uid.slice(7) })}\n`,
+    )
+    await memory.sweep()
+    expect(wordsFound(memory.home, [`.....${title.slice(0, 9)}`])).toHaveLength(1)
+    memory.with((store) => {
+      const paths = storePaths(memory.home)
+      expect(forget({ store, paths, policy: policyOf(memory.config) }, gone.uid).isErased).toBe(true)
+    })
+    const isGone = (): void => {
+      expect(wordsFound(memory.home, [...gone.words, `.....${title.slice(0, 9)}`])).toEqual([])
+      for (const table of ['sessions', 'usage', 'edges'])
+        expect(memory.rows(`SELECT 1 FROM ${table} WHERE session_uid = ?`, gone.uid)).toEqual([])
+      expect(memory.rows('SELECT reason, hash FROM receipts')).toEqual([{ reason: 'forgotten', hash: '' }])
+      expect(eventsOf(kept).length).toBe(16)
+      expect(memory.problems()).toEqual([])
+    }
+    isGone()
+    appendFileSync(gone.path, `${gone.lines.at(-1)?.replace(/"uuid":"[0-9a-f]{4}/, '"uuid":"0000')}\n`)
+    await memory.sweep()
+    await memory.sweep({ full: true })
+    isGone()
+    rmSync(memory.cache, { recursive: true })
+    await memory.sweep()
+    isGone()
+  })
+})
+
+describe('a reader in the way', () => {
+  it('sees what it began to see, and delays only the last of the erasing', async () => {
+    const made = await memory.fill(6, 6)
+    memory.analyze(made)
+    const reader = openForReading(storePaths(memory.home))
+    reader.cache.exec('BEGIN')
+    const count = (): unknown => reader.cache.prepare('SELECT count(*) AS n FROM events').get()
+    const before = count()
+    const report = memory.with((store) => {
+      store.read().cache.exec('PRAGMA busy_timeout = 50')
+      return store.evict([{ uid: (made[0] as MadeSession).uid, reason: 'age', bytes: 1 }], 5)
+    })
+    expect(report.isErased).toBe(false)
+    expect(count()).toEqual(before)
+    expect(memory.rows('SELECT state FROM receipts')).toEqual([{ state: 'erasing' }])
+    reader.cache.exec('COMMIT')
+    reader.close()
+    await memory.sweep()
+    expect(memory.rows("SELECT 1 FROM receipts WHERE state <> 'evicted'")).toEqual([])
+    expect(wordsFound(memory.cache, (made[0] as MadeSession).words)).toEqual([])
+    expect(statSync(memory.cache).isDirectory()).toBe(true)
+  })
+})
