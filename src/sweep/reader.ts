@@ -59,6 +59,10 @@ export function* readSource(
     cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
   const builder = new BatchBuilder(adapter.flavor, carry, context, from)
+  // The carry-over is stored too: titles and last errors stand in it.
+  const stateNow = (): unknown => context.redactor.value(position.state, {})
+  const cursorAt = (now: FileFacts): Cursor =>
+    cursorOf(adapter, source, now, { offset: position.offset, state: stateNow() }, carry, generation)
   let position = from ?? { offset: 0, state: null }
   // Not all of the file is in yet: whoever ends here must find it changed.
   const sofar = (): FileFacts => ({ ...facts, size: position.offset, modifiedAt: 0 })
@@ -72,7 +76,7 @@ export function* readSource(
       position = item.position
       builder.endStep(position.offset)
       if (!builder.isFull) continue
-      const batch = builder.take(cursorAt(adapter, source, sofar(), position, carry, generation))
+      const batch = builder.take(cursorAt(sofar()))
       const { length } = batch.payloads
       yield batch
       collectAfter(length)
@@ -81,13 +85,12 @@ export function* readSource(
     failure = error
   }
   // What stands before an unreadable place is kept; the next sweep tries again from there.
-  if (failure === undefined) yield builder.take(cursorAt(adapter, source, facts, position, carry, generation))
-  else if (position.state !== null)
-    yield builder.take(cursorAt(adapter, source, sofar(), position, carry, generation))
+  if (failure === undefined) yield builder.take(cursorAt(facts))
+  else if (position.state !== null) yield builder.take(cursorAt(sofar()))
   if (failure !== undefined) throw failure
 }
 
-function cursorAt(
+function cursorOf(
   adapter: Adapter,
   source: Source,
   facts: FileFacts,
