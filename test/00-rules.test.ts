@@ -157,18 +157,25 @@ describe('names', () => {
 
 describe('the public surface', () => {
   it('equals the committed list', async () => {
-    const program = ts.createProgram([join(root, 'src/index.ts'), join(root, 'src/record/index.ts')], {
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      allowImportingTsExtensions: true,
-      noEmit: true,
-    })
-    const checker = program.getTypeChecker()
-    const lines: string[] = []
-    for (const [name, path] of [
+    const entries = [
       ['recollect', 'src/index.ts'],
       ['recollect/record', 'src/record/index.ts'],
-    ] as const) {
+      ...readdirSync(join(root, 'src/adapters'), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => [`recollect/adapters/${name}`, `src/adapters/${name}/index.ts`] as const),
+    ] as const
+    const program = ts.createProgram(
+      entries.map(([, path]) => join(root, path)),
+      {
+        module: ts.ModuleKind.NodeNext,
+        moduleResolution: ts.ModuleResolutionKind.NodeNext,
+        allowImportingTsExtensions: true,
+        noEmit: true,
+      },
+    )
+    const checker = program.getTypeChecker()
+    const lines: string[] = []
+    for (const [name, path] of entries) {
       const symbol = checker.getSymbolAtLocation(program.getSourceFile(join(root, path)) as ts.SourceFile)
       for (const exported of checker.getExportsOfModule(symbol as ts.Symbol)) {
         const target = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported

@@ -46,6 +46,21 @@ describe('the package', () => {
     expect(run('node', ['use.mjs'])).toBe('[{"turnId":"1","role":"user","content":"hi","ts":1}] true\n')
   })
 
+  it('gives each adapter by its own name, without a database', () => {
+    writeFileSync(
+      join(project, 'adapter.mjs'),
+      `import { turns } from 'recollect/adapters/turns'
+       import { claude } from 'recollect/adapters/claude'
+       const source = turns.claim(process.argv[2])
+       const kinds = [...turns.read(source, null)].filter((item) => item.type === 'event').map((item) => item.kind)
+       console.log(claude.flavor, kinds.join())`,
+    )
+    const path = readdirSync(join(project, 'memory'), { recursive: true, encoding: 'utf8' }).find((name) =>
+      name.endsWith('.jsonl'),
+    ) as string
+    expect(run('node', ['adapter.mjs', join(project, 'memory', path)])).toBe('claude user_msg\n')
+  })
+
   it('runs as a command', () => {
     const line = '{"turnId":"2","role":"user","ts":2}\n'
     const args = ['recollect', 'record', 'turns', '--base', 'memory', '--agent', 'a', '--session', 't']

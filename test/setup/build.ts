@@ -1,7 +1,15 @@
-// Tests that kill or install real programs need the built files: built once before any test runs.
+// Before any test: the built files, for tests that kill or install real programs; and one temporary directory for all of them.
+// Workers may be ended before their own clearing up runs; this directory goes whatever they left in it.
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
-export default function build(): void {
-  if (process.env['RECOLLECT_TEST_NO_BUILD']) return
-  execFileSync('npx', ['tsdown', '--logLevel', 'error'], { stdio: 'inherit' })
+export default function prepare(): () => void {
+  const directory = mkdtempSync(join(tmpdir(), 'recollect-'))
+  process.env['TMPDIR'] = directory
+  if (!process.env['RECOLLECT_TEST_NO_BUILD'])
+    execFileSync('npx', ['tsdown', '--logLevel', 'error'], { stdio: 'inherit' })
+  // Not rmSync: some tests make paths longer than a system call takes.
+  return () => execFileSync('rm', ['-rf', '--one-file-system', directory])
 }
