@@ -315,6 +315,15 @@ describe('tokens', () => {
     expect(items.map((item) => item.id)).toEqual(['req_1', 'a2'])
   })
 
+  test('of a sub-agent known only from the progress its parent wrote down', () => {
+    const message = assistant('s1', null, [text('x')], {}, { ...usage({}), id: 'msg_sub' })
+    const data = { type: 'agent_progress', message, agentId: 'a1' }
+    const progress = line('p1', null, { type: 'progress', data })
+    expect(of(readRecords([progress]), 'usage')).toEqual([
+      expect.objectContaining({ session: SESSION, id: 'msg_sub', input: 10, output: 5, isSidechain: true }),
+    ])
+  })
+
   test('every line of a response yields its numbers: the last may be the right one', () => {
     const items = of(
       readRecords([

@@ -23,6 +23,7 @@ interface Totals {
 type Counts = Record<string, number | undefined>
 
 interface ClaudeLine {
+  data?: { message?: ClaudeLine }
   type?: string
   uuid?: string
   requestId?: string
@@ -71,7 +72,9 @@ function countClaude(directories: string[]): Totals {
   const best = new Map<string | undefined, Totals>()
   for (const path of directories.flatMap(filesBelow)) {
     if (!path.endsWith('.jsonl')) continue
-    for (const { type, uuid, requestId, message } of linesOf<ClaudeLine>(path)) {
+    for (const line of linesOf<ClaudeLine>(path)) {
+      // A sub-agent whose own file is lost has its messages inside its parent's progress.
+      const { type, uuid, requestId, message } = (line.type === 'progress' && line.data?.message) || line
       if (type !== 'assistant' || !message?.usage || message.model === '<synthetic>') continue
       const { usage } = message
       const written = usage.cache_creation ?? {}

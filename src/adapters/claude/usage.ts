@@ -7,9 +7,10 @@ import type { Line } from './line.ts'
 export const SYNTHETIC = '<synthetic>'
 
 export function usageOf(line: Line): UsageItem | undefined {
-  const { record, state } = line
+  const { state } = line
+  const record = speaker(line)
   const message = record['message']
-  if (line.type !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
+  if (record['type'] !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
   const model = str(message['model'])
   if (model === SYNTHETIC) return undefined
   const id = str(message['id']) || str(record['requestId']) || line.key
@@ -22,8 +23,14 @@ export function usageOf(line: Line): UsageItem | undefined {
     ...tokensOf(message['usage']),
     scope: 'response',
   }
-  if (line.isSidechain) item.isSidechain = true
+  if (line.isSidechain || line.type === 'progress') item.isSidechain = true
   return item
+}
+
+/** A sub-agent's message stands in a `progress` line of its parent too: where its own file is lost, only there. */
+function speaker({ type, record }: Line): Record<string, unknown> {
+  const data = type === 'progress' ? record['data'] : undefined
+  return isRecord(data) && isRecord(data['message']) ? data['message'] : record
 }
 
 type Tokens = Pick<
