@@ -20,6 +20,17 @@ export const EVENT_KINDS = [
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
+/** Tokens in disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
+export interface Tokens {
+  /** Without cache reads and writes. */
+  input: number
+  cacheRead: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  output: number
+  reasoning: number
+}
+
 export type Role = 'user' | 'assistant' | 'system' | 'tool'
 export type Outcome = 'success' | 'fail' | 'abandoned' | 'unknown'
 

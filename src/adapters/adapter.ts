@@ -1,6 +1,6 @@
 // The contract between one agent's files and the rest of the system. An adapter turns bytes of a source into items;
 // it decides nothing about storage. Everything it yields is raw: secrets are removed, and texts shortened, behind it.
-import type { EdgeKind, EventKind, Role } from '../model.ts'
+import type { EdgeKind, EventKind, Role, Tokens } from '../model.ts'
 
 /** A file an adapter claims. Other files whose change matters (sidecars) are companions. */
 export interface Source {
@@ -55,22 +55,14 @@ export interface EventItem {
   inherited?: boolean
 }
 
-/** Tokens of one model response (or of one prompt where the agent tells no more), in disjoint counters. */
-export interface UsageItem {
+/** Tokens of one model response (or of one prompt where the agent tells no more). */
+export interface UsageItem extends Tokens {
   type: 'usage'
   session: string
   /** The provider's response id, or the finest id there is; equal in every copy. */
   id: string
   ts: number | null
   model: string | null
-  /** Without cache reads and writes. */
-  input: number
-  cacheRead: number
-  cacheWrite5m: number
-  cacheWrite1h: number
-  /** Including reasoning. */
-  output: number
-  reasoning: number
   /** `turn` where one record covers several responses. */
   scope: 'response' | 'turn'
   isSidechain?: boolean

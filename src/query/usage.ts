@@ -1,9 +1,10 @@
 // Tokens and money over time, sessions, models and places. Counted responses only, each at the time it came; prices are
 // applied here, at the moment of asking, so a new price list prices all of history anew.
 
+import type { Tokens } from '../model.ts'
 import { SLOT_MS, slotsTable } from '../store/slots.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { cacheSavings, costOf, type Tokens } from '../usage/cost.ts'
+import { cacheSavings, costOf } from '../usage/cost.ts'
 import { exactUsd, fromReported } from '../usage/money.ts'
 import { PRICE_LIST, type PriceBook } from '../usage/prices.ts'
 import { dateOf, type TimeZone, weekOf } from './timezone.ts'

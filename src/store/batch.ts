@@ -1,5 +1,5 @@
 // What the reader hands to the store: one source's items up to a position, redacted, shortened and ready to be written.
-import type { EdgeKind, EventKind, Role } from '../model.ts'
+import type { EdgeKind, EventKind, Role, Tokens } from '../model.ts'
 
 /** Where a source stands: who it is, how much of it is understood, and what its adapter needs to go on. */
 export interface Cursor {
@@ -61,17 +61,11 @@ export interface PreparedEvent {
   heading: 'prompt' | 'answer' | 'work'
 }
 
-export interface PreparedUsage {
+export interface PreparedUsage extends Tokens {
   sessionUid: string
   responseId: string
   ts: number | null
   model: string | null
-  input: number
-  cacheRead: number
-  cacheWrite5m: number
-  cacheWrite1h: number
-  output: number
-  reasoning: number
   scope: 'response' | 'turn'
   isSidechain: boolean
   isNested: boolean

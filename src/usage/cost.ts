@@ -1,15 +1,6 @@
 // The cost of counted tokens, and what caching changed about it.
+import type { Tokens } from '../model.ts'
 import type { Rates } from './prices.ts'
-
-/** Disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
-export interface Tokens {
-  input: number
-  cacheRead: number
-  cacheWrite5m: number
-  cacheWrite1h: number
-  output: number
-  reasoning: number
-}
 
 export function costOf(tokens: Tokens, rates: Rates): bigint {
   const reasoning = Math.min(tokens.reasoning, tokens.output)

@@ -1,8 +1,9 @@
 // `user` and `assistant` lines: each content block becomes one event. The line's own fields go with its first event.
 import { isRecord, list, str } from '../guards.ts'
+import { contentText, firstLine } from '../text.ts'
 import { commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
-import { callDraft, contentText, firstLine, resultDraft, resultExtras } from './tools.ts'
+import { callDraft, resultDraft, resultExtras } from './tools.ts'
 import { SYNTHETIC } from './usage.ts'
 
 export function messageDrafts(line: Line): Draft[] {

@@ -1,9 +1,9 @@
 // Every line that is not a message: system notices, attachments, and the client's own bookkeeping.
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
 import { isRecord, str } from '../guards.ts'
+import { contentText, firstLine } from '../text.ts'
 import { commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
-import { contentText, firstLine } from './tools.ts'
 
 const SYSTEM_KINDS = new Map<string, Draft['kind']>([
   ['api_error', 'retry'],

@@ -1,6 +1,7 @@
 // Tool calls and their results: kinds, one-line summaries, the text worth searching, exit codes, who said no.
 import { closeCall, openCall } from '../calls.ts'
-import { isRecord, list, num, str } from '../guards.ts'
+import { isRecord, num, str } from '../guards.ts'
+import { contentText, firstLine, leaves } from '../text.ts'
 import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
 import { readSpilled, spilledPath } from './spill.ts'
 
@@ -50,7 +51,7 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
   if (id) draft.callId = id
   if (file !== undefined) draft.files = [file]
   const text = leaves(input)
-  if (text !== '') draft.text = text
+  if (text !== undefined) draft.text = text
   return draft
 }
 
@@ -126,40 +127,8 @@ function resultSummary(said: string, exitCode: number | undefined): string {
   return `exit ${exitCode}: ${firstLine(rest)}`
 }
 
-/** The readable part of a result's content. */
-export function contentText(content: unknown): string | undefined {
-  if (typeof content === 'string') return content
-  const texts = list(content)
-    .map((part) => (isRecord(part) ? str(part['text']) : str(part)))
-    .filter((text) => text !== undefined)
-  if (texts.length === 0) return undefined
-  return texts.length === 1 ? texts[0] : texts.join('\n')
-}
-
 function longer(a: string | undefined, b: string | undefined): string | undefined {
   return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
-}
-
-/** First line that is not blank. Looks no further than it must. */
-export function firstLine(text: string): string {
-  return /\S.*/.exec(text)?.[0] ?? ''
-}
-
-const MAX_LEAVES = 500
-
-/** Every string inside a tool's input, one per line: what people remember of a call. */
-function leaves(input: unknown): string {
-  const found: string[] = []
-  const waiting: unknown[] = [input]
-  while (waiting.length > 0 && found.length < MAX_LEAVES) {
-    const value = waiting.pop()
-    if (typeof value === 'string') {
-      if (value !== '') found.push(value)
-    } else if (typeof value === 'object' && value !== null) {
-      waiting.push(...Object.values(value).slice(0, MAX_LEAVES).reverse())
-    }
-  }
-  return found.length === 1 ? (found[0] as string) : found.join('\n')
 }
 
 /** The line's own facts about a result, without what the block already says: the same words, the same picture. */

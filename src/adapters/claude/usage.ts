@@ -1,5 +1,7 @@
 // Tokens of one response. A response stands on several lines and in several files: every line yields its numbers under
 // the response's id, and whoever adds up keeps the greatest output per id.
+
+import type { Tokens } from '../../model.ts'
 import type { UsageItem } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import type { Line } from './line.ts'
@@ -32,11 +34,6 @@ function speaker({ type, record }: Line): Record<string, unknown> {
   const data = type === 'progress' ? record['data'] : undefined
   return isRecord(data) && isRecord(data['message']) ? data['message'] : record
 }
-
-type Tokens = Pick<
-  UsageItem,
-  'input' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'output' | 'reasoning'
->
 
 /** The counts of a Messages API response, made disjoint. */
 export function tokensOf(usage: Record<string, unknown>): Tokens {

@@ -5,9 +5,10 @@ import { createHash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
+import { firstLine } from '../text.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
 import { type ChatState, remember, type State } from './state.ts'
-import { contentText, firstLine, stringsOf } from './text.ts'
+import { contentText, stringsOf } from './text.ts'
 import { callSummary, isDecision, namedTool } from './tools.ts'
 
 type Fields = Record<string, unknown>

@@ -2,9 +2,9 @@
 // A run is never kept in the cursor: until something else follows it, the position stays before its first chunk.
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
+import { firstLine } from '../text.ts'
 import type { Session } from './facts.ts'
 import { remember, type State } from './state.ts'
-import { firstLine } from './text.ts'
 import { eventOf, type Update } from './updates.ts'
 
 const KINDS = new Set(['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk'])

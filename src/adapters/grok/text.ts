@@ -1,14 +1,6 @@
 // Small things said about texts: one-line summaries, the searchable part of an input, fields that differ per copy.
 import { isRecord } from '../guards.ts'
 
-/** The first line that is not blank. */
-export function firstLine(text: string): string {
-  const start = text.search(/\S/)
-  if (start === -1) return ''
-  const end = text.indexOf('\n', start)
-  return end === -1 ? text.slice(start) : text.slice(start, end)
-}
-
 /** Every string of a tool's input down to the third level, one per line; a single one is returned as it is. */
 export function stringsOf(value: unknown, depth = 3): string {
   const found: string[] = []

@@ -3,9 +3,10 @@
 import { basename, dirname, join } from 'node:path'
 import type { EventItem } from '../adapter.ts'
 import { isRecord, list, num, str } from '../guards.ts'
+import { firstLine } from '../text.ts'
 import type { Session } from './facts.ts'
 import { readable } from './small.ts'
-import { contentText, firstLine, stringsOf } from './text.ts'
+import { contentText, stringsOf } from './text.ts'
 
 type Fields = Record<string, unknown>
 

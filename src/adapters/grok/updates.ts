@@ -3,10 +3,11 @@
 // alone begins anew whenever a session is resumed.
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { firstLine } from '../text.ts'
 import { demoteTurnEnds } from './events.ts'
 import { edge, type Session, usageItems } from './facts.ts'
 import { remember, type State } from './state.ts'
-import { firstLine, withoutCopyFields } from './text.ts'
+import { withoutCopyFields } from './text.ts'
 
 export interface Update {
   kind: string
