@@ -45,7 +45,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   adapters: ['errors.ts', 'files', 'model.ts', 'record'],
   sources: ['errors.ts', 'files', 'model.ts', 'adapters', 'store'],
   store: ['errors.ts', 'files', 'model.ts'],
-  usage: ['errors.ts'],
+  usage: ['errors.ts', 'model.ts'],
   query: ['errors.ts', 'model.ts', 'store', 'usage'],
   digest: ['errors.ts', 'model.ts', 'store', 'query'],
   retention: ['errors.ts', 'config.ts', 'store'],
