@@ -7,7 +7,7 @@ import { policyOf } from '../src/retention/policy.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-15T12:00:00Z')
-const RUNS = { numRuns: 2000 }
+const RUNS = { numRuns: 10_000 }
 
 interface Case {
   policy: Policy
