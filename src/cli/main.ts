@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
 import { EXIT, reportError } from './exit.ts'
+import { addMemoryCommands } from './memory-commands.ts'
 import { addRecordCommands } from './record-commands.ts'
 import { addRetentionCommands } from './retention-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
@@ -83,6 +84,7 @@ program
   .action(async (options) => (await import('./config.ts')).showConfig(options))
 
 addUsageCommands(program)
+addMemoryCommands(program)
 addRetentionCommands(program)
 
 // Commander exits with 1 on a wrong command line; 2 is what scripts expect of a usage error.

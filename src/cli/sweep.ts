@@ -5,7 +5,7 @@ import { RecollectError } from '../errors.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
-import { formatBytes } from './format.ts'
+import { formatBytes, printable } from './format.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 
 /** What a person reads, and what a document holds: a tree of a million links must not drown the report. */
@@ -118,9 +118,6 @@ function toText(report: SweepReport): string {
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
   return `${lines.join('\n')}\n`
 }
-
-/** File names are foreign text: they may hold anything a terminal would obey. */
-const printable = (path: string): string => path.replace(/[\p{Cc}\p{Cf}]/gu, '?')
 
 const addUp = (all: Record<string, number>[]): Record<string, number> => {
   const sum = Object.create(null) as Record<string, number>

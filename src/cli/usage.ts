@@ -142,7 +142,7 @@ function notes(report: UsageReport): string[] {
 }
 
 /** 1234567 → 1.2M, in at most six characters. */
-function short(count: number): string {
+export function short(count: number): string {
   const units = ['', 'K', 'M', 'G', 'T']
   let power = 0
   let value = count

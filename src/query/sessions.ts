@@ -49,6 +49,10 @@ export function getSession(handle: Pick<ReadHandle, 'memory'>, uid: string): Ses
   return row ? toSession(row as Record<string, unknown>) : undefined
 }
 
+/** A lineage log names sessions that other flavors tell: by its id such a session is meant, not the log's name for it. */
+export const IS_NO_ALIAS = `(flavor <> 'lineage' OR NOT EXISTS (SELECT 1 FROM sessions o
+  WHERE o.native_session_id = sessions.native_session_id AND o.flavor <> 'lineage'))`
+
 /** `<flavor>:<id>`, an id, any unique prefix of either, or `@last`. */
 export function resolveSession(handle: Pick<ReadHandle, 'memory'>, typed: string): string {
   if (typed === '@last') {
@@ -59,13 +63,13 @@ export function resolveSession(handle: Pick<ReadHandle, 'memory'>, typed: string
     throw new RecollectError('NOT_FOUND', 'no session is remembered yet', { hint: 'run: recollect sweep' })
   }
   const exact = handle.memory.prepare(
-    'SELECT session_uid FROM sessions WHERE session_uid = ?1 OR native_session_id = ?1',
+    `SELECT session_uid FROM sessions WHERE session_uid = ?1 OR (native_session_id = ?1 AND ${IS_NO_ALIAS})`,
   )
   const found = exact.all(typed) as unknown as { session_uid: string }[]
   if (found.length === 1) return (found[0] as { session_uid: string }).session_uid
   const starts = handle.memory.prepare(
     `SELECT session_uid FROM sessions WHERE substr(session_uid, 1, length(?1)) = ?1
-     OR substr(native_session_id, 1, length(?1)) = ?1 LIMIT 6`,
+     OR (substr(native_session_id, 1, length(?1)) = ?1 AND ${IS_NO_ALIAS}) LIMIT 6`,
   )
   const near = typed === '' ? [] : (starts.all(typed) as unknown as { session_uid: string }[])
   if (near.length === 1) return (near[0] as { session_uid: string }).session_uid

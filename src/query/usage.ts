@@ -24,6 +24,8 @@ export interface UsageQuestion {
   repo?: string
   domain?: string
   model?: string
+  /** Only these sessions. */
+  sessions?: readonly string[]
 }
 
 /** Amounts are exact decimals in USD; null where nothing in the row has a known price. */
@@ -157,6 +159,8 @@ function conditions(question: UsageQuestion): { where: string; values: (string |
   add('s.repo = ?', question.repo)
   add('s.domain = ?', question.domain)
   add('u.model = ?', question.model)
+  if (question.sessions)
+    add('u.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(question.sessions))
   return { where: where.length > 0 ? `WHERE ${where.join(' AND ')}` : '', values }
 }
 

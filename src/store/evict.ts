@@ -15,6 +15,8 @@ import { syncDirectory } from '../files/directory.ts'
 import { type Database, transaction } from './database.ts'
 import { eraseDeleted, eraseFreed, stepsFor } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
+import { SINCE_EVICTED } from './forks.ts'
+import { keepKeys } from './kept-keys.ts'
 import { type Kept, keptPayloads, movePayloads } from './move.ts'
 import { FLAG } from './rows.ts'
 import { removeSegment, segmentPath } from './segments.ts'
@@ -104,6 +106,7 @@ export class Evictor {
         )
         const detail = { bytes: one.bytes, hash: one.hash, events: one.eventCount, last_seq: one.lastSeq }
         if (one.reason === 'hard_cap') log.run(one.uid, one.at, JSON.stringify(detail))
+        if (one.reason !== 'forgotten') keepKeys(this.#cache, this.#memory, one.uid)
       }
     })
   }
@@ -163,7 +166,8 @@ export class Evictor {
       this.#cache.prepare('DELETE FROM touched WHERE session = ?').run(session.id)
       this.#cache
         .prepare(
-          'UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count WHERE id = ?',
+          `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,
+           evicted_turns = turn_count, evicted_retries = retry_count, evicted_errors = error_count WHERE id = ?`,
         )
         .run(session.id)
     })
@@ -187,7 +191,7 @@ export class Evictor {
     const evicted = this.#memory.prepare('UPDATE sessions SET evicted_at = ? WHERE session_uid = ?')
     // An edge concluded from what two sessions share would be taken back when only one of them is left.
     const told = this.#memory.prepare(
-      `UPDATE edges SET evidence = 'shared prefix, since evicted'
+      `UPDATE edges SET evidence = '${SINCE_EVICTED}'
        WHERE evidence = 'shared prefix' AND (session_uid = ?1 OR parent_uid = ?1)`,
     )
     const forgotten = going.filter((receipt) => receipt.reason === 'forgotten')

@@ -7,6 +7,8 @@ import { FLAG } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
 const CONCLUDED = 'shared prefix'
+/** The same when one of the two is gone: it can no longer be concluded, so it is kept as told. */
+export const SINCE_EVICTED = 'shared prefix, since evicted'
 
 interface Pair {
   first: number
@@ -36,9 +38,9 @@ export function settleForks(cache: Database, memory: Database): void {
   memory
     .prepare(
       `UPDATE sessions SET relation = 'fork' WHERE relation = 'main'
-       AND session_uid IN (SELECT session_uid FROM edges WHERE evidence = ?)`,
+       AND session_uid IN (SELECT session_uid FROM edges WHERE evidence IN (?, ?))`,
     )
-    .run(CONCLUDED)
+    .run(CONCLUDED, SINCE_EVICTED)
 }
 
 class Kin {
@@ -169,16 +171,16 @@ function statements(cache: Database, memory: Database) {
   }
 }
 
-/** Counters over what a session said itself. */
-function countAgain(cache: Database, id: number): void {
+/** Counters over what a session said itself; those of evicted events stay as they were. */
+export function countAgain(cache: Database, id: number): void {
   const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
   const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
   cache
     .prepare(
       `UPDATE cached SET
-         turn_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
-         retry_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
-         error_count = (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
+         turn_count = evicted_turns + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
+         retry_count = evicted_retries + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
+         error_count = evicted_errors + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
          is_settled = 0
        WHERE id = ?1`,
     )

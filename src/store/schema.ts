@@ -91,6 +91,11 @@ export const MEMORY_MIGRATIONS = [
   ) WITHOUT ROWID;
   CREATE INDEX sessions_evictable ON sessions (ingested_at) WHERE evicted_at IS NULL AND analyzed_at IS NOT NULL;
   `,
+  // Lineage: the same session under another flavor is found by its native id; a fork of an evicted one by its keys.
+  `
+  CREATE INDEX sessions_native ON sessions (native_session_id);
+  CREATE TABLE kept_keys (session_uid TEXT PRIMARY KEY, first_key BLOB NOT NULL, first_at INTEGER, keys BLOB NOT NULL);
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [
@@ -153,5 +158,11 @@ export const CACHE_MIGRATIONS = [
   `
   ALTER TABLE cached ADD COLUMN evicted_seq INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE cached ADD COLUMN evicted_count INTEGER NOT NULL DEFAULT 0;
+  `,
+  // What the evicted events counted: the rest can be counted again, they cannot.
+  `
+  ALTER TABLE cached ADD COLUMN evicted_turns INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE cached ADD COLUMN evicted_retries INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE cached ADD COLUMN evicted_errors INTEGER NOT NULL DEFAULT 0;
   `,
 ]

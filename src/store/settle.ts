@@ -5,6 +5,7 @@
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
 import { settleForks } from './forks.ts'
+import { linkToEvicted } from './kept-keys.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -27,6 +28,7 @@ export function settleAll(
     const done = cache.prepare('UPDATE cached SET is_settled = 1, low_at = NULL WHERE id = ?')
     return transaction(memory, () => {
       settleForks(cache, memory)
+      linkToEvicted(cache, memory, written)
       recount(memory)
       sumSlots(memory)
       // Kin of what was written may have changed as well.

@@ -45,7 +45,7 @@ export class Gone {
     const { cache } = this.#store.read()
     const revive = cache.prepare(
       `UPDATE cached SET next_seq = 1, evicted_seq = 0, evicted_count = 0, event_count = 0, turn_count = 0,
-       retry_count = 0, error_count = 0 WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
+       retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0 WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
     )
     for (const { cursor, isResumed } of tasks) {
       const uid = cursor?.sessionUid

@@ -1,0 +1,158 @@
+// `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
+import { Config } from '../config.ts'
+import { type Lineage, type LineageEdge, type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
+import { listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
+import { shortIds } from '../query/short-ids.ts'
+import { openForReading, storePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { shortUsd, unitsOf } from '../usage/money.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices } from '../usage/prices.ts'
+import { EXIT, endWithOutput } from './exit.ts'
+import { printable } from './format.ts'
+import { parseCount, parseTime } from './read.ts'
+import { short } from './usage.ts'
+
+export interface LineageCommand {
+  flavor?: string
+  repo?: string
+  since?: string
+  limit?: string
+  dot?: boolean
+  json?: boolean
+}
+
+export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
+  endWithOutput()
+  const config = new Config()
+  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
+  try {
+    const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
+    const lineage = lineageOf(handle, uids, prices)
+    const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
+    process.stdout.write(draw(handle, lineage, asked, options))
+    for (const problem of lineage.problems)
+      process.stderr.write(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}\n`)
+    if (lineage.problems.length > 0) process.exitCode = EXIT.partial
+  } finally {
+    handle.close()
+  }
+}
+
+function recent(handle: ReadHandle, options: LineageCommand): string[] {
+  const filter: SessionFilter = {
+    limit: options.limit === undefined ? 20 : parseCount(options.limit, '--limit'),
+  }
+  if (options.flavor) filter.flavor = options.flavor
+  if (options.repo) filter.repo = options.repo
+  if (options.since) filter.sinceAt = parseTime(options.since, '--since')
+  return listSessions(handle, filter).map((session) => session.session_uid)
+}
+
+function draw(
+  handle: ReadHandle,
+  lineage: Lineage,
+  asked: LineageNode | undefined,
+  options: LineageCommand,
+): string {
+  if (options.json) return `${JSON.stringify({ asked: asked?.session_uid ?? null, ...lineage }, null, 2)}\n`
+  if (options.dot) return toDot(lineage.nodes)
+  if (lineage.nodes.length === 0) return 'no session matches; recollect sweep reads what agents left\n'
+  const ids = shortIds(
+    handle,
+    lineage.nodes.map((node) => node.session_uid),
+  )
+  return `${treeLines(lineage.nodes, ids, asked).join('\n')}\n`
+}
+
+const WORDS: Record<LineageEdge['kind'], string> = {
+  created: 'created',
+  compacted: 'compacted',
+  swapped: 'swapped',
+  cleared: 'cleared',
+  interactive_fork: 'fork',
+  bg_fork: 'background fork',
+  resumed: 'resume',
+  subagent: 'sub',
+}
+
+/** Deeper than this the lines would leave the screen: the depth is told as a number. */
+const MAX_INDENT = 16
+
+function treeLines(
+  nodes: readonly LineageNode[],
+  ids: ReadonlyMap<string, string>,
+  asked: LineageNode | undefined,
+): string[] {
+  const lines: string[] = []
+  // Whether a level has more to come below the node at hand, from the last node upwards.
+  const more: boolean[] = []
+  const branches = nodes.toReversed().map((node) => {
+    const isLast = !more[node.depth]
+    more.length = node.depth + 1
+    more[node.depth] = true
+    const levels = Array.from({ length: Math.max(0, node.depth - 1) }, (_, level) => more[level + 1] ?? false)
+    return { isLast, open: levels }
+  })
+  for (const [at, node] of nodes.entries()) {
+    const { isLast, open } = branches[nodes.length - 1 - at] as { isLast: boolean; open: boolean[] }
+    const shown = open.slice(-MAX_INDENT).map((isOpen) => (isOpen ? '│  ' : '   '))
+    const indent = (open.length > MAX_INDENT ? `(${node.depth}) ` : '') + shown.join('')
+    const branch = node.depth === 0 ? '' : `${indent}${isLast ? '└─ ' : '├─ '}`
+    lines.push(`${branch}${edgeText(node.edge)}${nodeText(node, ids)}${node === asked ? '  ◀' : ''}`)
+    const below = node.depth === 0 ? '' : `${indent}${isLast ? '   ' : '│  '}`
+    const hasChildren = nodes[at + 1]?.parent_uid === node.session_uid
+    for (const { agent, events } of node.agents)
+      lines.push(`${below}${hasChildren ? '├─ ' : '└─ '}sub  ${printable(agent)}  ${events} events`)
+  }
+  return lines
+}
+
+const edgeText = (edge: LineageEdge | null): string =>
+  edge === null ? '' : `${WORDS[edge.kind]}${edge.source === 'concluded' ? ' (same beginning)' : ''} → `
+
+const TITLE = 48
+
+function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>): string {
+  const id = ids.get(node.session_uid) ?? node.session_uid
+  const parts = [id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`]
+  const title = printable(node.title ?? node.first_prompt)
+  if (title !== '') parts.push(`"${title.length > TITLE ? `${title.slice(0, TITLE - 1)}…` : title}"`)
+  if (node.started_at) parts.push(node.started_at.slice(0, 16).replace('T', ' '))
+  if (node.total_tokens > 0) parts.push(`${short(node.total_tokens)} tokens`)
+  if (node.cost_usd !== null) parts.push(shortUsd(unitsOf(node.cost_usd)))
+  else if (node.total_tokens > 0) parts.push('$?')
+  if (node.outcome !== 'unknown') parts.push(node.outcome)
+  if (node.compactions > 0) parts.push(`compacted ${node.compactions}×`)
+  for (const edge of node.other_edges) parts.push(otherText(edge, ids))
+  if (node.commits.length > 0) parts.push(`commit ${node.commits.slice(-3).join(' ')}`)
+  if (node.state === 'evicted') parts.push(`[evicted ${node.evicted_at?.slice(0, 10)}]`)
+  if (node.state === 'named') parts.push('[only named, never read]')
+  if (node.state === 'unknown') parts.push('[unknown: never read]')
+  return parts.filter((part) => part !== '').join('  ')
+}
+
+/** A log says `cleared` of the session that ended; a session's own file says it of the one that began afterwards. */
+function otherText(edge: LineageEdge, ids: ReadonlyMap<string, string>): string {
+  if (edge.kind === 'created') return ''
+  if (edge.kind === 'cleared') return edge.source === 'logged' ? 'ended by clear' : 'began with clear'
+  const from = edge.parent_uid === null ? '' : ` from ${ids.get(edge.parent_uid) ?? edge.parent_uid}`
+  return `also ${WORDS[edge.kind]}${from}`
+}
+
+const quoted = (text: string): string =>
+  `"${printable(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+
+function toDot(nodes: readonly LineageNode[]): string {
+  const lines = ['digraph lineage {', '  rankdir=LR', '  node [shape=box]']
+  for (const node of nodes) {
+    const label = [node.title ?? node.session_uid, node.flavor, node.state === 'here' ? '' : node.state]
+    const style = node.state === 'here' ? '' : ', style=dashed'
+    lines.push(`  ${quoted(node.session_uid)} [label=${quoted(label.filter(Boolean).join(' · '))}${style}]`)
+  }
+  for (const { session_uid, edge } of nodes)
+    if (edge?.parent_uid)
+      lines.push(`  ${quoted(edge.parent_uid)} -> ${quoted(session_uid)} [label=${quoted(WORDS[edge.kind])}]`)
+  return `${[...lines, '}'].join('\n')}\n`
+}

@@ -1,0 +1,269 @@
+// Which session came from which, over all flavors, as one tree (or several): every session hangs below the one it was
+// born from, in the order of birth. What is not known stays unknown; a circle in what the logs say is cut and reported.
+import type { EdgeKind, Outcome } from '../model.ts'
+import type { ReadHandle } from '../store/store.ts'
+import type { PriceBook } from '../usage/prices.ts'
+import { type Graph, type Link, loadGraph } from './lineage-graph.ts'
+import { TimeZone } from './timezone.ts'
+import { usageReport } from './usage.ts'
+
+/** `named`: a log or another session speaks of it, nothing of it was read. `unknown`: not even that, only its id. */
+export type NodeState = 'here' | 'evicted' | 'named' | 'unknown'
+
+export interface LineageEdge {
+  kind: EdgeKind
+  parent_uid: string | null
+  at: string | null
+  /** `told` by a session's own file, `logged` in a lineage log, `concluded` from what two sessions share. */
+  source: 'told' | 'logged' | 'concluded'
+  evidence: string | null
+}
+
+/** Nodes stand in the order of the tree: each after its parent, `depth` deeper. */
+export interface LineageNode {
+  session_uid: string
+  depth: number
+  parent_uid: string | null
+  /** How it was born from its parent; null for a root. */
+  edge: LineageEdge | null
+  /** What else is known to have happened between it and other sessions. */
+  other_edges: LineageEdge[]
+  /** Names under which lineage logs speak of it. */
+  logged_as: string[]
+  state: NodeState
+  evicted_at: string | null
+  flavor: string
+  title: string | null
+  first_prompt: string
+  repo: string | null
+  model: string | null
+  started_at: string | null
+  ended_at: string | null
+  outcome: Outcome
+  total_tokens: number
+  /** Exact, as a decimal; null when nothing of it has a known price. */
+  cost_usd: string | null
+  /** How often its context was compacted without becoming another session. */
+  compactions: number
+  /** Sub-agents whose work is in this session's own file. */
+  agents: { agent: string; events: number }[]
+  commits: string[]
+}
+
+export interface LineageProblem {
+  kind: 'cycle' | 'several_parents' | 'ambiguous_name'
+  session_uid: string
+  detail: string
+}
+
+export interface Lineage {
+  nodes: LineageNode[]
+  problems: LineageProblem[]
+}
+
+/** The trees that hold the given sessions. */
+export function lineageOf(handle: ReadHandle, uids: readonly string[], prices: PriceBook): Lineage {
+  const graph = loadGraph(handle, uids)
+  const problems: LineageProblem[] = graph.ambiguous.map(({ name, candidates }) => ({
+    kind: 'ambiguous_name',
+    session_uid: name,
+    detail: `could be any of ${candidates.join(', ')}`,
+  }))
+  const nodes = describe(handle, graph, prices)
+  const births = chooseBirths(graph.links, problems)
+  cutCircles(nodes, births, problems)
+  return { nodes: inOrder(nodes, births, graph.links), problems }
+}
+
+/** The node among `nodes` that stands for a session, also when a log calls it by another name. */
+export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode | undefined =>
+  nodes.find((node) => node.session_uid === uid || node.logged_as.includes(uid))
+
+type Draft = LineageNode & { bornAt: number }
+
+interface Row {
+  flavor: string
+  title: string | null
+  first_prompt: string | null
+  repo: string | null
+  model: string | null
+  started_at: number | null
+  ended_at: number | null
+  outcome: Outcome
+  event_count: number
+  evicted_at: number | null
+  compactions: number | null
+  subagents: string | null
+  commits: string | null
+}
+
+const iso = (at: number | null | undefined): string | null => (at ? new Date(at).toISOString() : null)
+
+function describe(handle: ReadHandle, graph: Graph, prices: PriceBook): Map<string, Draft> {
+  const find = handle.memory.prepare(
+    `SELECT s.flavor, s.title, s.repo, s.model, s.started_at, s.ended_at, s.outcome, s.event_count, s.evicted_at,
+       json_extract(d.digest, '$.first_prompt') AS first_prompt, json_array_length(d.digest, '$.compactions') AS compactions, json_extract(d.digest, '$.subagents') AS subagents,
+       json_extract(d.digest, '$.commits') AS commits
+     FROM sessions s LEFT JOIN digests d USING (session_uid) WHERE s.session_uid = ?`,
+  )
+  const names = [...graph.nodes].flatMap(([uid, logged]) => [uid, ...logged])
+  const usage = usageReport(handle, { group: 'session', zone: new TimeZone('UTC'), prices, sessions: names })
+  const spent = new Map(usage.rows.map((row) => [row.key, row]))
+  const nodes = new Map<string, Draft>()
+  for (const [uid, logged] of graph.nodes) {
+    const row = find.get(uid) as Row | undefined
+    const cost = spent.get(uid)
+    nodes.set(uid, {
+      session_uid: uid,
+      depth: 0,
+      parent_uid: null,
+      edge: null,
+      other_edges: [],
+      logged_as: logged.filter((name) => name !== uid),
+      state: stateOf(row),
+      evicted_at: iso(row?.evicted_at),
+      flavor: row?.flavor ?? uid.slice(0, uid.indexOf(':')),
+      title: row?.title ?? null,
+      first_prompt: row?.first_prompt ?? '',
+      repo: row?.repo ?? null,
+      model: row?.model ?? null,
+      started_at: iso(row?.started_at),
+      ended_at: iso(row?.ended_at),
+      outcome: row?.outcome ?? 'unknown',
+      total_tokens: cost?.total_tokens ?? 0,
+      cost_usd: cost?.cost_usd ?? null,
+      compactions: row?.compactions ?? 0,
+      agents: agentsOf(row?.subagents),
+      commits: (JSON.parse(row?.commits ?? '[]') as { sha: string }[]).map((one) => one.sha),
+      bornAt: row?.started_at ?? Number.POSITIVE_INFINITY,
+    })
+  }
+  return nodes
+}
+
+function stateOf(row: Row | undefined): NodeState {
+  if (!row) return 'unknown'
+  if (row.evicted_at !== null) return 'evicted'
+  return row.event_count > 0 ? 'here' : 'named'
+}
+
+/** Those with a session of their own are nodes. */
+function agentsOf(subagents: string | null | undefined): LineageNode['agents'] {
+  const all = JSON.parse(subagents ?? '[]') as { agent: string; session_uid: string; events: number }[]
+  return all.filter((one) => one.session_uid === '').map(({ agent, events }) => ({ agent, events }))
+}
+
+type Born = Link & { parent: string }
+
+/** The word of a file or log before a conclusion; a birth before a swap; then the earliest. */
+function byBirth(a: Born, b: Born): number {
+  const swaps = Number(a.kind === 'swapped') - Number(b.kind === 'swapped')
+  const order = Number(a.isConcluded) - Number(b.isConcluded) || swaps
+  if (order !== 0) return order
+  const [left, right] = [a.at ?? Number.POSITIVE_INFINITY, b.at ?? Number.POSITIVE_INFINITY]
+  if (left !== right) return left < right ? -1 : 1
+  return a.parent < b.parent ? -1 : 1
+}
+
+function chooseBirths(links: readonly Link[], problems: LineageProblem[]): Map<string, Born> {
+  const byChild = new Map<string, Born[]>()
+  for (const link of links) {
+    if (link.parent === null || link.kind === 'cleared') continue
+    const born = link as Born
+    if (born.parent === born.child) problems.push(circle([born.child]))
+    else byChild.set(born.child, [...(byChild.get(born.child) ?? []), born])
+  }
+  const births = new Map<string, Born>()
+  for (const [child, candidates] of byChild) {
+    const [first, ...rest] = candidates.sort(byBirth) as [Born, ...Born[]]
+    births.set(child, first)
+    const others = rest.filter(
+      (one) => one.parent !== first.parent && one.kind !== 'swapped' && one.isConcluded === first.isConcluded,
+    )
+    if (others.length === 0) continue
+    problems.push({
+      kind: 'several_parents',
+      session_uid: child,
+      detail: `born from ${first.parent}, but also from ${others.map((one) => one.parent).join(', ')}`,
+    })
+  }
+  return births
+}
+
+const circle = (uids: readonly string[]): LineageProblem => ({
+  kind: 'cycle',
+  session_uid: uids[0] as string,
+  detail: `each is said to come from the next: ${uids.join(' ← ')}; the first is shown as a root`,
+})
+
+/** Follows each session up to its root; where that comes back to itself, the one that began first loses its parent. */
+function cutCircles(
+  nodes: ReadonlyMap<string, Draft>,
+  births: Map<string, Born>,
+  problems: LineageProblem[],
+): void {
+  const done = new Set<string>()
+  for (const start of nodes.keys()) {
+    const path: string[] = []
+    const onPath = new Set<string>()
+    for (let at: string | undefined = start; at !== undefined && !done.has(at); at = births.get(at)?.parent) {
+      if (onPath.has(at)) {
+        const ring = path.slice(path.indexOf(at))
+        const bornAt = (uid: string): number => nodes.get(uid)?.bornAt ?? Number.POSITIVE_INFINITY
+        const first = ring.reduce((a, b) => (bornAt(b) < bornAt(a) ? b : a))
+        const from = ring.indexOf(first)
+        births.delete(first)
+        problems.push(circle([...ring.slice(from), ...ring.slice(0, from)]))
+        break
+      }
+      onPath.add(at)
+      path.push(at)
+    }
+    for (const uid of path) done.add(uid)
+  }
+}
+
+function inOrder(
+  nodes: ReadonlyMap<string, Draft>,
+  births: ReadonlyMap<string, Born>,
+  links: readonly Link[],
+): LineageNode[] {
+  const children = new Map<string | null, Draft[]>()
+  for (const node of nodes.values()) {
+    const birth = births.get(node.session_uid)
+    node.edge = birth ? toEdge(birth) : null
+    node.parent_uid = birth?.parent ?? null
+    if (birth?.at !== null && birth?.at !== undefined) node.bornAt = birth.at
+    const list = children.get(node.parent_uid)
+    if (list) list.push(node)
+    else children.set(node.parent_uid, [node])
+  }
+  for (const link of links)
+    if (link !== births.get(link.child)) nodes.get(link.child)?.other_edges.push(toEdge(link))
+  for (const list of children.values())
+    list.sort((a, b) =>
+      a.bornAt === b.bornAt ? (a.session_uid < b.session_uid ? -1 : 1) : a.bornAt - b.bornAt,
+    )
+  // Not recursive: a session may have been compacted ten thousand times.
+  const ordered: LineageNode[] = []
+  const waiting = [...(children.get(null) ?? [])].reverse()
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    const { bornAt: _, ...shown } = node
+    ordered.push(shown)
+    for (const child of [...(children.get(node.session_uid) ?? [])].reverse()) {
+      child.depth = node.depth + 1
+      waiting.push(child)
+    }
+  }
+  return ordered
+}
+
+function toEdge(link: Link): LineageEdge {
+  return {
+    kind: link.kind,
+    parent_uid: link.parent,
+    at: iso(link.at),
+    source: link.isConcluded ? 'concluded' : link.isLogged ? 'logged' : 'told',
+    evidence: link.evidence,
+  }
+}
