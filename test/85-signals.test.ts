@@ -41,7 +41,7 @@ describe('signals', () => {
 
   it('a retry of a test is a test', () => {
     const again = new Script().test('npm test', 1).run('npm test', 0, '', { kind: 'retry' })
-    expect(again.facts().tests.map((test) => test.verdict)).toEqual(['failed', 'passed'])
+    expect(again.facts().tests.runs.map((test) => test.verdict)).toEqual(['failed', 'passed'])
   })
 
   it('repeated_interruption, permission_denied, context_thrash, request_trouble', () => {
@@ -86,8 +86,8 @@ describe('signals', () => {
     const facts = script.facts()
     expect(facts).toMatchObject({
       eventCount: 1,
-      toolHistogram: {},
-      failures: [],
+      toolHistogram: new Map(),
+      failures: new Map(),
       firstPrompt: { text: 'new' },
     })
     expect(signalsOf(facts)).toEqual([])
@@ -192,7 +192,8 @@ describe('the outcome', () => {
   })
 
   it('of a test behind a pipe comes from its own count', () => {
-    const piped = (output: string) => new Script().test('pytest | tail', 0, output).facts().tests[0]?.verdict
+    const piped = (output: string) =>
+      new Script().test('pytest | tail', 0, output).facts().tests.runs[0]?.verdict
     expect(piped('=== 2 failed, 3 passed ===')).toBe('failed')
     expect(piped('=== 3 passed ===')).toBe('passed')
     expect(piped('0 failed, 3 passed')).toBe('passed')

@@ -3,15 +3,16 @@
 // events under the same rules give the same bytes: no clock, no model, no randomness.
 import { createHash } from 'node:crypto'
 import { type EventKind, SCHEMA_VERSION, type Session, type SessionCost } from '../model.ts'
-import { cite, isShell, snippet } from './event.ts'
+import { snippet } from './event.ts'
 import type { Facts } from './facts.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { type OutcomeVerdict, outcomeOf } from './outcome.ts'
 import { type Resolution, resolutionsOf } from './resolution.ts'
+import { cite, cited, type Seqs } from './seqs.ts'
 import { type Signal, signalsOf } from './signals.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
-const RULES = 1
+export const RULES = 2
 
 export interface ErrorSnippet {
   fingerprint: string
@@ -125,7 +126,6 @@ export interface DigestInput {
 
 export const MAX_FILES = 200
 export const MAX_COMMANDS = 60
-export const MAX_TESTS = 100
 export const MAX_ERRORS = 60
 const ANSWER_LENGTH = 400
 
@@ -148,7 +148,7 @@ export function buildDigest(input: DigestInput): Digest {
     metrics: metricsOf(input),
     files: filesOf(facts),
     commands: commandsOf(facts),
-    tests: facts.tests.slice(-MAX_TESTS).map((test) => ({
+    tests: facts.tests.runs.map((test) => ({
       command: test.command,
       verdict: test.verdict,
       exit_code: test.exitCode,
@@ -156,9 +156,9 @@ export function buildDigest(input: DigestInput): Digest {
       seqs: test.resultSeq === null ? [test.seq] : [test.seq, test.resultSeq],
     })),
     commits: facts.commits.map(({ sha, subject, seqs }) => ({ sha, subject, seqs })),
-    pull_requests: facts.pullRequests.map(({ url, seqs }) => ({ url, seqs: cite(seqs) })),
+    pull_requests: facts.pullRequests.map(({ url, seqs }) => ({ url, seqs: cited(seqs) })),
     subagents: subagentsOf(input),
-    compactions: facts.compactions,
+    compactions: cited(facts.compactions),
     signals: signalsOf(facts),
     coverage: input.coverage,
     price: input.price ?? null,
@@ -201,28 +201,30 @@ function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Con
     ended_at: session.ended_at ?? '',
     outcome: verdict.outcome,
     cost: session.cost,
-    tool_histogram: sorted(facts.toolHistogram),
+    tool_histogram: sorted(Object.fromEntries(facts.toolHistogram)),
     event_count: facts.eventCount,
     kind_counts: sorted(facts.kindCounts as Record<string, number>),
     markers: markersOf(facts),
     first_prompt: facts.firstPrompt?.text ?? '',
     last_assistant: snippet(facts.lastAnswer?.text ?? '', ANSWER_LENGTH),
-    error_snippets: [...facts.failures]
-      .sort((a, b) => b.count - a.count || (a.seqs[0] as number) - (b.seqs[0] as number))
+    error_snippets: [...facts.failures.values()]
+      .sort((a, b) => b.seqs.count - a.seqs.count || startOf(a) - startOf(b))
       .slice(0, MAX_ERRORS)
       .map((failure) => ({
         fingerprint: failure.fingerprint,
         sample: failure.sample,
-        count: failure.count,
+        count: failure.seqs.count,
         tool: failure.tool ?? '',
         first_at: iso(failure.firstAt),
         last_at: iso(failure.lastAt),
-        seqs: cite(failure.seqs),
+        seqs: cited(failure.seqs),
         resolved_by: resolutions.get(failure.fingerprint) ?? null,
       })),
     schema_version: SCHEMA_VERSION,
   }
 }
+
+const startOf = ({ seqs }: { seqs: Seqs }): number => seqs.first[0] as number
 
 const iso = (at: number | null): string => (at === null ? '' : new Date(at).toISOString())
 
@@ -236,19 +238,19 @@ function markersOf(facts: Facts): Markers {
   return {
     errors: facts.kindCounts.error ?? 0,
     retries: facts.kindCounts.retry ?? 0,
-    interventions: facts.interventions.length,
-    interrupts: facts.interrupts.length,
-    denials: facts.denials.length,
+    interventions: facts.interventions.count,
+    interrupts: facts.interrupts.count,
+    denials: facts.denials.count,
     edits: facts.kindCounts.edit ?? 0,
-    test_runs: facts.tests.length,
-    test_failures: facts.tests.filter((test) => test.verdict === 'failed').length,
-    compactions: facts.compactions.length,
+    test_runs: facts.tests.count,
+    test_failures: facts.tests.failureCount,
+    compactions: facts.compactions.count,
     decisions: facts.kindCounts.decision ?? 0,
   }
 }
 
 function metricsOf({ session, facts, buckets }: DigestInput): Metrics {
-  const shares = bucketShares(facts.toolHistogram, buckets)
+  const shares = bucketShares(Object.fromEntries(facts.toolHistogram), buckets)
   return {
     infra_overhead_share: shares[INFRA] ?? 0,
     bucket_shares: shares,
@@ -256,53 +258,33 @@ function metricsOf({ session, facts, buckets }: DigestInput): Metrics {
     active_s: Math.round(facts.activeMs) / 1000,
     turns: session.cost.turns,
     retries: session.cost.retries,
-    tool_calls: Object.values(facts.toolHistogram).reduce((sum, count) => sum + count, 0),
+    tool_calls: [...facts.toolHistogram.values()].reduce((sum, count) => sum + count, 0),
   }
 }
 
-function filesOf({ steps }: Facts): Digest['files'] {
-  const files = new Map<string, Digest['files'][number]>()
-  for (const step of steps) {
-    for (const path of step.files) {
-      const file = files.get(path) ?? { path, edits: 0, touches: 0, seqs: [] }
-      files.set(path, file)
-      file.touches++
-      if (step.kind === 'edit' && !step.hasFailed) file.edits++
-      file.seqs.push(step.seq)
-    }
-  }
-  return [...files.values()]
-    .sort((a, b) => b.edits - a.edits || b.touches - a.touches || (a.path < b.path ? -1 : 1))
+function filesOf({ work }: Facts): Digest['files'] {
+  return [...work.files.values()]
+    .sort((a, b) => b.edits.count - a.edits.count || b.touches - a.touches || (a.path < b.path ? -1 : 1))
     .slice(0, MAX_FILES)
-    .map((file) => ({ ...file, seqs: cite(file.seqs) }))
+    .map(({ path, edits, touches, seqs }) => ({ path, edits: edits.count, touches, seqs: cited(seqs) }))
 }
 
-function commandsOf({ steps }: Facts): Digest['commands'] {
-  const commands = new Map<string, Digest['commands'][number]>()
-  for (const step of steps) {
-    if (!isShell(step.tool) || step.kind === 'edit') continue
-    const known = commands.get(step.subject) ?? {
-      command: step.subject,
-      runs: 0,
-      failures: 0,
-      verdict: 'unknown',
-      seqs: [],
-    }
-    commands.set(step.subject, known)
-    known.runs++
-    if (step.hasFailed) known.failures++
-    if (step.hasFailed !== null) known.verdict = step.hasFailed ? 'failed' : 'passed'
-    known.seqs.push(step.seq)
-  }
-  return [...commands.values()]
-    .sort((a, b) => b.runs - a.runs || (a.seqs[0] as number) - (b.seqs[0] as number))
+function commandsOf({ work }: Facts): Digest['commands'] {
+  return [...work.commands.values()]
+    .sort((a, b) => b.seqs.count - a.seqs.count || startOf(a) - startOf(b))
     .slice(0, MAX_COMMANDS)
-    .map((command) => ({ ...command, seqs: cite(command.seqs) }))
+    .map(({ command, failures, verdict, seqs }) => ({
+      command,
+      runs: seqs.count,
+      failures,
+      verdict,
+      seqs: cited(seqs),
+    }))
 }
 
 function subagentsOf({ facts, children }: DigestInput): Digest['subagents'] {
   return [
-    ...facts.agents.map(({ agent, eventCount, seqs }) => ({
+    ...[...facts.agents.values()].map(({ agent, eventCount, seqs }) => ({
       agent,
       session_uid: '',
       events: eventCount,
@@ -316,9 +298,9 @@ function evidenceOf(facts: Facts): Record<string, number[]> {
   return {
     first_prompt: facts.firstPrompt ? [facts.firstPrompt.seq] : [],
     last_assistant: facts.lastAnswer ? [facts.lastAnswer.seq] : [],
-    interventions: cite(facts.interventions),
-    interrupts: cite(facts.interrupts),
-    denials: cite(facts.denials),
-    request_retries: cite(facts.requestRetries),
+    interventions: cited(facts.interventions),
+    interrupts: cited(facts.interrupts),
+    denials: cited(facts.denials),
+    request_retries: cited(facts.requestRetries),
   }
 }

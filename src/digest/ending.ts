@@ -1,6 +1,7 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
 import { type DigestEvent, isCall, isResult } from './event.ts'
+import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
 export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
 
@@ -24,14 +25,36 @@ export interface TurnFacts {
 
 const STOPPED = /\b(?:interrupted|aborted|cancelled|canceled|rejected)\b/i
 
-export class Ending {
-  #last: EndingFacts['last'] = null
-  #promptSeq: number | null = null
+/** Plain data, so that it can be kept and gone on from. */
+export interface EndingState {
+  last: EndingFacts['last']
+  promptSeq: number | null
   /** A slash command: a prompt if work follows, else only housekeeping (`/exit`, `/compact`). */
-  #command: number | null = null
-  #turnCount = 0
-  #turn = newTurn()
-  readonly #open = new Map<string, number>()
+  command: number | null
+  turnCount: number
+  turn: { callCount: number; editCount: number; failed: Seqs }
+  /** By call. */
+  open: Map<string, number>
+}
+
+/** Of more calls without a result the first are let go. */
+const MAX_OPEN = 64
+
+export const newEnding = (): EndingState => ({
+  last: null,
+  promptSeq: null,
+  command: null,
+  turnCount: 0,
+  turn: newTurn(),
+  open: new Map(),
+})
+
+export class Ending {
+  readonly #now: EndingState
+
+  constructor(state: EndingState) {
+    this.#now = state
+  }
 
   add(event: DigestEvent): void {
     if (event.isSidechain) return
@@ -41,73 +64,76 @@ export class Ending {
     else if (event.kind === 'human_intervention') this.#intervene(event)
     else if (event.kind === 'assistant_msg') {
       this.#useCommand()
-      this.#last = { what: 'answer', seq: event.seq }
+      this.#now.last = { what: 'answer', seq: event.seq }
     } else if (event.kind === 'error' && !/\bhook\b/i.test(event.summary))
-      this.#last = { what: 'error', seq: event.seq }
+      this.#now.last = { what: 'error', seq: event.seq }
     else if (event.kind === 'completion') this.#complete(event)
   }
 
   finish(): EndingFacts {
+    const { last, promptSeq, open, turn, turnCount } = this.#now
+    const { callCount, editCount, failed } = turn
     return {
-      last: this.#last,
-      promptSeq: this.#promptSeq,
-      openCalls: [...this.#open.values()],
-      turn: { ...this.#turn, isOnly: this.#turnCount <= 1 },
+      last,
+      promptSeq,
+      openCalls: [...open.values()],
+      turn: {
+        callCount,
+        failedCount: failed.count,
+        failedSeqs: cited(failed),
+        editCount,
+        isOnly: turnCount <= 1,
+      },
     }
   }
 
   #begin(seq: number, what: 'prompt' | null): void {
-    this.#promptSeq = seq
-    this.#command = null
-    this.#turnCount++
-    this.#turn = newTurn()
-    this.#open.clear()
-    if (what) this.#last = { what, seq }
+    this.#now.promptSeq = seq
+    this.#now.command = null
+    this.#now.turnCount++
+    this.#now.turn = newTurn()
+    this.#now.open.clear()
+    if (what) this.#now.last = { what, seq }
   }
 
   #useCommand(): void {
-    if (this.#command !== null) this.#begin(this.#command, null)
+    if (this.#now.command !== null) this.#begin(this.#now.command, null)
   }
 
   #call(event: DigestEvent): void {
     // A command a person ran behind `!` is not the agent's work.
     if (event.role === 'user') return
     this.#useCommand()
-    this.#turn.callCount++
-    if (event.kind === 'edit') this.#turn.editCount++
-    if (event.call !== null) this.#open.set(event.call, event.seq)
-    this.#last = { what: 'work', seq: event.seq }
+    this.#now.turn.callCount++
+    if (event.kind === 'edit') this.#now.turn.editCount++
+    const { open } = this.#now
+    if (event.call !== null) open.set(event.call, event.seq)
+    if (open.size > MAX_OPEN) open.delete(open.keys().next().value as string)
+    this.#now.last = { what: 'work', seq: event.seq }
   }
 
   #result(event: DigestEvent): void {
-    if (event.call !== null) this.#open.delete(event.call)
+    if (event.call !== null) this.#now.open.delete(event.call)
     const refused = event.kind === 'human_intervention'
-    if (event.kind === 'error' || refused) {
-      this.#turn.failedCount++
-      this.#turn.failedSeqs.push(event.seq)
-    }
+    if (event.kind === 'error' || refused) addSeq(this.#now.turn.failed, event.seq)
     // The client's word about the end of the turn may stand before a result that came late.
-    if (this.#last?.what !== 'error') this.#last = { what: refused ? 'interrupt' : 'work', seq: event.seq }
+    if (this.#now.last?.what !== 'error')
+      this.#now.last = { what: refused ? 'interrupt' : 'work', seq: event.seq }
   }
 
   #intervene(event: DigestEvent): void {
-    if (STOPPED.test(event.summary)) this.#last = { what: 'interrupt', seq: event.seq }
-    else if (/^[/!]/.test(event.summary)) this.#command = event.seq
+    if (STOPPED.test(event.summary)) this.#now.last = { what: 'interrupt', seq: event.seq }
+    else if (/^[/!]/.test(event.summary)) this.#now.command = event.seq
   }
 
   /** The client says that the turn is over: then a missing answer is no sign of a kill. */
   #complete(event: DigestEvent): void {
     if (!/^turn\b/i.test(event.summary)) return
-    if (this.#last === null || this.#last.what === 'error' || this.#last.what === 'interrupt') return
-    this.#open.clear()
-    this.#last = { what: 'completion', seq: event.seq }
+    if (this.#now.last === null || this.#now.last.what === 'error' || this.#now.last.what === 'interrupt')
+      return
+    this.#now.open.clear()
+    this.#now.last = { what: 'completion', seq: event.seq }
   }
 }
 
-const newTurn = (): TurnFacts => ({
-  callCount: 0,
-  failedCount: 0,
-  failedSeqs: [],
-  editCount: 0,
-  isOnly: false,
-})
+const newTurn = (): EndingState['turn'] => ({ callCount: 0, editCount: 0, failed: noSeqs() })

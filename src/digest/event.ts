@@ -96,11 +96,3 @@ export function snippet(text: string, limit: number): string {
     .trim()
   return (line.length > limit ? `${line.slice(0, limit - 1)}…` : line).toWellFormed()
 }
-
-const CITED = 12
-
-/** The events a statement rests on: all of them, or the first and the last ones of many. */
-export function cite(seqs: readonly number[]): number[] {
-  if (seqs.length <= CITED) return [...seqs]
-  return [...seqs.slice(0, CITED / 2), ...seqs.slice(-CITED / 2)]
-}

@@ -1,226 +1,239 @@
 // One pass over a session's events: what was asked, done, run, changed and said, with the seqs that show it. Pure: it
 // knows nothing of a store. Superseded and inherited events are not the session's own and are left out; what sub-agents
 // did inside the session counts as its work, but not as its conversation.
+// The pass can stop, be kept as text, and go on later from there with the same result: a line added to a long session
+// costs what the line costs. For that its state stays small however long the session gets.
 import type { EventKind } from '../model.ts'
-import { Ending, type EndingFacts } from './ending.ts'
+import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
+import { entryOf, prune } from './bounded.ts'
+import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
 import { type Failure, failureOf } from './errors.ts'
 import { type DigestEvent, fullText, isCall, isResult, isShell, snippet, subjectOf } from './event.ts'
 import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
-import { type Test, testVerdict } from './tests.ts'
-
-/** A call with what became of it. */
-export interface Step {
-  seq: number
-  resultSeq: number | null
-  kind: EventKind
-  tool: string
-  subject: string
-  files: readonly string[]
-  isTest: boolean
-  isSidechain: boolean
-  /** Null while no result is known. */
-  hasFailed: boolean | null
-  exitCode: number | null
-  durationMs: number | null
-  failure: string | null
-}
+import { addSeq, noSeqs, type Seqs } from './seqs.ts'
+import { type OpenSteps, type Step, StepQueue } from './step.ts'
+import { addTest, noTests, type TestState, testVerdict } from './tests.ts'
+import { noWork, Work, type WorkState } from './work.ts'
 
 export interface FailureFact extends Failure {
   tool: string | null
-  count: number
-  seqs: number[]
+  seqs: Seqs
   firstAt: number | null
   lastAt: number | null
 }
 
-export interface Cited {
-  seqs: number[]
+/** Something that was said, with its text once that was needed. */
+interface Said {
+  seq: number
+  kind: EventKind
+  text: string | null
 }
 
-export interface Facts {
+interface Counted {
   eventCount: number
   kindCounts: Partial<Record<EventKind, number>>
-  toolHistogram: Record<string, number>
+  toolHistogram: Map<string, number>
+  tests: TestState
+  commits: (Commit & { seqs: number[] })[]
+  pullRequests: { url: string; seqs: Seqs }[]
+  /** By fingerprint. */
+  failures: Map<string, FailureFact>
+  compactions: Seqs
+  agents: Map<string, { agent: string; eventCount: number; seqs: number[] }>
+  interrupts: Seqs
+  denials: Seqs
+  interventions: Seqs
+  requestRetries: Seqs
+  work: WorkState
+}
+
+export interface Facts extends Counted {
   firstPrompt: { seq: number; text: string } | null
   lastAnswer: { seq: number; text: string } | null
-  steps: Step[]
-  tests: Test[]
-  commits: (Commit & Cited)[]
-  pullRequests: ({ url: string } & Cited)[]
-  failures: FailureFact[]
-  compactions: number[]
-  agents: { agent: string; eventCount: number; seqs: number[] }[]
-  interrupts: number[]
-  denials: number[]
-  interventions: number[]
-  requestRetries: number[]
-  /** Time in which something happened: pauses longer than `IDLE_MS` are left out. */
+  /** Time in which something happened. */
   activeMs: number
   ending: EndingFacts
 }
 
-const IDLE_MS = 5 * 60_000
+/** All there is to know to go on; plain data and maps. */
+interface State extends Counted {
+  active: ActiveTime
+  ending: EndingState
+  open: OpenSteps
+  firstPrompt: Said | null
+  inheritedPrompt: Said | null
+  lastAnswer: Said | null
+}
+
 const PROMPT_LENGTH = 400
-const ANSWER_LENGTH = 400
+const ANSWER_LENGTH = 800
+const MAX_STEP_FILES = 100
+const KEPT = { tools: 500, failures: 120, agents: 200, commits: 100, pullRequests: 50 }
 const COMPACTED = /\b(?:conversation|context|auto[- ]compact) ?(?:compacted|completed)\b|^compacted:/i
 const DENIED =
   /\b(?:requires? approval|permission|not (?:been )?(?:allowed|permitted|granted)|operation not permitted|sandbox denied|denied by|rejected by)\b/i
 
-export function gatherFacts(events: Iterable<DigestEvent>): Facts {
-  const gatherer = new Gatherer()
-  for (const event of events) gatherer.add(event)
-  return gatherer.finish()
-}
+export class Gatherer {
+  readonly #now: State
+  readonly #ending: Ending
+  readonly #work: Work
+  readonly #steps: StepQueue
+  /** Events whose text was not needed yet. */
+  readonly #spoken = new Map<Said, DigestEvent>()
 
-class Gatherer {
-  readonly #facts: Omit<Facts, 'ending' | 'firstPrompt' | 'lastAnswer' | 'activeMs'> = {
-    eventCount: 0,
-    kindCounts: {},
-    toolHistogram: {},
-    steps: [],
-    tests: [],
-    commits: [],
-    pullRequests: [],
-    failures: [],
-    compactions: [],
-    agents: [],
-    interrupts: [],
-    denials: [],
-    interventions: [],
-    requestRetries: [],
+  /** From the beginning, or from what `save` gave. */
+  constructor(saved?: string) {
+    this.#now = saved === undefined ? newState() : (JSON.parse(saved, reviveMaps) as State)
+    this.#ending = new Ending(this.#now.ending)
+    this.#work = new Work(this.#now.work)
+    this.#steps = new StepQueue(this.#now.open, (step) => this.#work.add(step))
   }
-  readonly #ending = new Ending()
-  readonly #openSteps = new Map<string, Step>()
-  readonly #testSubjects = new Set<string>()
-  readonly #failures = new Map<string, FailureFact>()
-  readonly #agents = new Map<string, Facts['agents'][number]>()
-  readonly #times: number[] = []
-  #firstPrompt: DigestEvent | null = null
-  #inheritedPrompt: DigestEvent | null = null
-  #lastAnswer: DigestEvent | null = null
 
   add(event: DigestEvent): void {
     if (event.isSuperseded) return
+    const now = this.#now
     if (event.isInherited) {
-      if (event.kind === 'user_msg' && !event.isSidechain) this.#inheritedPrompt ??= event
+      if (event.kind === 'user_msg' && !event.isSidechain) now.inheritedPrompt ??= this.#said(event)
       return
     }
-    const facts = this.#facts
-    facts.eventCount++
-    facts.kindCounts[event.kind] = (facts.kindCounts[event.kind] ?? 0) + 1
-    if (event.ts !== null) this.#times.push(event.ts)
+    now.eventCount++
+    now.kindCounts[event.kind] = (now.kindCounts[event.kind] ?? 0) + 1
+    if (event.ts !== null) addTime(now.active, event.ts)
     if (event.isSidechain) this.#noteAgent(event)
     else this.#noteTalk(event)
-    if (isCall(event)) this.#open(event)
-    else if (isResult(event)) this.#close(event)
+    if (isCall(event)) this.#begin(event)
+    else if (isResult(event)) this.#end(event)
     else if (event.kind === 'error') this.#noteFailure(event)
     else this.#noteRest(event)
     this.#ending.add(event)
   }
 
+  /** To go on from here another time. Before `finish`. */
+  save(): string {
+    this.#readTexts()
+    return JSON.stringify(this.#now, keepMaps)
+  }
+
+  /** The facts; nothing can be added afterwards. */
   finish(): Facts {
-    const prompt = this.#firstPrompt ?? this.#inheritedPrompt
-    const answer = this.#lastAnswer
+    this.#readTexts()
+    this.#steps.drain()
+    const { active, ending: _, open: __, firstPrompt, inheritedPrompt, lastAnswer, ...counted } = this.#now
+    const told = (said: Said | null): Facts['firstPrompt'] => said && { seq: said.seq, text: said.text ?? '' }
     return {
-      ...this.#facts,
-      failures: [...this.#failures.values()],
-      agents: [...this.#agents.values()],
-      firstPrompt: prompt && { seq: prompt.seq, text: shortText(prompt, PROMPT_LENGTH) },
-      lastAnswer: answer && { seq: answer.seq, text: shortText(answer, ANSWER_LENGTH * 2) },
-      activeMs: activeTime(this.#times),
+      ...counted,
+      firstPrompt: told(firstPrompt ?? inheritedPrompt),
+      lastAnswer: told(lastAnswer),
+      activeMs: activeMs(active),
       ending: this.#ending.finish(),
     }
   }
 
+  #said(event: DigestEvent): Said {
+    const said = { seq: event.seq, kind: event.kind, text: null }
+    this.#spoken.set(said, event)
+    return said
+  }
+
+  /** Of the first and the last words only: the row holds the beginning, the body is read where that is not all. */
+  #readTexts(): void {
+    const { firstPrompt, inheritedPrompt, lastAnswer } = this.#now
+    for (const said of [firstPrompt, inheritedPrompt, lastAnswer]) {
+      const event = said && this.#spoken.get(said)
+      if (event && said.text === null)
+        said.text = snippet(
+          event.summary.endsWith('…') ? fullText(event) : event.summary,
+          said === lastAnswer ? ANSWER_LENGTH : PROMPT_LENGTH,
+        )
+    }
+  }
+
   #noteTalk(event: DigestEvent): void {
-    if (event.kind === 'assistant_msg') this.#lastAnswer = event
+    const now = this.#now
+    if (event.kind === 'assistant_msg') {
+      if (now.lastAnswer) this.#spoken.delete(now.lastAnswer)
+      now.lastAnswer = this.#said(event)
+    }
     const isPrompt =
       event.kind === 'user_msg' || (event.kind === 'human_intervention' && /^[/!]/.test(event.summary))
     // A command typed before the first real prompt (`/model`, `/clear`) is only the prompt where none follows.
     if (
       isPrompt &&
-      (this.#firstPrompt === null || (event.kind === 'user_msg' && this.#firstPrompt.kind !== 'user_msg'))
+      (now.firstPrompt === null || (event.kind === 'user_msg' && now.firstPrompt.kind !== 'user_msg'))
     )
-      this.#firstPrompt = event
+      now.firstPrompt = this.#said(event)
   }
 
   #noteAgent(event: DigestEvent): void {
-    const name = event.agent ?? ''
-    const known = this.#agents.get(name)
-    if (known) known.eventCount++
-    else this.#agents.set(name, { agent: name, eventCount: 1, seqs: [event.seq] })
+    const { agents } = this.#now
+    const agent = event.agent ?? ''
+    entryOf(agents, agent, () => ({ agent, eventCount: 0, seqs: [event.seq] })).eventCount++
+    prune(agents, KEPT.agents, (a, b) => b.eventCount - a.eventCount)
   }
 
   #noteRest(event: DigestEvent): void {
-    const facts = this.#facts
-    if (event.kind === 'retry') facts.requestRetries.push(event.seq)
+    const now = this.#now
+    if (event.kind === 'retry') addSeq(now.requestRetries, event.seq)
     else if (event.kind === 'human_intervention') {
-      facts.interventions.push(event.seq)
-      if (isInterrupt(event)) facts.interrupts.push(event.seq)
-    } else if (event.kind === 'lifecycle' && COMPACTED.test(event.summary)) facts.compactions.push(event.seq)
+      addSeq(now.interventions, event.seq)
+      if (isInterrupt(event)) addSeq(now.interrupts, event.seq)
+    } else if (event.kind === 'lifecycle' && COMPACTED.test(event.summary)) addSeq(now.compactions, event.seq)
     else if (event.kind === 'completion') this.#notePullRequests(event.summary, [event.seq])
   }
 
-  #open(event: DigestEvent): void {
+  #begin(event: DigestEvent): void {
     const tool = event.tool as string
-    const facts = this.#facts
-    facts.toolHistogram[tool] = (facts.toolHistogram[tool] ?? 0) + 1
+    const { toolHistogram, tests } = this.#now
+    toolHistogram.set(tool, (toolHistogram.get(tool) ?? 0) + 1)
+    prune(toolHistogram, KEPT.tools, (a, b) => b - a)
     const subject = subjectOf(event)
-    const step: Step = {
+    const isTest = event.kind === 'test_run' || (event.kind === 'retry' && tests.byCommand.has(subject))
+    if (isTest) addTest(tests, subject, event.seq, null)
+    this.#steps.begin({
       seq: event.seq,
-      resultSeq: null,
+      call: event.call,
       kind: event.kind,
       tool,
       subject,
-      files: event.files,
-      isTest: event.kind === 'test_run' || (event.kind === 'retry' && this.#testSubjects.has(subject)),
+      files: event.files.slice(0, MAX_STEP_FILES),
+      isTest,
       isSidechain: event.isSidechain,
       hasFailed: null,
       exitCode: null,
-      durationMs: null,
       failure: null,
-    }
-    if (step.isTest) this.#testSubjects.add(subject)
-    facts.steps.push(step)
-    if (event.call !== null) this.#openSteps.set(event.call, step)
+    })
   }
 
-  #close(event: DigestEvent): void {
-    const step = event.call === null ? undefined : this.#openSteps.get(event.call)
+  #end(event: DigestEvent): void {
+    const now = this.#now
+    const step = this.#steps.find(event.call)
     const refused = event.kind === 'human_intervention'
-    if (refused) this.#facts.interventions.push(event.seq)
-    if (step) {
-      step.resultSeq = event.seq
-      step.hasFailed = event.kind === 'error' || refused
-      step.exitCode = event.exitCode
-      step.durationMs = event.durationMs
-      if (step.isTest) this.#facts.tests.push(testVerdict(step, event))
-      else if (isShell(step.tool)) this.#noteKept(step, event)
-    }
+    if (refused) addSeq(now.interventions, event.seq)
     if (refused || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
-      this.#facts.denials.push(event.seq)
-    if (event.kind !== 'error') return
-    const failure = this.#noteFailure(event, step?.subject)
-    if (step) step.failure = failure
+      addSeq(now.denials, event.seq)
+    const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
+    if (!step) return
+    step.hasFailed = event.kind === 'error' || refused
+    step.exitCode = event.exitCode
+    step.failure = failure
+    if (step.isTest) addTest(now.tests, step.subject, step.seq, testVerdict(step, event))
+    else if (isShell(step.tool)) this.#noteKept(step, event)
+    this.#steps.end(step)
   }
 
   #noteFailure(event: DigestEvent, command?: string): string {
+    const { failures } = this.#now
     const failure = failureOf(event.tool, fullText(event), command)
-    const known = this.#failures.get(failure.fingerprint)
-    if (known) {
-      known.count++
-      known.seqs.push(event.seq)
-      known.lastAt = event.ts ?? known.lastAt
-    } else {
-      this.#failures.set(failure.fingerprint, {
-        ...failure,
-        tool: event.tool,
-        count: 1,
-        seqs: [event.seq],
-        firstAt: event.ts,
-        lastAt: event.ts,
-      })
-    }
+    const known = entryOf(failures, failure.fingerprint, () => ({
+      ...failure,
+      tool: event.tool,
+      seqs: noSeqs(),
+      firstAt: event.ts,
+      lastAt: event.ts,
+    }))
+    addSeq(known.seqs, event.seq)
+    known.lastAt = event.ts ?? known.lastAt
+    prune(failures, KEPT.failures, (a, b) => b.seqs.count - a.seqs.count || (b.lastAt ?? 0) - (a.lastAt ?? 0))
     return failure.fingerprint
   }
 
@@ -231,33 +244,57 @@ class Gatherer {
     if (!(commits || requests) || step.hasFailed) return
     const text = fullText(result)
     const seqs = [step.seq, result.seq]
-    if (commits) for (const commit of commitsIn(text)) this.#facts.commits.push({ ...commit, seqs })
+    const list = this.#now.commits
+    if (commits) for (const commit of commitsIn(text)) list.push({ ...commit, seqs })
+    if (list.length > KEPT.commits) list.splice(0, list.length - KEPT.commits)
     if (requests) this.#notePullRequests(text, seqs)
   }
 
   #notePullRequests(text: string, seqs: number[]): void {
+    const list = this.#now.pullRequests
     for (const url of pullRequestsIn(text)) {
-      const known = this.#facts.pullRequests.find((one) => one.url === url)
-      if (known) known.seqs.push(...seqs)
-      else this.#facts.pullRequests.push({ url, seqs: [...seqs] })
+      let known = list.find((one) => one.url === url)
+      if (!known) {
+        known = { url, seqs: noSeqs() }
+        list.push(known)
+      }
+      for (const seq of seqs) addSeq(known.seqs, seq)
     }
+    if (list.length > KEPT.pullRequests) list.splice(0, list.length - KEPT.pullRequests)
   }
 }
+
+const newState = (): State => ({
+  eventCount: 0,
+  kindCounts: {},
+  toolHistogram: new Map(),
+  tests: noTests(),
+  commits: [],
+  pullRequests: [],
+  failures: new Map(),
+  compactions: noSeqs(),
+  agents: new Map(),
+  interrupts: noSeqs(),
+  denials: noSeqs(),
+  interventions: noSeqs(),
+  requestRetries: noSeqs(),
+  work: noWork(),
+  active: noTime(),
+  ending: newEnding(),
+  open: { waiting: [], late: [] },
+  firstPrompt: null,
+  inheritedPrompt: null,
+  lastAnswer: null,
+})
+
+/** No other object in the state has this one key. */
+const MAP = '\u0000map'
+const keepMaps = (_: string, value: unknown): unknown =>
+  value instanceof Map ? { [MAP]: [...value] } : value
+const reviveMaps = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && MAP in value
+    ? new Map((value as Record<string, [unknown, unknown][]>)[MAP])
+    : value
 
 const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   event.kind === 'human_intervention' && /\b(?:interrupted|aborted|cancelled|canceled)\b/i.test(event.summary)
-
-/** The row holds the beginning; the body is only read where that is not all. */
-function shortText(event: DigestEvent, limit: number): string {
-  return snippet(event.summary.endsWith('…') ? fullText(event) : event.summary, limit)
-}
-
-function activeTime(times: number[]): number {
-  times.sort((a, b) => a - b)
-  let active = 0
-  for (let at = 1; at < times.length; at++) {
-    const pause = (times[at] as number) - (times[at - 1] as number)
-    if (pause <= IDLE_MS) active += pause
-  }
-  return active
-}

@@ -1,11 +1,14 @@
-// Digests every session that changed: reads its rows once, makes the digest, writes it in small groups.
+// Digests every session that changed: reads its new rows, makes the digest, writes it in small groups. Goes on from what
+// was kept of the rows read before; where one of those changed since, the store has thrown that away.
 import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
+import { foldOf } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
-import type { DigestRow, ReadHandle, Store } from '../store/store.ts'
-import { buildDigest, type Coverage, type Digest, type Price, ruleVersion } from './digest.ts'
+import type { DigestRow, Fold, ReadHandle, Store } from '../store/store.ts'
+import { entryOf } from './bounded.ts'
+import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
 import type { DigestEvent } from './event.ts'
-import { gatherFacts } from './facts.ts'
+import { type Facts, Gatherer } from './facts.ts'
 import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
 
@@ -14,6 +17,8 @@ export interface DigestOptions {
   signal?: AbortSignal | undefined
   /** What a session's tokens cost. Without it digests tell no price. */
   priceOf?: (sessionUid: string) => Price | null
+  /** How many events have to be new before what was gathered is kept: fewer are quicker gone through again. */
+  keepFrom?: number
 }
 
 /** Each group is one commit: a kill loses at most so many digests, which the next sweep makes again. */
@@ -43,21 +48,46 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const { buckets, priceOf } = options
   const session = reader.session(uid)
   if (!session) return undefined
+  const { facts, fold } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
   const digest = buildDigest({
     session,
-    facts: gatherFacts(reader.events(uid)),
+    facts,
     coverage: reader.coverage(uid),
     children: reader.children(uid),
     buckets,
     price: priceOf?.(uid) ?? null,
   })
   const earlier = reader.earlier(uid)
-  if (earlier === undefined) return toRow(session, digest, 0, null)
+  if (earlier === undefined) return toRow(session, digest, 0, null, fold)
   const whole = mergeDigests(JSON.parse(earlier.digest) as Digest, digest, earlier.seq, buckets)
-  return toRow(session, whole, earlier.seq, earlier.digest)
+  return toRow(session, whole, earlier.seq, earlier.digest, fold)
 }
 
-function toRow(session: Session, digest: Digest, earlierSeq: number, earlier: string | null): DigestRow {
+const KEEP_FROM = 256
+
+/** The facts of all events of a session; of those looked at before only what was kept of them is read. */
+function factsOf(reader: SessionReader, uid: string, keepFrom: number): { facts: Facts; fold: Fold | null } {
+  const kept = reader.fold(uid)
+  const gatherer = new Gatherer(kept?.state)
+  let { firstSeq = 0, lastSeq = 0 } = kept ?? {}
+  let count = 0
+  for (const event of reader.events(uid, lastSeq)) {
+    gatherer.add(event)
+    firstSeq ||= event.seq
+    lastSeq = event.seq
+    count++
+  }
+  const fold = count < keepFrom ? null : { rules: RULES, firstSeq, lastSeq, state: gatherer.save() }
+  return { facts: gatherer.finish(), fold }
+}
+
+function toRow(
+  session: Session,
+  digest: Digest,
+  earlierSeq: number,
+  earlier: string | null,
+  fold: Fold | null,
+): DigestRow {
   const at = (time: string | null): number | null => (time ? Date.parse(time) : null)
   return {
     sessionUid: session.session_uid,
@@ -82,12 +112,15 @@ function toRow(session: Session, digest: Digest, earlierSeq: number, earlier: st
       resolvedBy: one.resolved_by && JSON.stringify(one.resolved_by),
     })),
     signals: digest.signals.map(({ seqs, ...one }) => ({ ...one, seqs: JSON.stringify(seqs) })),
+    fold,
   }
 }
 
 interface SessionReader {
   session(uid: string): Session | undefined
-  events(uid: string): Iterable<DigestEvent>
+  /** Where the last digest stopped; undefined to begin at the beginning. */
+  fold(uid: string): Fold | undefined
+  events(uid: string, afterSeq: number): Iterable<DigestEvent>
   coverage(uid: string): Coverage
   children(uid: string): string[]
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
@@ -97,13 +130,13 @@ interface SessionReader {
 /** Prepared once for all sessions of a sweep. */
 function sessionReader(handle: ReadHandle): SessionReader {
   const { cache, memory } = handle
+  const cached = cache.prepare('SELECT id FROM cached WHERE session_uid = ?')
+  const idOf = (uid: string): number => (cached.get(uid) as { id: number } | undefined)?.id ?? -1
   const rows = cache.prepare(
-    `SELECT e.seq, e.ts, e.kind, e.role, e.tool, e.call, e.summary, e.flags, e.agent, e.exit_code, e.duration_ms, e.payload
-     FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? ORDER BY e.seq`,
+    `SELECT seq, ts, kind, role, tool, call, summary, flags, agent, exit_code, duration_ms, payload
+     FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ${AT_ONCE}`,
   )
-  const touched = cache.prepare(
-    'SELECT t.seq, t.path FROM cached c JOIN touched t ON t.session = c.id WHERE c.session_uid = ?',
-  )
+  const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq > ? AND seq <= ?')
   const understood = cache.prepare(
     `SELECT coalesce(sum(size), 0) AS size, coalesce(sum((SELECT sum(length) FROM gaps g WHERE g.path = s.path)), 0) AS gaps
      FROM sources s WHERE session_uid = ?`,
@@ -111,21 +144,26 @@ function sessionReader(handle: ReadHandle): SessionReader {
   const children = memory.prepare(
     "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
   )
-  const firstSeq = cache.prepare(
-    'SELECT min(e.seq) AS seq FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?',
-  )
+  const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
   const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
   return {
     session: (uid) => getSession(handle, uid),
-    *events(uid) {
-      const files = new Map<number, string[]>()
-      for (const { seq, path } of touched.all(uid) as unknown as { seq: number; path: string }[]) {
-        const known = files.get(seq)
-        if (known) known.push(path)
-        else files.set(seq, [path])
+    fold(uid) {
+      const fold = foldOf(cache, idOf(uid))
+      return fold?.rules === RULES ? fold : undefined
+    },
+    *events(uid, afterSeq) {
+      const id = idOf(uid)
+      for (let after = afterSeq; ; ) {
+        const some = rows.all(id, after) as unknown as Row[]
+        const last = some.at(-1)
+        if (!last) return
+        const files = new Map<number, string[]>()
+        for (const { seq, path } of touched.all(id, after, last.seq) as unknown as Touched[])
+          entryOf(files, seq, () => [] as string[]).push(path)
+        for (const row of some) yield toEvent(row, files.get(row.seq) ?? [], handle)
+        after = last.seq
       }
-      for (const row of rows.all(uid) as unknown as Row[])
-        yield toEvent(row, files.get(row.seq) ?? [], handle)
     },
     coverage(uid) {
       const { size, gaps } = understood.get(uid) as { size: number; gaps: number }
@@ -135,7 +173,7 @@ function sessionReader(handle: ReadHandle): SessionReader {
     children: (uid) =>
       (children.all(uid) as unknown as { session_uid: string }[]).map((row) => row.session_uid),
     earlier(uid) {
-      const { seq: first } = firstSeq.get(uid) as { seq: number | null }
+      const { seq: first } = firstSeq.get(idOf(uid)) as { seq: number | null }
       if (first === null || first <= 1) return undefined
       const row = stored.get(uid) as
         | { digest: string; earlier: string | null; earlier_seq: number }
@@ -147,6 +185,14 @@ function sessionReader(handle: ReadHandle): SessionReader {
         : { seq: first - 1, digest: row.digest }
     },
   }
+}
+
+/** So many events are held at a time. */
+const AT_ONCE = 4096
+
+interface Touched {
+  seq: number
+  path: string
 }
 
 interface Row {

@@ -1,8 +1,9 @@
 // A session that goes on after its first events were evicted: the digest of the events that are gone, frozen as it was,
 // and that of the events that are here become one. What is told by the session's own row (times, cost) is already whole.
-import { type Digest, MAX_COMMANDS, MAX_ERRORS, MAX_FILES, MAX_TESTS } from './digest.ts'
-import { cite } from './event.ts'
+import { type Digest, MAX_COMMANDS, MAX_ERRORS, MAX_FILES } from './digest.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
+import { cite } from './seqs.ts'
+import { MAX_TESTS } from './tests.ts'
 
 /** `untilSeq` is the last event that only `earlier` knows. */
 export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, buckets: Buckets): Digest {

@@ -3,6 +3,7 @@
 // and publishes how often they are right.
 import type { Outcome } from '../model.ts'
 import type { Facts } from './facts.ts'
+import { cited } from './seqs.ts'
 
 export interface OutcomeVerdict {
   outcome: Outcome
@@ -45,8 +46,8 @@ function answered(facts: Facts, say: Say): OutcomeVerdict {
   const answer = lastAnswer?.seq ?? null
   const words = lastAnswer?.text ?? ''
   const turn = ending.turn
-  const test = facts.tests.findLast((one) => one.verdict !== 'unknown' && !one.isSidechain)
-  const testInTurn = test !== undefined && ending.promptSeq !== null && test.seq > ending.promptSeq
+  const test = facts.tests.lastTold
+  const testInTurn = test !== null && ending.promptSeq !== null && test.seq > ending.promptSeq
   if (admitsFailure(words)) return say('fail', 0.8, 'says-it-could-not', answer)
   if (testInTurn && test.verdict === 'failed') {
     if (test.exitCode === 126 || test.exitCode === 127)
@@ -58,9 +59,10 @@ function answered(facts: Facts, say: Say): OutcomeVerdict {
   if (turn.callCount > 0 && turn.failedCount === turn.callCount)
     return say('fail', 0.75, 'every-call-failed', ...turn.failedSeqs)
   if (testInTurn) return say('success', 0.95, 'tests-pass', test.resultSeq ?? test.seq, answer)
-  const kept = [...facts.commits, ...facts.pullRequests]
-    .flatMap((one) => one.seqs)
-    .filter((seq) => seq > (ending.promptSeq ?? 0))
+  const kept = [
+    ...facts.commits.flatMap((one) => one.seqs),
+    ...facts.pullRequests.flatMap((one) => cited(one.seqs)),
+  ].filter((seq) => seq > (ending.promptSeq ?? 0))
   if (kept.length > 0) return say('success', 0.9, 'work-kept', ...kept.slice(0, 4), answer)
   if (claimsDone(words)) return say('success', 0.85, 'says-it-is-done', answer)
   if (ending.last?.what === 'answer' && announcesMore(words))

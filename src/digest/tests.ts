@@ -1,6 +1,9 @@
 // Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count.
+// And what the runs of each command add up to.
+import { entryOf, prune } from './bounded.ts'
 import { type DigestEvent, fullText } from './event.ts'
-import type { Step } from './facts.ts'
+import { addSeq, noSeqs, type Seqs, withSeq } from './seqs.ts'
+import type { Step } from './step.ts'
 
 export interface Test {
   seq: number
@@ -10,6 +13,62 @@ export interface Test {
   exitCode: number | null
   durationMs: number | null
   isSidechain: boolean
+}
+
+/** The runs of one command. */
+export interface TestRuns {
+  /** The last of them, with or without a result. */
+  lastSeq: number
+  /** The last verdict there was. */
+  last: 'passed' | 'failed' | null
+  failures: Seqs
+  /** The failures before the last time it passed, and that one; null when it never failed before. */
+  fixed: Seqs | null
+}
+
+export interface TestState {
+  count: number
+  failureCount: number
+  /** The last ones. */
+  runs: Test[]
+  byCommand: Map<string, TestRuns>
+  /** The last one of the conversation itself that had a verdict. */
+  lastTold: Test | null
+}
+
+export const MAX_TESTS = 100
+const MAX_COMMANDS = 100
+
+export const noTests = (): TestState => ({
+  count: 0,
+  failureCount: 0,
+  runs: [],
+  byCommand: new Map(),
+  lastTold: null,
+})
+
+/** Notes that a test was begun (null), or how it ended. */
+export function addTest(tests: TestState, command: string, seq: number, test: Test | null): void {
+  const { byCommand, runs } = tests
+  const known = entryOf(byCommand, command, () => ({
+    lastSeq: seq,
+    last: null,
+    failures: noSeqs(),
+    fixed: null,
+  }))
+  known.lastSeq = seq
+  prune(byCommand, MAX_COMMANDS, (a, b) => b.lastSeq - a.lastSeq)
+  if (test === null) return
+  tests.count++
+  runs.push(test)
+  if (runs.length > MAX_TESTS) runs.shift()
+  if (test.verdict === 'unknown') return
+  if (!test.isSidechain) tests.lastTold = test
+  known.last = test.verdict
+  if (test.verdict === 'failed') {
+    tests.failureCount++
+    addSeq(known.failures, seq)
+  } else if (known.failures.count > 0) known.fixed = withSeq(known.failures, seq)
 }
 
 const HIDES_EXIT_CODE = /\||;|\btrue\b/

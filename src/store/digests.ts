@@ -1,7 +1,7 @@
 // Digests in Tier 2. What a kill leaves: before the commit nothing, and `analyzed_at < ingested_at` says to do it again;
 // after it the digest and its watermark together. A digest whose events are gone is never touched again.
 import { type Database, transaction } from './database.ts'
-import type { DigestRow } from './store.ts'
+import type { DigestRow, Fold } from './store.ts'
 
 export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
   const rows = memory
@@ -17,8 +17,20 @@ export function undigested(cache: Database, memory: Database, ruleVersion: strin
   return rows.map((row) => row.session_uid).filter((uid) => isHere.get(uid) !== undefined)
 }
 
-export function writeDigests(memory: Database, rows: readonly DigestRow[]): void {
+/** Where the digest of a session can go on; undefined when it has to begin again. */
+export function foldOf(cache: Database, session: number): Fold | undefined {
+  const row = cache
+    .prepare(
+      `SELECT rules, first_seq AS firstSeq, last_seq AS lastSeq, state FROM folds WHERE session = ?1
+       AND first_seq = (SELECT min(seq) FROM events WHERE session = ?1)`,
+    )
+    .get(session)
+  return row as unknown as Fold | undefined
+}
+
+export function writeDigests(cache: Database, memory: Database, rows: readonly DigestRow[]): void {
   if (rows.length === 0) return
+  keepFolds(cache, rows)
   const sql = statements(memory)
   const now = Date.now()
   transaction(memory, () => {
@@ -55,6 +67,19 @@ export function writeDigests(memory: Database, rows: readonly DigestRow[]): void
       for (const one of row.signals) sql.signal.run(uid, one.signal, one.subject, one.count, one.seqs)
       sql.analyzed.run(row.outcome, now, uid)
     }
+  })
+}
+
+/** Each stands for itself: one without its digest is as good. */
+function keepFolds(cache: Database, rows: readonly DigestRow[]): void {
+  const kept = rows.flatMap(({ sessionUid, fold }) => (fold ? [{ sessionUid, ...fold }] : []))
+  if (kept.length === 0) return
+  const keep = cache.prepare(
+    'INSERT OR REPLACE INTO folds SELECT id, ?, ?, ?, ? FROM cached WHERE session_uid = ?',
+  )
+  transaction(cache, () => {
+    for (const { sessionUid, rules, firstSeq, lastSeq, state } of kept)
+      keep.run(rules, firstSeq, lastSeq, state, sessionUid)
   })
 }
 

@@ -164,6 +164,7 @@ export class Evictor {
     }
     transaction(this.#cache, () => {
       this.#cache.prepare('DELETE FROM touched WHERE session = ?').run(session.id)
+      this.#cache.prepare('DELETE FROM folds WHERE session = ?').run(session.id)
       this.#cache
         .prepare(
           `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,

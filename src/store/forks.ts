@@ -55,6 +55,7 @@ class Kin {
   settle(id: number): void {
     const uid = this.#uid(id)
     this.#sql.clear.run(id)
+    this.#sql.unfold.run(id)
     this.#sql.forget.run(uid, CONCLUDED)
     this.#sql.unfork.run(uid, uid, CONCLUDED)
     this.#sql.unlink.run(uid, CONCLUDED)
@@ -142,6 +143,7 @@ function statements(cache: Database, memory: Database) {
       `SELECT max(ts) AS at FROM events WHERE session = ?1
        AND EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)`,
     ),
+    unfold: cache.prepare('DELETE FROM folds WHERE session = ?'),
     born: cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?'),
     times: cache.prepare(
       `SELECT e.ts AS a, o.ts AS b FROM events e JOIN events o ON o.key = e.key AND o.session = ?2

@@ -165,4 +165,17 @@ export const CACHE_MIGRATIONS = [
   ALTER TABLE cached ADD COLUMN evicted_retries INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE cached ADD COLUMN evicted_errors INTEGER NOT NULL DEFAULT 0;
   `,
+  // How far a digest has come (`digest/facts.ts`), to go on from; void once an event up to `last_seq` changes. And the
+  // files of an event are found by its seq, without looking at all the session touched.
+  `
+  CREATE TABLE folds (
+    session INTEGER PRIMARY KEY, rules INTEGER NOT NULL, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, state TEXT NOT NULL
+  );
+  ALTER TABLE touched RENAME TO touched_by_path;
+  CREATE TABLE touched (
+    session INTEGER NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (session, seq, path)
+  ) WITHOUT ROWID;
+  INSERT INTO touched SELECT session, seq, path FROM touched_by_path;
+  DROP TABLE touched_by_path;
+  `,
 ]

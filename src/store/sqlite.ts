@@ -136,7 +136,7 @@ class SqliteStore implements Store {
   }
 
   writeDigests(rows: readonly DigestRow[]): void {
-    writeDigests(this.#memory, rows)
+    writeDigests(this.#cache, this.#memory, rows)
   }
 
   evict(orders: readonly EvictOrder[], now: number): EvictReport {

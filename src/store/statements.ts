@@ -56,6 +56,8 @@ function eventStatements(cache: Database) {
     touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
     words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
     unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
+    // A digest that went past a changed event cannot be gone on from.
+    unfold: cache.prepare('DELETE FROM folds WHERE session = ? AND last_seq >= ?'),
     seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
     supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
     supersedeRange: cache.prepare(

@@ -66,6 +66,15 @@ export interface DigestRow {
     resolvedBy: string | null
   }[]
   signals: { signal: string; subject: string; count: number; seqs: string }[]
+  /** How far the events are digested, to go on from there; null to leave what is kept. */
+  fold: Fold | null
+}
+
+export interface Fold {
+  rules: number
+  firstSeq: number
+  lastSeq: number
+  state: string
 }
 
 /** `forgotten` takes Tier 2 along; `hard_cap` is a loss, and logged as one. */

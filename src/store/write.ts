@@ -229,6 +229,7 @@ export class CacheWriter {
     if (isSame(known, event, ids)) return hangs
     const flags = (known.flags & (FLAG.superseded | FLAG.copied)) | flagsOf(event)
     this.#storePayload(event, ids, payloads, session)
+    this.#sql.unfold.run(session.id, known.seq)
     countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
     countEvent(session, event.kind, flags, 1)
     this.#sql.update.run(
@@ -321,11 +322,17 @@ export class CacheWriter {
 
   #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
     const session = this.#session(item.sessionUid)
-    for (const key of item.keys) this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
+    for (const key of item.keys) {
+      const seq = this.#seqOf(key, session.id)
+      if (seq === null) continue
+      this.#sql.unfold.run(session.id, seq)
+      this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
+    }
     if (item.sinceKey === null) return
     const since = this.#sql.seqOf.get(item.sinceKey, session.id) as Pick<Row, 'seq' | 'ts'> | undefined
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
     if (!since || lastSeq === null) return
+    this.#sql.unfold.run(session.id, since.seq)
     // By time as well: an event that came late is numbered late.
     this.#sql.supersedeRange.run(
       FLAG.superseded,

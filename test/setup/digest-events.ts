@@ -1,6 +1,6 @@
 // Events as the digest reads them, made by hand: a small conversation in a few lines.
 import type { DigestEvent } from '../../src/digest/event.ts'
-import { type Facts, gatherFacts } from '../../src/digest/facts.ts'
+import { type Facts, Gatherer } from '../../src/digest/facts.ts'
 
 export type Made = Partial<DigestEvent> & { body?: unknown }
 
@@ -103,6 +103,8 @@ export class Script {
   }
 
   facts(): Facts {
-    return gatherFacts(this.events)
+    const gatherer = new Gatherer()
+    for (const event of this.events) gatherer.add(event)
+    return gatherer.finish()
   }
 }

@@ -1,0 +1,218 @@
+// What the calls of a session add up to: files, commands, loops of failures, tools that never work, and what overcame a
+// failure. One call at a time, in order, in bounded room.
+import { entryOf, prune } from './bounded.ts'
+import { isShell, snippet, toolClass } from './event.ts'
+import type { Resolution } from './resolution.ts'
+import { addSeq, noSeqs, type Seqs } from './seqs.ts'
+import type { Step } from './step.ts'
+
+export interface FileFact {
+  path: string
+  touches: number
+  seqs: Seqs
+  /** Edits that did not fail. */
+  edits: Seqs
+}
+
+export interface CommandFact {
+  command: string
+  failures: number
+  verdict: 'passed' | 'failed' | 'unknown'
+  seqs: Seqs
+}
+
+/** The same call failing again and again. */
+export interface LoopFact {
+  subject: string
+  /** The failures since it last succeeded, and the longest row of them before. */
+  run: Seqs
+  longest: Seqs
+}
+
+export interface ToolFact {
+  hasSucceeded: boolean
+  failures: Seqs
+}
+
+interface Change {
+  order: number
+  seq: number
+  what: string
+}
+
+/** The last time a failure happened, and what overcame it. */
+export interface LastFailure {
+  order: number
+  seq: number
+  isSidechain: boolean
+  /** What has to succeed. */
+  keys: string[]
+  resolution: Resolution | null
+}
+
+export interface WorkState {
+  files: Map<string, FileFact>
+  commands: Map<string, CommandFact>
+  loops: Map<string, LoopFact>
+  tools: Map<string, ToolFact>
+  /** By fingerprint. */
+  lastFailures: Map<string, LastFailure>
+  /** The last edits and commands that went well, on the main chain and beside it. */
+  changes: { main: Change[]; side: Change[] }
+  order: number
+}
+
+const KEPT = { files: 300, commands: 150, loops: 100, tools: 300, failures: 120 }
+const MAX_KEYS = 20
+const MAX_CHANGES = 12
+const WHAT_LENGTH = 400
+export const LOOP_FROM = 3
+
+export const noWork = (): WorkState => ({
+  files: new Map(),
+  commands: new Map(),
+  loops: new Map(),
+  tools: new Map(),
+  lastFailures: new Map(),
+  changes: { main: [], side: [] },
+  order: 0,
+})
+
+export class Work {
+  readonly #state: WorkState
+  /** Fingerprints by what has to succeed; made from the state. */
+  #unresolved = new Map<string, Set<string>>()
+
+  constructor(state: WorkState) {
+    this.#state = state
+    this.#listUnresolved()
+  }
+
+  add(step: Step): void {
+    this.#state.order++
+    for (const path of step.files) this.#addFile(path, step)
+    if (isShell(step.tool) && step.kind !== 'edit') this.#addCommand(step)
+    this.#addLoop(step)
+    this.#addTool(step)
+    if (step.failure !== null) this.#addFailure(step.failure, step)
+    if (step.hasFailed === false) this.#addSuccess(step)
+  }
+
+  #addFile(path: string, step: Step): void {
+    const { files } = this.#state
+    const file = entryOf(files, path, () => ({ path, touches: 0, seqs: noSeqs(), edits: noSeqs() }))
+    file.touches++
+    addSeq(file.seqs, step.seq)
+    if (step.kind === 'edit' && !step.hasFailed) addSeq(file.edits, step.seq)
+    prune(
+      files,
+      KEPT.files,
+      (a, b) => b.edits.count - a.edits.count || b.touches - a.touches || later(a.seqs, b.seqs),
+    )
+  }
+
+  #addCommand(step: Step): void {
+    const { commands } = this.#state
+    const command = entryOf(commands, step.subject, () => ({
+      command: step.subject,
+      failures: 0,
+      verdict: 'unknown' as const,
+      seqs: noSeqs(),
+    }))
+    addSeq(command.seqs, step.seq)
+    if (step.hasFailed) command.failures++
+    if (step.hasFailed !== null) command.verdict = step.hasFailed ? 'failed' : 'passed'
+    prune(commands, KEPT.commands, (a, b) => b.seqs.count - a.seqs.count || later(a.seqs, b.seqs))
+  }
+
+  #addLoop(step: Step): void {
+    const { loops } = this.#state
+    const key = `${toolClass(step.tool)}\0${step.subject}`
+    if (step.hasFailed) {
+      const loop = entryOf(loops, key, () => ({ subject: step.subject, run: noSeqs(), longest: noSeqs() }))
+      addSeq(loop.run, step.seq)
+      prune(loops, KEPT.loops, (a, b) => longestOf(b).count - longestOf(a).count || later(a.run, b.run))
+      return
+    }
+    const loop = loops.get(key)
+    if (!loop) return
+    loop.longest = longestOf(loop)
+    loop.run = noSeqs()
+    if (loop.longest.count < LOOP_FROM) loops.delete(key)
+  }
+
+  #addTool(step: Step): void {
+    if (step.hasFailed === null) return
+    const { tools } = this.#state
+    const tool = entryOf(tools, step.tool, () => ({ hasSucceeded: false, failures: noSeqs() }))
+    if (step.hasFailed) {
+      if (!tool.hasSucceeded) addSeq(tool.failures, step.seq)
+    } else if (!tool.hasSucceeded) {
+      tool.hasSucceeded = true
+      tool.failures = noSeqs()
+    }
+    prune(tools, KEPT.tools, (a, b) => b.failures.count - a.failures.count)
+  }
+
+  #addFailure(fingerprint: string, step: Step): void {
+    const { lastFailures, order } = this.#state
+    const known = lastFailures.get(fingerprint)
+    for (const key of known?.keys ?? []) this.#unresolved.get(key)?.delete(fingerprint)
+    const { seq, isSidechain } = step
+    const keys = keysOf(step)
+    lastFailures.set(fingerprint, { order, seq, isSidechain, keys, resolution: null })
+    for (const key of keys) entryOf(this.#unresolved, key, () => new Set<string>()).add(fingerprint)
+    if (prune(lastFailures, KEPT.failures, (a, b) => b.order - a.order)) this.#listUnresolved()
+  }
+
+  #listUnresolved(): void {
+    this.#unresolved = new Map()
+    for (const [fingerprint, { keys, resolution }] of this.#state.lastFailures)
+      for (const key of resolution ? [] : keys)
+        entryOf(this.#unresolved, key, () => new Set<string>()).add(fingerprint)
+  }
+
+  #addSuccess(step: Step): void {
+    const { changes, order, lastFailures } = this.#state
+    // Reading changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
+    const isChange = step.kind === 'edit' || isShell(step.tool)
+    const done = { order, seq: step.seq, what: whatOf(step) }
+    const ring = step.isSidechain ? changes.side : changes.main
+    if (isChange) ring.push(done)
+    if (ring.length > MAX_CHANGES) ring.shift()
+    if ((step.exitCode ?? 0) !== 0) return
+    for (const key of keysOf(step)) {
+      for (const fingerprint of this.#unresolved.get(key) ?? []) {
+        const failed = lastFailures.get(fingerprint) as LastFailure
+        const since = failed.isSidechain ? changes.side : changes.main
+        const steps = since.filter((one) => one.order > failed.order)
+        if (!isChange && failed.isSidechain === step.isSidechain) steps.push(done)
+        failed.resolution = {
+          failed_seq: failed.seq,
+          resolved_seq: step.seq,
+          steps: steps.slice(-MAX_CHANGES).map(({ seq, what }) => ({ seq, what })),
+        }
+        for (const other of failed.keys) if (other !== key) this.#unresolved.get(other)?.delete(fingerprint)
+      }
+      this.#unresolved.delete(key)
+    }
+  }
+}
+
+export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > longest.count ? run : longest)
+
+/** The one seen last is more important. */
+const later = (a: Seqs, b: Seqs): number => lastOf(b) - lastOf(a)
+const lastOf = ({ first, last }: Seqs): number => last.at(-1) ?? first.at(-1) ?? 0
+
+const whatOf = (step: Step): string =>
+  step.kind === 'edit' ? snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH) : step.subject
+
+/** The same command, a run of the tests after failing tests, or the same tool on the same file. */
+function keysOf(step: Step): string[] {
+  if (step.isTest) return ['tests']
+  const tool = toolClass(step.tool)
+  return step.files.length > 0
+    ? step.files.slice(0, MAX_KEYS).map((file) => `${step.kind === 'edit' ? 'edit' : tool}\0${file}`)
+    : [`${tool}\0${step.subject}`]
+}
