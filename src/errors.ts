@@ -6,6 +6,8 @@ export const ERROR_CODES = {
   BAD_NAME: 'an id cannot safely become a file name',
   UNSAFE_PATH: 'a path leads, or could lead, outside the directory it belongs to',
   NOT_FOUND: 'the thing asked for does not exist',
+  NO_MEMORY: 'nothing was ever swept into the memory asked for',
+  AMBIGUOUS: 'what was typed fits more than one thing',
   EXISTS: 'the thing to be created already exists',
   CLOSED: 'the writer was closed or finished before this call',
   NOT_WRITABLE: 'the file or directory may not be written to',

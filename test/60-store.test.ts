@@ -62,7 +62,7 @@ describe('files', () => {
   it('of nothing are not made by a reader', () => {
     const directory = temporary('store')
     expect(() => openForReading(storePaths(directory))).toThrow(
-      expect.objectContaining({ code: 'NOT_FOUND' }),
+      expect.objectContaining({ code: 'NO_MEMORY' }),
     )
     expect(readdirSync(directory)).toEqual([])
   })

@@ -188,10 +188,13 @@ describe('a home', () => {
   it('that was never swept says what to do', () => {
     const empty = new World()
     rmSync(empty.memory, { recursive: true })
-    for (const command of ['sessions', 'status', 'verify']) {
+    for (const command of ['sessions', 'verify']) {
       const { code, stderr } = cli(empty.env, command)
-      expect([code, stderr.includes('recollect sweep')]).toEqual([1, true])
+      expect([code, stderr.includes('recollect demo')]).toEqual([1, true])
+      expect(stderr).toContain(join(empty.home, '.claude', 'projects'))
     }
+    cpSync(join(world.home, '.claude'), join(empty.home, '.claude'), { recursive: true })
+    expect(cli(empty.env, 'sessions').stderr).toContain('try: recollect sweep')
   })
 
   it('with damaged files is swept, and what was not understood is named', () => {

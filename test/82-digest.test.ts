@@ -363,7 +363,7 @@ describe('the commands', () => {
     expect(JSON.parse(shown.stdout)).toEqual(digests.get(uid))
     const missing = run(shared.home, 'digest', 'claude:nobody', '--json')
     expect(missing.status).toBe(1)
-    expect(missing.stdout).toBe('')
+    expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'NOT_FOUND' } })
   })
 
   it('digest for people names the outcome and what it rests on', () => {

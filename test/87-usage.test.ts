@@ -447,7 +447,7 @@ describe('recollect usage', () => {
   const cli = join(import.meta.dirname, '../dist/cli.js')
   const run = (home: string, ...args: string[]) =>
     execFileSync(process.execPath, [cli, 'usage', ...args], {
-      env: { ...process.env, RECOLLECT_HOME: home, TZ: 'Europe/Berlin' },
+      env: { ...process.env, RECOLLECT_HOME: home, TZ: 'Europe/Berlin', COLUMNS: '80' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     })

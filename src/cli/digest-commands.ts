@@ -1,27 +1,39 @@
 // Declares the commands that read digests.
 import type { Command } from 'commander'
+import { ID_HELP } from '../query/ids.ts'
+import { addExamples } from './help.ts'
 
 export function addDigestCommands(program: Command): void {
-  program
+  const digest = program
     .command('digest')
-    .argument('<id>', 'session uid, id, unique prefix or @last')
-    .description('the account of a session: outcome, cost, files, tests, errors, signals')
+    .argument('<id>', ID_HELP)
+    .description('the account of a session: outcome, files, tests, errors')
     .option('--json', 'the digest as it is stored: one JSON document')
     .addHelpText('after', '\nExit code: 0 found, 1 there is no such session or it has no digest yet.')
     .action(async (id, options) => (await import('./digest.ts')).showDigest(id, options))
+  addExamples(
+    digest,
+    ['recollect digest @last', 'how the newest session went'],
+    ['recollect digest 7c36 --json | jq .files', 'what it changed, for a script'],
+  )
 
-  program
+  const env = program
     .command('env')
-    .argument('<id>', 'session uid, id, unique prefix or @last')
-    .description('the HELIX_* variables of a session, for eval in a shell')
-    .addHelpText('after', '\nExample:\n  $ eval "$(recollect env @last)"')
+    .argument('<id>', ID_HELP)
+    .description('the HELIX_* variables of a session, for a shell')
     .action(async (id) => (await import('./digest.ts')).showEnv(id))
+  addExamples(env, ['eval "$(recollect env @last)"', 'sets HELIX_SESSION_UID, HELIX_TOKENS and so on'])
 
-  program
+  const patterns = program
     .command('patterns')
-    .description('what keeps happening: errors and signals that recur over sessions, and what resolved them')
+    .description('what keeps failing over sessions, and what resolved it')
     .option('--since <time>', 'seen since (a date, or an age such as 7d)')
     .option('--limit <count>', 'at most this many (20)')
     .option('--json', 'one JSON document: {"patterns":[…]}')
     .action(async (options) => (await import('./digest.ts')).showPatterns(options))
+  addExamples(
+    patterns,
+    ['recollect patterns', 'most often first'],
+    ['recollect patterns --since 30d --limit 5', 'of the last month'],
+  )
 }

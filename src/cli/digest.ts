@@ -5,11 +5,8 @@ import { getDigest, listPatterns, type Pattern } from '../digest/patterns.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { openMemory, type StorePaths, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { parseCount, parseTime } from './read.ts'
-
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
-}
+import { print } from './print.ts'
+import { parseCount, parseTime } from './values.ts'
 
 function withMemory<T>(work: (handle: Pick<ReadHandle, 'memory'>, paths: StorePaths) => T): T {
   const config = new Config()

@@ -1,8 +1,11 @@
-// Exit codes, and how an error is told to a person.
+// Exit codes, and how an error is told: `error:`, `where:`, `cause:`, `try:` on stderr, or with --json one document on stdout.
 import { RecollectError } from '../errors.ts'
+import { inLocale, paintError } from './colour.ts'
+import { isBegun, printJson } from './print.ts'
+import { harmless } from './text.ts'
 
 /** At the top of a command these are about what was typed. */
-const ABOUT_COMMAND_LINE = new Set(['USAGE', 'BAD_CONFIG', 'BAD_NAME', 'BAD_INPUT'])
+const ABOUT_COMMAND_LINE = new Set(['USAGE', 'AMBIGUOUS', 'BAD_CONFIG', 'BAD_NAME', 'BAD_INPUT'])
 
 export const EXIT = {
   ok: 0,
@@ -14,26 +17,35 @@ export const EXIT = {
   terminated: 143,
 } as const
 
-/** Prints an error on stderr (`error:`, `where:`, `try:`) and returns the exit code it deserves. */
-export function reportError(error: unknown): number {
-  if (!(error instanceof RecollectError)) {
+/** Whether the answer is to be a document; asked before the command line is understood. */
+export function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  const own = end === -1 ? args : args.slice(0, end)
+  return own.some((word, at) => word === '--json' || word === '--format=json' || isFormat(word, own[at + 1]))
+}
+
+const isFormat = (word: string, value: string | undefined): boolean => word === '--format' && value === 'json'
+
+/** Tells an error and returns the exit code it deserves. */
+export function reportError(error: unknown, asJson = false): number {
+  const known = error instanceof RecollectError ? error : undefined
+  if (asJson && !isBegun())
+    printJson({ error: known?.toJSON() ?? { code: 'INTERNAL', message: String(error) } })
+  else if (known) process.stderr.write(inLocale(errorText(known)))
+  else
     process.stderr.write(
       `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     )
-    return EXIT.failed
-  }
-  process.stderr.write(`error: ${error.message} [${error.code}]\n`)
-  if (error.where !== undefined) process.stderr.write(`where: ${error.where}\n`)
-  if (error.cause instanceof Error) process.stderr.write(`cause: ${error.cause.message}\n`)
-  if (error.hint !== undefined) process.stderr.write(`try: ${error.hint}\n`)
-  if (error.code === 'BUSY') return EXIT.busy
-  return ABOUT_COMMAND_LINE.has(error.code) ? EXIT.usage : EXIT.failed
+  if (known?.code === 'BUSY') return EXIT.busy
+  return known && ABOUT_COMMAND_LINE.has(known.code) ? EXIT.usage : EXIT.failed
 }
 
-/** For commands that only print: `recollect … | head` closes our output early, which is no error. */
-export function endWithOutput(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit(EXIT.ok)
-  })
+/** File names and ids in it are foreign text. */
+function errorText(error: RecollectError): string {
+  const label = (name: string): string => paintError.bold(`${name}:`)
+  const lines = [`${paintError.red(label('error'))} ${harmless(error.message)} [${error.code}]`]
+  if (error.where !== undefined) lines.push(`${label('where')} ${harmless(error.where)}`)
+  if (error.cause instanceof Error) lines.push(`${label('cause')} ${harmless(error.cause.message)}`)
+  if (error.hint !== undefined) lines.push(`${label('try')} ${harmless(error.hint)}`)
+  return `${lines.join('\n')}\n`
 }

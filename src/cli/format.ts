@@ -1,9 +1,62 @@
-// Numbers and foreign text as people read them.
+// Numbers and times as people read them; times in the time zone of the machine.
 
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB']
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
+}
+
+/** 1234567 → 1.2M, in at most six characters. */
+export function formatCount(count: number): string {
+  const units = ['', 'K', 'M', 'G', 'T']
+  let power = 0
+  let value = count
+  while (value >= 1000 && power < units.length - 1) {
+    value /= 1000
+    power++
+  }
+  const text = power === 0 ? String(count) : value.toFixed(1)
+  return text === '1000.0' && power < units.length - 1 ? `1.0${units[power + 1]}` : `${text}${units[power]}`
+}
+
+/** 0.2s, 8.4s, 1m05s, 1h21m, 3d04h. */
+export function formatDuration(ms: number): string {
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0')
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h${two((seconds % 3600) / 60)}m`
+  return `${Math.floor(seconds / 86_400)}d${two((seconds % 86_400) / 3600)}h`
+}
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** `2026-11-15 18:45` */
+export function formatTime(time: string | number | null): string {
+  if (time === null) return 'unknown time'
+  const at = new Date(time)
+  return `${formatDay(time)} ${two(at.getHours())}:${two(at.getMinutes())}`
+}
+
+/** `2026-11-15` */
+export function formatDay(time: string | number): string {
+  const at = new Date(time)
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+}
+
+/** `18:45:02` */
+export function formatClock(time: string | number): string {
+  const at = new Date(time)
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+}
+
+/** `4 min ago`, `2 d ago`. */
+export function formatAge(time: string | number, now = Date.now()): string {
+  const seconds = Math.max(0, (now - new Date(time).getTime()) / 1000)
+  if (seconds < 60) return 'just now'
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
+  return `${Math.floor(seconds / 86_400)} d ago`
 }
 
 /** Titles and file names are foreign text: they may hold anything a terminal would obey. */

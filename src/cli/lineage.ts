@@ -8,10 +8,9 @@ import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
-import { EXIT, endWithOutput } from './exit.ts'
-import { printable } from './format.ts'
+import { EXIT } from './exit.ts'
+import { formatCount, printable } from './format.ts'
 import { parseCount, parseTime } from './read.ts'
-import { short } from './usage.ts'
 
 export interface LineageCommand {
   flavor?: string
@@ -23,7 +22,6 @@ export interface LineageCommand {
 }
 
 export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
-  endWithOutput()
   const config = new Config()
   const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
@@ -120,7 +118,7 @@ function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>): string {
   const title = printable(node.title ?? node.first_prompt)
   if (title !== '') parts.push(`"${title.length > TITLE ? `${title.slice(0, TITLE - 1)}…` : title}"`)
   if (node.started_at) parts.push(node.started_at.slice(0, 16).replace('T', ' '))
-  if (node.total_tokens > 0) parts.push(`${short(node.total_tokens)} tokens`)
+  if (node.total_tokens > 0) parts.push(`${formatCount(node.total_tokens)} tokens`)
   if (node.cost_usd !== null) parts.push(shortUsd(unitsOf(node.cost_usd)))
   else if (node.total_tokens > 0) parts.push('$?')
   if (node.outcome !== 'unknown') parts.push(node.outcome)

@@ -1,11 +1,13 @@
 // Declares the commands that tell what sessions have to do with each other: lineage.
 import type { Command } from 'commander'
+import { ID_HELP } from '../query/ids.ts'
+import { addExamples } from './help.ts'
 
 export function addMemoryCommands(program: Command): void {
-  program
+  const lineage = program
     .command('lineage')
-    .argument('[id]', 'session uid, id, unique prefix or @last; without it: recent sessions')
-    .description('which session came from which: forks, compactions, swaps, resumes, sub-agents')
+    .argument('[id]', `${ID_HELP}; without it: recent sessions`)
+    .description('which session came from which')
     .option('--flavor <name>', 'without an id: written by this agent')
     .option('--repo <name>', 'without an id: in this repository')
     .option('--since <time>', 'without an id: active since (a date, or an age such as 7d)')
@@ -14,7 +16,13 @@ export function addMemoryCommands(program: Command): void {
     .option('--json', 'one JSON document: {"asked":…,"nodes":[…],"problems":[…]}')
     .addHelpText(
       'after',
-      '\nExit code: 0 done, 4 done but what the logs say contradicts itself (it is named).',
+      '\nForks, compactions, swaps, clears, resumes and sub-agents, over all agents.\nExit code: 0 done, 4 done but the logs contradict each other (it is named).',
     )
     .action(async (id, options) => (await import('./lineage.ts')).showLineage(id, options))
+  addExamples(
+    lineage,
+    ['recollect lineage @last', 'where the newest session comes from'],
+    ['recollect lineage --since 7d', 'the trees of the last week'],
+    ['recollect lineage @last --dot | dot -Tsvg', 'as a picture'],
+  )
 }

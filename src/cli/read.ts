@@ -1,25 +1,24 @@
 // The reading commands: sessions, show, search, verify and the plain status.
-import { Config, parseDuration } from '../config.ts'
+import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import type { EventKind, Session, SessionEvent } from '../model.ts'
-import { EVENT_KINDS } from '../model.ts'
+import type { Session, SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
+import { resolveEvent } from '../query/ids.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { search } from '../query/search.ts'
-import { getSession, listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
+import { getSession, listSessions, type SessionFilter } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { EXIT, endWithOutput } from './exit.ts'
-import { formatBytes } from './format.ts'
+import { EXIT } from './exit.ts'
+import { formatBytes, formatClock, formatTime } from './format.ts'
+import { print, printJson } from './print.ts'
 import { REASONS } from './retention-report.ts'
+import { oneLine } from './text.ts'
+import { parseCount, parseFlavor, parseKinds, parseTime } from './values.ts'
 
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
-}
-const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
+export { parseCount, parseTime } from './values.ts'
 
 function withMemory<T>(work: (handle: ReadHandle) => T): T {
-  endWithOutput()
   const config = new Config()
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
   try {
@@ -43,11 +42,11 @@ export interface SessionsCommand {
 
 export function showSessions(options: SessionsCommand): void {
   const filter: SessionFilter = { withSubagents: options.all ?? false }
-  for (const name of ['flavor', 'repo', 'domain', 'model'] as const)
-    if (options[name]) filter[name] = options[name]
+  for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) filter[name] = options[name]
+  if (options.flavor) filter.flavor = parseFlavor(options.flavor)
   if (options.since) filter.sinceAt = parseTime(options.since, '--since')
   if (options.until) filter.untilAt = parseTime(options.until, '--until')
-  if (options.limit) filter.limit = parseCount(options.limit, '--limit')
+  if (options.limit !== undefined) filter.limit = parseCount(options.limit, '--limit')
   const sessions = withMemory((handle) => listSessions(handle, filter))
   if (options.json) printJson({ sessions })
   else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
@@ -55,8 +54,8 @@ export function showSessions(options: SessionsCommand): void {
 }
 
 function sessionLine(session: Session): string {
-  const when = session.started_at?.slice(0, 16).replace('T', ' ') ?? 'unknown time   '
-  const what = session.title ?? ''
+  const when = formatTime(session.started_at)
+  const what = oneLine(session.title ?? '')
   const tokens = session.cost.input_tokens + session.cost.output_tokens + session.cost.cache_tokens
   return `${when}  ${session.session_uid}  ${session.repo ?? '-'}  ${session.cost.turns} turns  ${tokens} tokens  ${what}`.trimEnd()
 }
@@ -68,12 +67,10 @@ export interface ShowCommand {
 }
 
 export function showSession(typed: string, options: ShowCommand): void {
-  const [, id, seqText] = /^(.*?)(?:#(\d+))?$/s.exec(typed) as unknown as [string, string, string | undefined]
   const kinds = options.kind === undefined ? undefined : parseKinds(options.kind)
   withMemory((handle) => {
-    const uid = resolveSession(handle, id)
+    const { uid, seq } = resolveEvent(handle, typed)
     const session = getSession(handle, uid) as Session
-    const seq = seqText === undefined ? undefined : parseCount(seqText, 'SEQ')
     const events = sessionEvents(handle, uid, {
       ...(kinds ? { kinds } : {}),
       ...(seq === undefined ? {} : { fromSeq: seq, toSeq: seq }),
@@ -138,7 +135,7 @@ function withPayload(
 
 function eventLine(event: SessionEvent): string {
   const marks = `${event.is_sidechain ? '│ ' : ''}${event.is_superseded ? '(taken back) ' : ''}${event.is_inherited ? '(inherited) ' : ''}`
-  return `${String(event.seq).padStart(5)}  ${event.ts?.slice(11, 19) ?? '        '}  ${event.kind.padEnd(18)}  ${marks}${event.summary}`
+  return `${String(event.seq).padStart(5)}  ${event.ts === null ? '        ' : formatClock(event.ts)}  ${event.kind.padEnd(18)}  ${marks}${oneLine(event.summary)}`
 }
 
 export function runSearch(
@@ -147,7 +144,10 @@ export function runSearch(
 ): void {
   const limit = options.limit === undefined ? 20 : parseCount(options.limit, '--limit')
   const hits = withMemory((handle) =>
-    search(handle, words.join(' '), { limit, ...(options.flavor ? { flavor: options.flavor } : {}) }),
+    search(handle, words.join(' '), {
+      limit,
+      ...(options.flavor ? { flavor: parseFlavor(options.flavor) } : {}),
+    }),
   )
   if (options.json) printJson({ query: words.join(' '), hits })
   else if (hits.length === 0) print('nothing found')
@@ -200,33 +200,5 @@ export function showStatus(options: { json?: boolean }): void {
       )
     }
     print('\nnext: recollect sessions · recollect show @last · recollect search WORDS')
-  })
-}
-
-/** A date, a date and time, or an age such as 7d. */
-export function parseTime(text: string, flag: string): number {
-  const age = parseDuration(text)
-  if (age !== undefined) return Date.now() - age
-  const at = Date.parse(text)
-  if (!Number.isNaN(at)) return at
-  throw new RecollectError('USAGE', `${text} is no time`, {
-    where: flag,
-    hint: 'a date such as 2026-11-01, or an age such as 7d',
-  })
-}
-
-export function parseCount(text: string, flag: string): number {
-  const count = Number(text)
-  if (Number.isSafeInteger(count) && count >= 0) return count
-  throw new RecollectError('USAGE', `${text} is no count`, { where: flag, hint: 'a whole number' })
-}
-
-function parseKinds(text: string): EventKind[] {
-  return text.split(',').map((name) => {
-    if ((EVENT_KINDS as readonly string[]).includes(name)) return name as EventKind
-    throw new RecollectError('USAGE', `no kind ${name}`, {
-      where: '--kind',
-      hint: `one of ${EVENT_KINDS.join(', ')}`,
-    })
   })
 }

@@ -6,7 +6,7 @@ import { addSettings } from './settings.ts'
 export function addRecordCommands(program: Command): void {
   const record = program
     .command('record')
-    .description('write a transcript: JSON lines on stdin, one acknowledgement per durable append on stdout')
+    .description('write a transcript: JSON lines in, acknowledgements out')
     .addHelpText('after', RULES)
   addTurns(record)
   addEntire(record)
@@ -15,12 +15,15 @@ export function addRecordCommands(program: Command): void {
 }
 
 const RULES = `
-Each input line is answered, in order, by {"ok":true,"line":N,…} once it is durable, or by
-{"ok":false,"line":N,"error":{…}}: then nothing of it was written, and the stream goes on.
-entire and run first print line 0, which names the session or the run. Blank lines are counted and
-not answered. Exit code: 0 all lines recorded, 4 some were refused, 1 some could not be written,
-2 wrong command line or setting, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM (the line in
-hand is finished and answered first). See docs/record-pipe.md.`
+Each input line is answered, in order, by {"ok":true,"line":N,…} once it is
+durable, or by {"ok":false,"line":N,"error":{…}}: then nothing of it was
+written, and the stream goes on. entire and run first print line 0, which names
+the session or the run. Blank lines are counted and not answered.
+
+Exit code: 0 all lines recorded, 4 some were refused, 1 some could not be
+written, 2 wrong command line or setting, 129, 130 and 143 after SIGHUP, SIGINT
+and SIGTERM (the line in hand is finished and answered first).
+See docs/record-pipe.md.`
 
 function addTurns(record: Command): void {
   const turns = record
@@ -33,8 +36,9 @@ function addTurns(record: Command): void {
   addSettings(turns, LOCKED_SETTINGS).addHelpText(
     'after',
     `
-Lines: {"turnId":…,"role":"user"|"assistant"|"tool"|"system","ts":…} and optionally content, toolCalls,
-toolResults, metadata. Fields the format does not know are kept.
+Lines: {"turnId":…,"role":"user"|"assistant"|"tool"|"system","ts":…}
+       and optionally content, toolCalls, toolResults, metadata
+Fields the format does not know are kept.
 
 Example:
   $ echo '{"turnId":"1","role":"user","content":"hi","ts":1}' |
@@ -57,7 +61,8 @@ function addEntire(record: Command): void {
     'after',
     `
 Lines: {"role":"user","content":…}
-       {"role":"assistant","content":…} and optionally usage, id, model, stopReason, requestId
+       {"role":"assistant","content":…}
+       and optionally usage, id, model, stopReason, requestId
 content is a text or a list of blocks as in the Messages API.
 
 Example:
@@ -93,15 +98,18 @@ function addRun(record: Command): void {
   addSettings(run, SETTINGS_OF_ALL).addHelpText(
     'after',
     `
-Lines: {"type":"turn","role":"system"|"user"|"assistant"|"tool_result","content":…}, optionally tokens, durationMs
+Lines: {"type":"turn","role":…,"content":…}, optionally tokens, durationMs;
+       role is system, user, assistant or tool_result
        {"type":"tool_call","name":…,"input":{…}}, optionally output, id, error
        {"type":"cost","usd":0.12}
-       {"type":"complete"}, {"type":"fail","error":…} or {"type":"cancel"}: the end of the run
+       last {"type":"complete"}, {"type":"fail","error":…} or {"type":"cancel"}
 Input that ends without an end leaves the run running, to be resumed.
 
 Example:
-  $ printf '%s\\n' '{"type":"turn","role":"user","content":"fix it","tokens":12}' '{"type":"complete"}' |
-      recollect record run --base .devflow --flow ticket-to-pr --identifier TK421
+  $ printf '%s\\n' '{"type":"turn","role":"user","content":"fix it"}' \\
+      '{"type":"complete"}' |
+      recollect record run --base .devflow --flow ticket-to-pr \\
+      --identifier TK421
   {"ok":true,"line":0,"runId":"2025-01-15-ticket-to-pr-TK421","directory":"…"}
   {"ok":true,"line":1,"turnId":1}
   {"ok":true,"line":2,"status":"completed","path":"…/transcript.json"}
@@ -121,15 +129,17 @@ function addLineage(record: Command): void {
   addSettings(lineage, LOCKED_SETTINGS).addHelpText(
     'after',
     `
-Lines: {"op":"save","session_id":…}   with every turn: logs created, compacted or nothing
+Lines: {"op":"save","session_id":…}   logs created, compacted or nothing
        {"op":"swap","session_id":…}   a fork becomes the main session
        {"op":"clear"}                 the main session ends
-       {"op":"interactive_fork"|"bg_fork","session_id":…}, optionally parent_session_id
+       {"op":"interactive_fork"|"bg_fork","session_id":…},
+       optionally parent_session_id
 The answer holds the event that was written, or "event":null.
 
 Example:
-  $ echo '{"op":"save","session_id":"a1"}' | recollect record lineage --dir ~/.bot
-  {"ok":true,"line":1,"event":"created","session_id":"a1","timestamp":"…","parent_session_id":null}
+  $ echo '{"op":"save","session_id":"a1"}' |
+      recollect record lineage --dir ~/.bot
+  {"ok":true,"line":1,"event":"created","session_id":"a1",…}
 ${RULES}`,
   )
 }

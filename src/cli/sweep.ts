@@ -1,12 +1,13 @@
 // `recollect sweep`: one sweep, with a progress bar on a terminal and a report of what was and was not understood.
 import { ADAPTERS } from '../adapters/index.ts'
-import { Config, nearest } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { Config } from '../config.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, printable } from './format.ts'
+import { bar, Progress, print, printJson } from './print.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
+import { parseFlavor } from './values.ts'
 
 /** What a person reads, and what a document holds: a tree of a million links must not drown the report. */
 const SHOWN_PROBLEMS = 20
@@ -29,7 +30,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   // The first Ctrl-C ends after the commit under way; a second one ends at once, which is just as safe.
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
-  const bar = process.stderr.isTTY ? new Bar() : undefined
+  const shown = new Progress()
   try {
     const report = await sweep({
       config: new Config(),
@@ -38,13 +39,14 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       full: options.full ?? false,
       signal: abort.signal,
       onEvent: reportRetentionEvent,
-      ...(bar ? { onProgress: (progress: SweepProgress) => bar.show(progress) } : {}),
+      onProgress: (progress) => shown.show(() => progressLine(progress)),
     })
-    bar?.clear()
-    process.stdout.write(options.json ? `${JSON.stringify(toJson(report), null, 2)}\n` : toText(report))
+    shown.clear()
+    if (options.json) printJson(toJson(report))
+    else print(toText(report))
     process.exitCode = stoppedBy === 'SIGTERM' ? EXIT.terminated : exitCodeOf(report)
   } finally {
-    bar?.clear()
+    shown.clear()
     process.removeListener('SIGINT', stop)
     process.removeListener('SIGTERM', stop)
   }
@@ -52,14 +54,13 @@ export async function runSweep(options: SweepCommand): Promise<void> {
 
 function pickAdapters(flavor: string | undefined): typeof ADAPTERS {
   if (flavor === undefined) return ADAPTERS
-  const chosen = ADAPTERS.filter((adapter) => adapter.flavor === flavor)
-  if (chosen.length > 0) return chosen
-  const names = ADAPTERS.map((adapter) => adapter.flavor)
-  const near = nearest(flavor, names)
-  throw new RecollectError('USAGE', `no flavor ${flavor}`, {
-    where: '--flavor',
-    hint: near ? `did you mean ${near}?` : `one of ${names.join(', ')}`,
-  })
+  const name = parseFlavor(flavor)
+  return ADAPTERS.filter((adapter) => adapter.flavor === name)
+}
+
+function progressLine({ doneBytes, totalBytes, doneSources, totalSources }: SweepProgress): string {
+  const share = totalBytes === 0 ? 1 : Math.min(1, doneBytes / totalBytes)
+  return `${bar(share, 24)} ${Math.floor(share * 100)}% ${doneSources}/${totalSources} files, ${formatBytes(doneBytes)}`
 }
 
 function exitCodeOf(report: SweepReport): number {
@@ -116,7 +117,7 @@ function toText(report: SweepReport): string {
   }
   if (report.retention) lines.push(...retentionLines(report.retention))
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
-  return `${lines.join('\n')}\n`
+  return lines.join('\n')
 }
 
 const addUp = (all: Record<string, number>[]): Record<string, number> => {
@@ -130,28 +131,3 @@ const listCounts = (counts: Record<string, number>): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name} ×${count}`)
     .join(', ')
-
-/** Drawn at most ten times a second, and only when there is something to wait for. */
-class Bar {
-  #drawnAt = 0
-  #startedAt = Date.now()
-  #isShown = false
-
-  show(progress: SweepProgress): void {
-    const now = Date.now()
-    if (now - this.#drawnAt < 100 || now - this.#startedAt < 500) return
-    this.#drawnAt = now
-    const share = progress.totalBytes === 0 ? 1 : Math.min(1, progress.doneBytes / progress.totalBytes)
-    const filled = Math.round(share * 24)
-    const bar = '█'.repeat(filled) + '░'.repeat(24 - filled)
-    process.stderr.write(
-      `\r\x1b[K${bar} ${Math.floor(share * 100)}% ${progress.doneSources}/${progress.totalSources} files, ${formatBytes(progress.doneBytes)}`,
-    )
-    this.#isShown = true
-  }
-
-  clear(): void {
-    if (this.#isShown) process.stderr.write('\r\x1b[K')
-    this.#isShown = false
-  }
-}

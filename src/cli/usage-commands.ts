@@ -1,8 +1,9 @@
 // Declares the commands about tokens and money.
 import type { Command } from 'commander'
+import { addExamples } from './help.ts'
 
 export function addUsageCommands(program: Command): void {
-  program
+  const usage = program
     .command('usage')
     .argument('[group]', 'day, week, month, session, model, repo, domain or flavor', 'day')
     .description('tokens and money')
@@ -17,11 +18,15 @@ export function addUsageCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-A response counts once, on the day it came, whichever sessions hold copies of it. Costs are list prices
-of the day of the response: subscriptions are not billed that way. See docs/usage.md.
-
-Example:
-  $ recollect usage week --since 2026-11-01 --timezone Europe/Berlin`,
+A response counts once, on the day it came, whichever sessions hold copies of
+it. Costs are list prices of the day of the response: subscriptions are not
+billed that way. See docs/usage.md.`,
     )
     .action(async (group, options) => (await import('./usage.ts')).showUsage(group, options))
+  addExamples(
+    usage,
+    ['recollect usage week', 'by week'],
+    ['recollect usage model --since 30d', 'which model took how much this month'],
+    ['recollect usage --since 2026-11-01 --timezone Europe/Berlin', 'days as Berlin has them'],
+  )
 }

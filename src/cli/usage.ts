@@ -1,10 +1,9 @@
 // `recollect usage`: the table, and what has to be known to read it.
-import { Config, nearest, parseDuration } from '../config.ts'
+import { Config, parseDuration } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
   USAGE_GROUPS,
-  type UsageGroup,
   type UsageQuestion,
   type UsageReport,
   type UsageRow,
@@ -15,6 +14,11 @@ import { openForReading, storePaths } from '../store/sqlite.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
+import { paint } from './colour.ts'
+import { formatCount } from './format.ts'
+import { print, printJson } from './print.ts'
+import { type Column, tableLines } from './table.ts'
+import { parseChoice, parseFlavor } from './values.ts'
 
 export interface UsageCommand {
   since?: string
@@ -31,30 +35,22 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
   const config = new Config()
   const zone = new TimeZone(options.timezone)
   const question: UsageQuestion = {
-    group: parseGroup(group),
+    group: parseChoice(group, USAGE_GROUPS, 'usage', 'usage by'),
     zone,
     prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
   }
   if (options.since) question.sinceAt = parseTime(options.since, zone, '--since')
   if (options.until) question.untilAt = parseTime(options.until, zone, '--until')
-  for (const name of ['flavor', 'repo', 'domain', 'model'] as const)
-    if (options[name]) question[name] = options[name]
+  if (options.flavor) question.flavor = parseFlavor(options.flavor)
+  for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) question[name] = options[name]
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
   try {
     const report = usageReport(handle, question)
-    process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : toText(report))
+    if (options.json) printJson(report)
+    else print(toText(report))
   } finally {
     handle.close()
   }
-}
-
-function parseGroup(text: string): UsageGroup {
-  if ((USAGE_GROUPS as readonly string[]).includes(text)) return text as UsageGroup
-  const near = nearest(text, USAGE_GROUPS)
-  throw new RecollectError('USAGE', `no usage by ${text}`, {
-    where: 'usage',
-    hint: near ? `did you mean ${near}?` : `one of ${USAGE_GROUPS.join(', ')}`,
-  })
 }
 
 /** A day of the zone (with --until: its end), a time, or an age. */
@@ -71,49 +67,38 @@ function parseTime(text: string, zone: TimeZone, flag: '--since' | '--until'): n
   })
 }
 
-interface Column {
-  title: string
-  cell: (row: UsageRow) => string
-}
-
-const WIDTH = 80
-const COLUMNS: Column[] = [
-  { title: 'RESP', cell: (row) => short(row.responses) },
-  { title: 'INPUT', cell: (row) => short(row.input_tokens) },
-  { title: 'CACHE-R', cell: (row) => short(row.cache_read_tokens) },
-  { title: 'CACHE-W', cell: (row) => short(row.cache_write_5m_tokens + row.cache_write_1h_tokens) },
-  { title: 'OUTPUT', cell: (row) => short(row.output_tokens) },
-  { title: 'COST', cell: costCell },
+const count = (title: string, pick: (row: UsageRow) => number, optional?: number): Column<UsageRow> => ({
+  title,
+  right: true,
+  cell: (row) => formatCount(pick(row)),
+  ...(optional === undefined ? {} : { optional }),
+})
+const COLUMNS: Column<UsageRow>[] = [
+  count('RESP', (row) => row.responses, 2),
+  count('INPUT', (row) => row.input_tokens),
+  count('CACHE-R', (row) => row.cache_read_tokens, 1),
+  count('CACHE-W', (row) => row.cache_write_5m_tokens + row.cache_write_1h_tokens, 1),
+  count('OUTPUT', (row) => row.output_tokens),
+  { title: 'COST', right: true, cell: costCell },
 ]
 /** Shown where an agent reported any. */
-const REPORTED: Column = { title: 'REPORTED', cell: (row) => usd(row.reported_cost_usd) ?? '' }
-
-function toText(report: UsageReport): string {
-  if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left\n'
-  const columns = report.total.reported_responses > 0 ? [...COLUMNS, REPORTED] : COLUMNS
-  const body = [...report.rows, report.total].map((row) => columns.map(({ cell }) => cell(row)))
-  const titles = columns.map(({ title }) => title)
-  const widths = titles.map((title, i) =>
-    body.reduce((most, cells) => Math.max(most, cells[i]?.length ?? 0), title.length),
-  )
-  const keyWidth = WIDTH - widths.reduce((sum, width) => sum + width + 2, 0)
-  const keys = report.rows.map((row) => keyCell(row.key, report.group, keyWidth))
-  const line = (key: string, cells: string[]): string =>
-    [key.padEnd(keyWidth), ...cells.map((cell, i) => cell.padStart(widths[i] ?? 0))].join('  ').trimEnd()
-  const lines = [
-    line(report.group.toUpperCase(), titles),
-    ...body.map((cells, i) => line(keys[i] ?? 'total', cells)),
-    '',
-    ...notes(report),
-  ]
-  return `${lines.join('\n')}\n`
+const REPORTED: Column<UsageRow> = {
+  title: 'REPORTED',
+  right: true,
+  cell: (row) => usd(row.reported_cost_usd) ?? '',
 }
 
-/** Sessions are cut without a sign: the beginning of an id is an id. */
-function keyCell(key: string | null, group: UsageGroup, width: number): string {
-  const text = key ?? '(unknown)'
-  if (text.length <= width) return text
-  return group === 'session' ? text.slice(0, width) : `${text.slice(0, width - 1)}…`
+function toText(report: UsageReport): string {
+  if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left'
+  const key: Column<UsageRow> = {
+    title: report.group.toUpperCase(),
+    cell: (row) => (row === report.total ? 'total' : (row.key ?? '(unknown)')),
+    least: 16,
+    isId: report.group === 'session',
+  }
+  const columns = [key, ...COLUMNS, ...(report.total.reported_responses > 0 ? [REPORTED] : [])]
+  const lines = tableLines([...report.rows, report.total], columns)
+  return [...lines.slice(0, -1), paint.bold(lines.at(-1) as string), '', ...notes(report)].join('\n')
 }
 
 const usd = (amount: string | null): string | undefined =>
@@ -135,21 +120,8 @@ function notes(report: UsageReport): string[] {
   const unpriced = report.models.filter((one) => one.priced_as === null)
   for (const { model, responses, total_tokens } of unpriced)
     lines.push(
-      `no price known for ${model ?? 'a model without a name'}: ${responses} responses, ${short(total_tokens)} tokens`,
+      `no price known for ${model ?? 'a model without a name'}: ${responses} responses, ${formatCount(total_tokens)} tokens`,
     )
   if (unpriced.length > 0) lines.push('give a price in config.toml: docs/usage.md')
   return lines
-}
-
-/** 1234567 → 1.2M, in at most six characters. */
-export function short(count: number): string {
-  const units = ['', 'K', 'M', 'G', 'T']
-  let power = 0
-  let value = count
-  while (value >= 1000 && power < units.length - 1) {
-    value /= 1000
-    power++
-  }
-  const text = power === 0 ? String(count) : value.toFixed(1)
-  return text === '1000.0' && power < units.length - 1 ? `1.0${units[power + 1]}` : `${text}${units[power]}`
 }

@@ -1,7 +1,8 @@
-// Sessions as readers see them: listing, one by id, and turning what a person types into a session's uid.
-import { RecollectError } from '../errors.ts'
+// Sessions as readers see them: listing, and one by its uid.
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
+
+export { resolveSession } from './ids.ts'
 
 export interface SessionFilter {
   flavor?: string
@@ -47,43 +48,6 @@ export function listSessions(handle: ReadHandle, filter: SessionFilter = {}): Se
 export function getSession(handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined {
   const row = handle.memory.prepare(`${SELECT} WHERE s.session_uid = ? GROUP BY s.session_uid`).get(uid)
   return row ? toSession(row as Record<string, unknown>) : undefined
-}
-
-/** A lineage log names sessions that other flavors tell: by its id such a session is meant, not the log's name for it. */
-export const IS_NO_ALIAS = `(flavor <> 'lineage' OR NOT EXISTS (SELECT 1 FROM sessions o
-  WHERE o.native_session_id = sessions.native_session_id AND o.flavor <> 'lineage'))`
-
-/** `<flavor>:<id>`, an id, any unique prefix of either, or `@last`. */
-export function resolveSession(handle: Pick<ReadHandle, 'memory'>, typed: string): string {
-  if (typed === '@last') {
-    const row = handle.memory
-      .prepare("SELECT session_uid FROM sessions WHERE relation <> 'subagent' ORDER BY ended_at DESC LIMIT 1")
-      .get() as { session_uid: string } | undefined
-    if (row) return row.session_uid
-    throw new RecollectError('NOT_FOUND', 'no session is remembered yet', { hint: 'run: recollect sweep' })
-  }
-  const exact = handle.memory.prepare(
-    `SELECT session_uid FROM sessions WHERE session_uid = ?1 OR (native_session_id = ?1 AND ${IS_NO_ALIAS})`,
-  )
-  const found = exact.all(typed) as unknown as { session_uid: string }[]
-  if (found.length === 1) return (found[0] as { session_uid: string }).session_uid
-  const starts = handle.memory.prepare(
-    `SELECT session_uid FROM sessions WHERE substr(session_uid, 1, length(?1)) = ?1
-     OR (substr(native_session_id, 1, length(?1)) = ?1 AND ${IS_NO_ALIAS}) LIMIT 6`,
-  )
-  const near = typed === '' ? [] : (starts.all(typed) as unknown as { session_uid: string }[])
-  if (near.length === 1) return (near[0] as { session_uid: string }).session_uid
-  const many = near.length > 1
-  throw new RecollectError(
-    'NOT_FOUND',
-    many ? `several sessions begin with ${typed}` : `no session ${typed}`,
-    {
-      where: typed,
-      hint: many
-        ? `one of: ${near.map((row) => row.session_uid).join(', ')}`
-        : 'recollect sessions lists them',
-    },
-  )
 }
 
 const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(at).toISOString() : null)

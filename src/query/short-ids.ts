@@ -1,6 +1,6 @@
 // The shortest beginning of each session's id that still means that session, for lines that people read and type from.
 import type { ReadHandle } from '../store/store.ts'
-import { IS_NO_ALIAS } from './sessions.ts'
+import { IS_NO_ALIAS } from './ids.ts'
 
 const SHORTEST = 8
 const STEP = 4

@@ -20,7 +20,7 @@ export function openDatabase(
 ): Database {
   const isNew = !existsSync(path)
   if (isNew && options.readOnly) {
-    throw new RecollectError('NOT_FOUND', 'there is no memory here yet', {
+    throw new RecollectError('NO_MEMORY', 'there is no memory here yet', {
       where: path,
       hint: 'run: recollect sweep',
     })

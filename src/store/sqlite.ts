@@ -39,7 +39,7 @@ export function openStore(paths: StorePaths): Store {
   return new SqliteStore(paths)
 }
 
-/** Opens what is there for reading; throws NOT_FOUND when nothing was ever swept. */
+/** Opens what is there for reading; throws NO_MEMORY when nothing was ever swept. */
 export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
   const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
   const cachePath = join(paths.cacheDirectory, 'cache.db')

@@ -97,7 +97,7 @@ export interface CliResult {
 export function cli(env: Record<string, string>, ...args: string[]): CliResult {
   try {
     const stdout = execFileSync(process.execPath, [CLI, ...args], {
-      env: { PATH: process.env['PATH'] ?? '', ...env },
+      env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', ...env },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 1 << 30,

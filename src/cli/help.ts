@@ -1,0 +1,150 @@
+// What every command has in common: groups in the help, examples, --color, and errors with the nearest right spelling.
+import { type Argument, Command, type CommanderError, Option } from 'commander'
+import { nearest } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { COLOUR_CHOICES, type ColourChoice, chooseColour, hasColour, paint } from './colour.ts'
+
+/** The groups of `recollect --help`, in this order. A command that is in none fails a test. */
+const GROUPS: Record<string, readonly string[]> = {
+  'Start here:': ['status', 'init', 'demo', 'doctor'],
+  'Remember:': ['sweep', 'watch', 'hooks', 'schedule', 'record', 'decide'],
+  'Find and read:': ['sessions', 'search', 'show', 'digest', 'lineage', 'export'],
+  'Understand:': ['usage', 'patterns', 'retro'],
+  'Connect:': ['mcp', 'ui', 'env', 'completion'],
+  'Keep and check:': ['pin', 'unpin', 'evict', 'forget', 'verify', 'config'],
+}
+
+interface Example {
+  /** What is typed. */
+  line: string
+  /** What it is good for, in a few words. */
+  why?: string
+}
+
+/** Two or three lines somebody would type; shown in the help, the man page and docs/cli.md. */
+export function addExamples(command: Command, ...lines: (string | [line: string, why: string])[]): Command {
+  const list = lines.map(
+    (one): Example => (typeof one === 'string' ? { line: one } : { line: one[0], why: one[1] }),
+  )
+  return command.addHelpText('after', () => `\n${paint.bold('Examples:')}\n${exampleLines(list).join('\n')}`)
+}
+
+/** The reason stands behind the line where there is room for it in 80 columns, else above. */
+function exampleLines(list: readonly Example[]): string[] {
+  const widest = Math.max(...list.map((one) => one.line.length))
+  const isRoomy = list.every((one) => widest + (one.why?.length ?? 0) + 8 <= 80)
+  return list.flatMap(({ line, why }) => {
+    if (!why) return [`  $ ${line}`]
+    const reason = paint.dim(`# ${why}`)
+    return isRoomy ? [`  $ ${line.padEnd(widest)}  ${reason}`] : [`  ${reason}`, `  $ ${line}`]
+  })
+}
+
+/** Call once, when every command is declared. */
+export function finishCommands(program: Command): void {
+  const names = Object.values(GROUPS).flat()
+  const place = (command: Command): number =>
+    (names.indexOf(command.name()) + names.length + 1) % (names.length + 1)
+  ;(program.commands as Command[]).sort((a, b) => place(a) - place(b))
+  for (const [group, members] of Object.entries(GROUPS))
+    for (const command of program.commands) if (members.includes(command.name())) command.helpGroup(group)
+  program
+    .addOption(colourOption())
+    .addHelpCommand(helpCommand())
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      getOutHasColors: () => hasColour(process.stdout),
+      getErrHasColors: () => hasColour(process.stderr),
+      // Errors are told by exit.ts, in one way.
+      outputError: () => {},
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: (command) => (command === program ? [] : program.options.filter(isColour)),
+      subcommandTerm: (command) =>
+        [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' '),
+      styleTitle: (text) => paint.bold(text),
+      styleOptionTerm: (text) => paint.cyan(text),
+      styleSubcommandTerm: (text) => paint.cyan(text),
+    })
+  for (const command of everyCommand(program)) {
+    command.on('option:color', (value: string) => chooseColour(value as ColourChoice))
+    if (command === program) continue
+    const takesMore = (command as Command & { _allowExcessArguments: boolean })._allowExcessArguments
+    command.copyInheritedSettings(program).allowExcessArguments(takesMore).helpCommand(false)
+    // Also behind the name of a command: that is where people miss it.
+    command.addOption(colourOption().hideHelp())
+  }
+}
+
+const isColour = (option: Option): boolean => option.attributeName() === 'color'
+
+function argumentTerm(argument: Argument): string {
+  const name = argument.name() + (argument.variadic ? '...' : '')
+  return argument.required ? `<${name}>` : `[${name}]`
+}
+
+const helpCommand = (): Command =>
+  new Command('help').argument('[command]').description('help for a command').helpGroup('Start here:')
+
+const colourOption = (): Option =>
+  new Option('--color <when>', 'colour on a terminal only, always or never').choices(COLOUR_CHOICES)
+
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}
+
+/** The default command would take any word as its own; a word that is no command is refused here. */
+export function refuseUnknownCommand(program: Command, args: readonly string[]): void {
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] as string
+    if (word === '--color') at++
+    else if (!word.startsWith('-')) {
+      const names = program.commands.map((one) => one.name())
+      if (names.includes(word) || word === 'help') return
+      throw unknown('command', word, nearest(word, names), 'recollect --help lists the commands')
+    }
+    // What follows an option of the default command may be its value.
+    else if (word !== '--json') return
+  }
+}
+
+function unknown(what: string, word: string, near: string | undefined, otherwise: string): RecollectError {
+  return new RecollectError('USAGE', `unknown ${what} ${word}`, {
+    where: word,
+    hint: near ? `did you mean ${near}?` : otherwise,
+  })
+}
+
+/** What commander refuses, as an error of ours; undefined for help and version, which are no errors. */
+export function usageError(error: CommanderError, program: Command): RecollectError | undefined {
+  if (error.exitCode === 0 || error.code === 'commander.help') return undefined
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
+  const suggestion = /\(Did you mean (.*?)\?\)/s.exec(rest.join('\n'))?.[1]
+  const choices = /^(.*) Allowed choices are (.*)\.$/.exec(first)
+  const typed = /'([^']*)'/.exec(first)
+  if (choices) {
+    const wrong = /argument '([^']*)' is invalid/.exec(first)?.[1] ?? ''
+    const near = nearest(wrong, (choices[2] as string).split(', '))
+    return new RecollectError('USAGE', (choices[1] as string).replace(/\.$/, ''), {
+      hint: near ? `did you mean ${near}? one of ${choices[2]}` : `one of ${choices[2]}`,
+    })
+  }
+  return new RecollectError('USAGE', first.replace(/\.$/, ''), {
+    ...(typed ? { where: typed[1] as string } : {}),
+    hint: suggestion ? `did you mean ${suggestion}?` : `${helpFor(program)} --help`,
+  })
+}
+
+/** The command that was typed, as far as it exists. */
+function helpFor(program: Command): string {
+  let at = program
+  for (const word of process.argv.slice(2)) {
+    const next = at.commands.find((one) => one.name() === word)
+    if (next) at = next
+  }
+  const names: string[] = []
+  for (let one: Command | null = at; one; one = one.parent) names.unshift(one.name())
+  return names.join(' ')
+}

@@ -1,0 +1,68 @@
+// Where output goes: data on stdout, all else on stderr. Knows the width there is, shows progress on a terminal only,
+// and takes a reader that closes early (`| head`) as the end, not as an error.
+import { inLocale } from './colour.ts'
+
+let hasPrinted = false
+
+/** True once something went to stdout: a document that was begun cannot become another one. */
+export const isBegun = (): boolean => hasPrinted
+
+/** Text for people, a line or several. */
+export function print(text: string): void {
+  write(`${inLocale(text)}\n`)
+}
+
+/** One document. */
+export function printJson(value: unknown): void {
+  write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** As it is: parts of a document, data in other formats. */
+export function write(text: string): void {
+  hasPrinted = true
+  process.stdout.write(text)
+}
+
+/** Columns of the terminal; without one no limit, unless COLUMNS sets it. */
+export function outputWidth(): number {
+  const set = Number(process.env['COLUMNS'])
+  return process.stdout.columns || (Number.isInteger(set) && set > 0 ? set : Number.POSITIVE_INFINITY)
+}
+
+/** `recollect … | head` closes our output early: that is success. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(process.exitCode ?? 0)
+  })
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+/** A line on a terminal that is drawn over, from the second half second on and ten times a second at most. */
+export class Progress {
+  #drawnAt = 0
+  readonly #startedAt = Date.now()
+  #isShown = false
+
+  show(text: () => string): void {
+    if (!process.stderr.isTTY) return
+    const now = Date.now()
+    if (now - this.#drawnAt < 100 || now - this.#startedAt < 500) return
+    this.#drawnAt = now
+    process.stderr.write(`\r\x1b[K${inLocale(text())}`)
+    this.#isShown = true
+  }
+
+  clear(): void {
+    if (this.#isShown) process.stderr.write('\r\x1b[K')
+    this.#isShown = false
+  }
+}
+
+/** ████████░░░░ */
+export function bar(share: number, width: number): string {
+  const filled = Math.round(Math.min(1, Math.max(0, share)) * width)
+  return '█'.repeat(filled) + '░'.repeat(width - filled)
+}

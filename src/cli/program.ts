@@ -1,0 +1,30 @@
+// Declares every command and its options; the work is loaded when a command runs.
+import { Command } from 'commander'
+import { addDigestCommands } from './digest-commands.ts'
+import { finishCommands } from './help.ts'
+import { addMemoryCommands } from './memory-commands.ts'
+import { addReadCommands } from './read-commands.ts'
+import { addRecordCommands } from './record-commands.ts'
+import { addRetentionCommands } from './retention-commands.ts'
+import { addSweepCommands } from './sweep-commands.ts'
+import { addUsageCommands } from './usage-commands.ts'
+
+/** The whole tree, as the program, the completions, the man page and the tests use it. */
+export function buildProgram(): Command {
+  const program = new Command('recollect')
+    .description('Records, remembers and explains what coding agents did.')
+    .version(VERSION, '-V, --version', 'the version')
+    .helpOption('-h, --help', 'help for a command')
+    .enablePositionalOptions()
+
+  addRecordCommands(program)
+  addSweepCommands(program)
+  addReadCommands(program)
+  addDigestCommands(program)
+  addUsageCommands(program)
+  addMemoryCommands(program)
+  addRetentionCommands(program)
+
+  finishCommands(program)
+  return program
+}

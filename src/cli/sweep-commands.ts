@@ -1,0 +1,35 @@
+// Declares the commands that fill the memory and tell its settings.
+import type { Command } from 'commander'
+import { addExamples } from './help.ts'
+
+export function addSweepCommands(program: Command): void {
+  const sweep = program
+    .command('sweep')
+    .description('read what agents left on this machine into the memory, once')
+    .option('--flavor <name>', 'only this agent')
+    .option('--full', 'read every source again from its beginning')
+    .option('--json', 'one JSON document, with the coverage of every source read')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 done, 4 done but something was not understood (it is named),\n5 another sweep is running.',
+    )
+    .action(async (options) => (await import('./sweep.ts')).runSweep(options))
+  addExamples(
+    sweep,
+    ['recollect sweep', 'what is new since the last one'],
+    ['recollect sweep --full', 'everything again, from the beginning'],
+    ['recollect sweep --json | jq .coverage', 'what was understood of each file'],
+  )
+
+  const config = program
+    .command('config')
+    .description('the settings in force and where each comes from')
+    .option('--json', 'one JSON document')
+    .option('--docs', 'print docs/config.md')
+    .action(async (options) => (await import('./config.ts')).showConfig(options))
+  addExamples(
+    config,
+    ['recollect config', 'every setting, its value and its origin'],
+    'recollect config --json',
+  )
+}

@@ -1,0 +1,79 @@
+// Text on a terminal: how wide it is, how to cut and fold it, and how to make foreign text harmless.
+import { stripVTControlCharacters } from 'node:util'
+
+/** Controls a terminal would obey, and marks that turn the direction of writing. */
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/** What was recorded is foreign text: no escape sequence of it reaches the terminal. Line ends and tabs stay. */
+export const harmless = (text: string): string =>
+  stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(UNSAFE, (sign) =>
+    sign === '\r' ? '\n' : '',
+  )
+
+/** The same on one line. */
+export const oneLine = (text: string): string => harmless(text).replace(/\s+/gu, ' ').trim()
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f004}\u{1f0cf}\u{1f18e}\u{1f191}-\u{1f19a}\u{1f200}-\u{1f320}\u{1f32d}-\u{1f335}\u{1f337}-\u{1f37c}\u{1f37e}-\u{1f393}\u{1f3a0}-\u{1f3ca}\u{1f3cf}-\u{1f3d3}\u{1f3e0}-\u{1f3f0}\u{1f3f4}\u{1f3f8}-\u{1f43e}\u{1f440}\u{1f442}-\u{1f4fc}\u{1f4ff}-\u{1f53d}\u{1f54b}-\u{1f567}\u{1f57a}\u{1f595}\u{1f596}\u{1f5a4}\u{1f5fb}-\u{1f64f}\u{1f680}-\u{1f6c5}\u{1f6cc}-\u{1f6ff}\u{1f7e0}-\u{1f7eb}\u{1f90c}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const MARK = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u
+// The whole of a cluster takes the cells of one letter, however many code points it has.
+const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' })
+const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
+
+function clusterWidth(cluster: string): number {
+  if (cluster === '\n' || MARK.test(cluster)) return 0
+  return WIDE.test(cluster) || EMOJI.test(cluster) ? 2 : 1
+}
+
+/** Cells of a terminal; colour takes none. */
+export function widthOf(text: string): number {
+  const bare = text.includes('\x1b') ? stripVTControlCharacters(text) : text
+  if (isPlain(bare)) return bare.length
+  let width = 0
+  for (const { segment } of clusters.segment(bare)) width += clusterWidth(segment)
+  return width
+}
+
+/** In at most so many cells; what is cut is marked. Not for text with colour. */
+export function cut(text: string, width: number): string {
+  if (width === Number.POSITIVE_INFINITY || (text.length <= width && isPlain(text))) return text
+  if (widthOf(text) <= width) return text
+  if (width < 1) return ''
+  return `${take(text, width - 1)}…`
+}
+
+/** The beginning that fits. */
+export function take(text: string, width: number): string {
+  if (isPlain(text)) return text.slice(0, width)
+  let used = 0
+  let end = 0
+  for (const { segment, index } of clusters.segment(text)) {
+    used += clusterWidth(segment)
+    if (used > width) break
+    end = index + segment.length
+  }
+  return text.slice(0, end)
+}
+
+/** Folds one line at spaces, and inside a word only where it is longer than a whole line. */
+export function fold(line: string, width: number): string[] {
+  if (widthOf(line) <= width) return [line]
+  const lines: string[] = []
+  let held = ''
+  for (const word of line.split(/(?<= )/)) {
+    if (widthOf((held + word).trimEnd()) <= width) held += word
+    else {
+      if (held.trim() !== '') lines.push(held.trimEnd())
+      held = word
+      while (widthOf(held.trimEnd()) > width) {
+        const part = take(held, width)
+        if (part === '') break
+        lines.push(part)
+        held = held.slice(part.length)
+      }
+    }
+  }
+  if (held.trim() !== '') lines.push(held.trimEnd())
+  return lines
+}
