@@ -26,6 +26,6 @@ export default defineConfig({
   outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
   dts: true,
   define: { VERSION: JSON.stringify(version) },
-  noExternal: ['zod', 'commander', 'smol-toml', '@pydantic/genai-prices'],
+  noExternal: ['zod', 'commander', 'smol-toml', '@pydantic/genai-prices', /^@modelcontextprotocol\//],
   clean: true,
 })

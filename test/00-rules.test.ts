@@ -61,6 +61,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'digest',
     'retention',
   ],
+  mcp: ['errors.ts', 'model.ts', 'config.ts', 'adapters', 'sources', 'store', 'usage', 'query', 'digest'],
   'index.ts': ['record', 'model.ts', 'errors.ts', 'config.ts', 'adapters', 'query', 'store', 'sweep'],
   cli: [
     'errors.ts',
@@ -75,6 +76,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'retention',
     'sweep',
     'files',
+    'mcp',
   ],
 }
 

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
 import { finishCommands } from './help.ts'
+import { addMcpCommands } from './mcp-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { addReadCommands } from './read-commands.ts'
 import { addRecordCommands } from './record-commands.ts'
@@ -24,6 +25,7 @@ export function buildProgram(): Command {
   addUsageCommands(program)
   addMemoryCommands(program)
   addRetentionCommands(program)
+  addMcpCommands(program)
 
   finishCommands(program)
   return program

@@ -61,7 +61,7 @@ const TEXT_FIELDS = [
 const MAX_DEPTH = 6
 
 /** The readable text of a body; empty when there is none. Parts of a list are joined. */
-function textOf(value: unknown, depth = MAX_DEPTH): string {
+export function textOf(value: unknown, depth = MAX_DEPTH): string {
   if (typeof value === 'string') return value
   if (depth === 0 || typeof value !== 'object' || value === null) return ''
   if (Array.isArray(value)) {

@@ -1,0 +1,27 @@
+// Claude Code as a client of our MCP server. Commands, variables and output as version 2.1.325 has them.
+import type { McpClient } from '../mcp.ts'
+import { FLAVOR } from './paths.ts'
+
+const SCOPE = ['--scope', 'user']
+
+export const mcpClient: McpClient = {
+  flavor: FLAVOR,
+  program: 'claude',
+  sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+  add: ({ name, command, env }) => [
+    'mcp',
+    'add',
+    ...SCOPE,
+    name,
+    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
+    '--',
+    ...command,
+  ],
+  remove: (name) => ['mcp', 'remove', ...SCOPE, name],
+  show: (name) => ['mcp', 'get', name],
+  registered: (_name, { code, stdout }) => {
+    if (code !== 0) return undefined
+    const line = (title: string): string => new RegExp(`^\\s*${title}: (.*)$`, 'm').exec(stdout)?.[1] ?? ''
+    return `${line('Command')} ${line('Args')}`.trim()
+  },
+}

@@ -1,0 +1,32 @@
+// Codex as a client of our MCP server. Commands and output as version 0.166.0 has them. It starts servers with an
+// environment of its own making, so a session is known only from the metadata of each request.
+import { isRecord } from '../guards.ts'
+import type { McpClient } from '../mcp.ts'
+import { FLAVOR } from './paths.ts'
+
+const TURN = 'x-codex-turn-metadata'
+
+export const mcpClient: McpClient = {
+  flavor: FLAVOR,
+  program: 'codex',
+  sessionOf: (meta) => {
+    const turn = isRecord(meta[TURN]) ? meta[TURN] : {}
+    const id = turn['thread_id'] ?? turn['session_id'] ?? meta['threadId']
+    return typeof id === 'string' ? id : undefined
+  },
+  add: ({ name, command, env }) => [
+    'mcp',
+    'add',
+    name,
+    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
+    '--',
+    ...command,
+  ],
+  remove: (name) => ['mcp', 'remove', name],
+  show: (name) => ['mcp', 'get', name, '--json'],
+  registered: (_name, { code, stdout }) => {
+    if (code !== 0) return undefined
+    const { transport } = JSON.parse(stdout) as { transport?: { command?: string; args?: string[] } }
+    return [transport?.command, ...(transport?.args ?? [])].join(' ')
+  },
+}

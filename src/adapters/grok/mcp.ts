@@ -1,0 +1,25 @@
+// Grok as a client of our MCP server. Commands, variables and output as version 1.0.41 has them.
+import type { McpClient } from '../mcp.ts'
+import { FLAVOR } from './paths.ts'
+
+export const mcpClient: McpClient = {
+  flavor: FLAVOR,
+  program: 'grok',
+  sessionVariable: 'GROK_SESSION_ID',
+  add: ({ name, command, env }) => [
+    'mcp',
+    'add',
+    name,
+    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
+    '--',
+    ...command,
+  ],
+  remove: (name) => ['mcp', 'remove', name],
+  show: () => ['mcp', 'list', '--json'],
+  registered: (name, { code, stdout }) => {
+    if (code !== 0) return undefined
+    const servers = JSON.parse(stdout) as { name: string; command?: string; args?: string[] }[]
+    const found = servers.find((server) => server.name === name)
+    return found && [found.command, ...(found.args ?? [])].join(' ')
+  },
+}

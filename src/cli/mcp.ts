@@ -1,0 +1,50 @@
+// `recollect mcp serve`: starts the server on stdio or on a loopback port, and ends with its client or a signal.
+import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { type ServerSettings, serverFactory } from '../mcp/server.ts'
+import { EXIT } from './exit.ts'
+
+export interface ServeCommand {
+  http?: string | true
+}
+
+/** The port where none is given: any free one would have to be registered anew each time. */
+const PORT = 7078
+
+export async function serveMcp(options: ServeCommand): Promise<void> {
+  const config = new Config()
+  const startedAt = Date.now()
+  if (options.http === undefined) {
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
+    const caller = { env: process.env, cwd: process.cwd(), startedAt }
+    serveStdio(serverFactory({ config, caller }), { onerror: report })
+    return
+  }
+  // Who asks over HTTP was not started by us or beside us: our own environment says nothing about it.
+  await overHttp({ config, caller: { env: {}, startedAt } }, portOf(options.http))
+}
+
+async function overHttp(settings: ServerSettings, port: number): Promise<void> {
+  const { serveHttp } = await import('../mcp/http.ts')
+  const given = process.env['RECOLLECT_MCP_TOKEN']
+  const server = await serveHttp(serverFactory(settings), port, given || undefined)
+  process.stderr.write(`listening on ${server.url}\n`)
+  if (!given) process.stderr.write(`token: ${server.token}\n`)
+  const stop = (code: number) => () => {
+    process.exitCode = code
+    void server.close()
+  }
+  process.once('SIGINT', stop(EXIT.interrupted))
+  process.once('SIGTERM', stop(EXIT.terminated))
+}
+
+const report = (error: Error): void => {
+  process.stderr.write(`mcp: ${error.message}\n`)
+}
+
+function portOf(given: string | true): number {
+  if (given === true) return PORT
+  const port = Number(given)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw new RecollectError('USAGE', `${given} is no port`, { where: '--http', hint: 'a number up to 65535' })
+}

@@ -1,0 +1,57 @@
+// The tools that count: tokens and money.
+import { z } from 'zod'
+import { TimeZone } from '../query/timezone.ts'
+import { USAGE_GROUPS, type UsageRow, usageReport } from '../query/usage.ts'
+import { shortUsd, unitsOf } from '../usage/money.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices } from '../usage/prices.ts'
+import type { Entry } from './result.ts'
+import { cursor, parseTime, time, tool } from './tool.ts'
+
+export const usageTool = tool({
+  name: 'usage',
+  description: 'Tokens and list-price cost.',
+  input: z.strictObject({
+    by: z.enum(USAGE_GROUPS).default('day'),
+    since: time,
+    repo: z.string().max(200).optional(),
+    cursor,
+  }),
+  run: async ({ handle, config }, input) => {
+    const report = usageReport(handle, {
+      group: input.by,
+      zone: new TimeZone(),
+      prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
+      ...(input.since === undefined ? {} : { sinceAt: parseTime(input.since) }),
+      ...(input.repo === undefined ? {} : { repo: input.repo }),
+    })
+    // Of days the newest are wanted; the rest comes with the dearest first.
+    const rows = report.rows[0] && isTime(input.by) ? report.rows.toReversed() : report.rows
+    const { cost_usd: cost, total_tokens: tokens } = report.total
+    return {
+      about: `${tokens} tokens, ${cost === null ? 'price unknown' : shortUsd(unitsOf(cost))}, by ${input.by}, prices of ${report.prices.date}.`,
+      data: { total_tokens: tokens, cost_usd: cost, unpriced_responses: report.total.unpriced_responses },
+      entries: rows.map(rowEntry).slice(input.cursor ?? 0),
+    }
+  },
+})
+
+const isTime = (group: string): boolean => group === 'day' || group === 'week' || group === 'month'
+
+function rowEntry(row: UsageRow, at: number): Entry {
+  const cost = row.cost_usd === null ? '?' : shortUsd(unitsOf(row.cost_usd))
+  const cacheWrite = row.cache_write_5m_tokens + row.cache_write_1h_tokens
+  return {
+    at,
+    text: `${row.key ?? '?'}  ${cost}  in ${row.input_tokens}  cache ${row.cache_read_tokens}+${cacheWrite}  out ${row.output_tokens}`,
+    data: {
+      key: row.key,
+      cost_usd: row.cost_usd,
+      input_tokens: row.input_tokens,
+      cache_read_tokens: row.cache_read_tokens,
+      cache_write_tokens: cacheWrite,
+      output_tokens: row.output_tokens,
+      unpriced_responses: row.unpriced_responses,
+    },
+  }
+}

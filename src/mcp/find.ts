@@ -1,0 +1,157 @@
+// The tools that find: events by words, errors by what they look like.
+import { z } from 'zod'
+import { listPatterns, type Pattern } from '../digest/patterns.ts'
+import { type Solved, solvedBefore } from '../digest/solved.ts'
+import { type SearchHit, search } from '../query/search.ts'
+import { getSession } from '../query/sessions.ts'
+import { placeResolver } from '../sources/place.ts'
+import { ownSessions } from './caller.ts'
+import type { Answer, Entry } from './result.ts'
+import { type Context, cursor, parseTime, time, tool } from './tool.ts'
+
+/** Hits looked at in one call; nobody pages further than this. */
+const MOST = 500
+const PAGE = 20
+
+export const searchTool = tool({
+  name: 'search',
+  description: 'Find past events by words, "phrases", prefix*, -not. Hits have ids for context.',
+  input: z.strictObject({
+    query: z.string().min(1).max(400),
+    repo: z.string().max(200).optional().describe('default: this one; * for all'),
+    since: time.describe('date or age (7d)'),
+    cursor,
+  }),
+  run: (context, input) => {
+    const { handle } = context
+    const repo = input.repo === '*' ? undefined : (input.repo ?? knownRepo(context))
+    const sinceAt = input.since === undefined ? undefined : parseTime(input.since)
+    const own = ownSessions(handle, context.caller)
+    const repos = new Map<string, string | null>()
+    const repoOf = (uid: string): string | null => {
+      if (!repos.has(uid)) repos.set(uid, getSession(handle, uid)?.repo ?? null)
+      return repos.get(uid) ?? null
+    }
+    const hits = search(handle, input.query, { limit: MOST }).filter(
+      (hit) =>
+        !own.has(hit.session_uid) &&
+        (repo === undefined || repoOf(hit.session_uid) === repo) &&
+        (sinceAt === undefined || (hit.ts !== null && Date.parse(hit.ts) >= sinceAt)),
+    )
+    const from = input.cursor ?? 0
+    const where = repo === undefined ? '' : ' in this repository (repo "*" looks in all)'
+    const count = hits.length === MOST ? `${MOST} or more` : String(hits.length)
+    return {
+      about:
+        hits.length === 0 ? `Nothing found${where}. Try fewer or other words.` : `${count} hits${where}.`,
+      data: { hits: hits.length, ...(repo === undefined ? {} : { repo }) },
+      entries: hits
+        .slice(from, from + PAGE)
+        .map((hit, at) => hitEntry(hit, repoOf(hit.session_uid), from + at)),
+      more: from + PAGE < hits.length ? from + PAGE : undefined,
+    }
+  },
+})
+
+/** The repository the caller works in, where something of it is remembered. */
+function knownRepo({ handle, caller, config }: Context): string | undefined {
+  if (caller.cwd === undefined) return undefined
+  const domains = config.get('domains') as Record<string, string>
+  const { repo } = placeResolver(domains)({ sessionUid: '', cwd: caller.cwd, gitRemote: null })
+  if (repo === null) return undefined
+  const known = handle.memory.prepare('SELECT 1 FROM sessions WHERE repo = ? LIMIT 1').get(repo)
+  return known ? repo : undefined
+}
+
+function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
+  const id = `${hit.session_uid}#${hit.seq}`
+  const when = hit.ts?.slice(0, 16) ?? null
+  return {
+    at,
+    text: `${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}  ${hit.summary}`,
+    data: { id, at: when, repo, kind: hit.kind, tool: hit.tool, text: hit.summary },
+  }
+}
+
+export const patternsTool = tool({
+  name: 'patterns',
+  description:
+    'Given an error text: was it met before, and what solved it. Without: errors that keep recurring.',
+  input: z.strictObject({ error: z.string().max(20_000).optional(), cursor }),
+  run: (context, input) => {
+    const from = input.cursor ?? 0
+    if (input.error !== undefined && input.error.trim() !== '') return solved(context, input.error, from)
+    const patterns = listPatterns(context.handle, { limit: from + PAGE + 1 }).slice(from)
+    return {
+      about:
+        patterns.length === 0
+          ? 'No error or signal has recurred over sessions.'
+          : 'What recurs over sessions, most frequent first.',
+      entries: patterns.slice(0, PAGE).map((pattern, at) => patternEntry(pattern, from + at)),
+      more: patterns.length > PAGE ? from + PAGE : undefined,
+    }
+  },
+})
+
+function solved({ handle, caller }: Context, error: string, from: number): Answer {
+  const own = ownSessions(handle, caller)
+  const { seen } = solvedBefore(handle, error)
+  const others = seen.filter((one) => !own.has(one.session_uid))
+  const cured = others.filter((one) => one.resolved_by !== null).length
+  return {
+    about:
+      others.length === 0
+        ? 'This error was not met before. Try search with its words.'
+        : `Met in ${others.length} sessions, overcome in ${cured}.`,
+    data: { sessions: others.length, solved: cured },
+    entries: others.slice(from, from + PAGE).map((one, at) => solvedEntry(one, from + at)),
+    more: from + PAGE < others.length ? from + PAGE : undefined,
+  }
+}
+
+const stepsText = (steps: readonly { seq: number; what: string }[]): string =>
+  steps.map((step) => `\n    #${step.seq} ${step.what}`).join('')
+
+function solvedEntry(one: Solved, at: number): Entry {
+  const cure = one.resolved_by
+  const head = `${one.session_uid}#${one.seqs[0] ?? 0}  ${one.last_at?.slice(0, 10) ?? '?'}  ${one.repo ?? '-'}  ${one.count}×  ${one.sample}`
+  const end = cure
+    ? `\n  solved at #${cure.resolved_seq} after:${stepsText(cure.steps)}`
+    : '\n  not solved there'
+  return {
+    at,
+    text: head + end,
+    data: {
+      id: `${one.session_uid}#${one.seqs[0] ?? 0}`,
+      at: one.last_at,
+      repo: one.repo,
+      error: one.sample,
+      count: one.count,
+      solved: cure && { at: `${one.session_uid}#${cure.resolved_seq}`, steps: cure.steps },
+    },
+  }
+}
+
+function patternEntry(pattern: Pattern, at: number): Entry {
+  const cure = pattern.last_resolution
+  const about = pattern.sample || pattern.subject || 'the session as a whole'
+  const [newest] = pattern.evidence
+  const seen = newest ? `${newest.session_uid}#${newest.seqs[0] ?? 0}` : null
+  const end = cure
+    ? `\n  last solved in ${cure.session_uid}#${cure.resolved_seq} after:${stepsText(cure.steps)}`
+    : ''
+  return {
+    at,
+    text: `${pattern.kind}  ${pattern.count}× in ${pattern.sessions} sessions  ${about}\n  see ${seen ?? '-'}${end}`,
+    data: {
+      kind: pattern.kind,
+      about,
+      count: pattern.count,
+      sessions: pattern.sessions,
+      repos: pattern.repos.slice(0, 5),
+      last_seen: pattern.last_seen,
+      see: seen,
+      solved: cure && { at: `${cure.session_uid}#${cure.resolved_seq}`, steps: cure.steps },
+    },
+  }
+}

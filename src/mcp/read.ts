@@ -1,0 +1,240 @@
+// The tools that read one session: its events, what stands around one of them, and its digest.
+import { z } from 'zod'
+import type { Digest } from '../digest/digest.ts'
+import { getDigest } from '../digest/patterns.ts'
+import { RecollectError } from '../errors.ts'
+import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
+import { sessionEvents } from '../query/events.ts'
+import { getSession, listSessions, resolveSession } from '../query/sessions.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { ownSessions } from './caller.ts'
+import { type Answer, type Entry, sliceBytes } from './result.ts'
+import { eventText } from './text.ts'
+import { type Context, cursor, id, splitId, tool } from './tool.ts'
+
+/** Bookkeeping of the agents says nothing to another agent. */
+const KINDS = EVENT_KINDS.filter((kind) => kind !== 'lifecycle')
+/** In a page of a session an event is shown so far; context shows more of it, and all of a single one. */
+const IN_PAGE = 400
+const IN_CONTEXT = 1500
+/** Text and structured content hold the text twice. */
+const WHOLE_BYTES = 7000
+const LISTED = 30
+
+export const sessionTool = tool({
+  name: 'session',
+  description: 'Events of a session, in order. Without id: recent sessions.',
+  input: z.strictObject({ id: id.optional(), cursor }),
+  run: (context, input) => {
+    if (input.id === undefined) return recent(context, input.cursor ?? 0)
+    const { session: typed, seq } = splitId(input.id)
+    const { handle } = context
+    const uid = resolveSession(handle, typed)
+    const session = getSession(handle, uid) as Session
+    const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? seq ?? 0 })
+    const gone = session.evicted_at === null ? '' : ' Its events were evicted: digest tells what it was.'
+    return {
+      about: `Events of a session, long ones cut.${gone}`,
+      subject: uid,
+      data: headOf(session),
+      entries: entriesOf(handle, events, IN_PAGE),
+    }
+  },
+})
+
+function recent({ handle, caller }: Context, from: number): Answer {
+  const own = ownSessions(handle, caller)
+  const sessions = listSessions(handle, { limit: from + LISTED + 1 + own.size })
+    .filter((session) => !own.has(session.session_uid))
+    .slice(from)
+  return {
+    about: sessions.length === 0 ? 'No session is remembered.' : 'Sessions, newest first.',
+    entries: sessions.slice(0, LISTED).map((session, at) => ({
+      at: from + at,
+      text: `${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${session.outcome}  ${session.title ?? ''}`,
+      data: headOf(session),
+    })),
+    more: sessions.length > LISTED ? from + LISTED : undefined,
+  }
+}
+
+const headOf = (session: Session): Record<string, unknown> => ({
+  session: session.session_uid,
+  title: session.title,
+  repo: session.repo,
+  started_at: session.started_at,
+  outcome: session.outcome,
+})
+
+function* entriesOf(handle: ReadHandle, events: Iterable<SessionEvent>, limit: number): Generator<Entry> {
+  for (const event of events) yield eventEntry(event, cut(eventText(handle, event), limit), event.seq)
+}
+
+const cut = (text: string, limit: number): string => {
+  const whole = text.trim()
+  return whole.length <= limit
+    ? whole
+    : `${whole.slice(0, limit).toWellFormed()}… (${whole.length - limit} more characters)`
+}
+
+function eventEntry(event: SessionEvent, text: string, at: number): Entry {
+  const id = `${event.session_uid}#${event.seq}`
+  const marks = [
+    event.is_sidechain ? 'sub-agent' : '',
+    event.is_superseded ? 'taken back' : '',
+    event.exit_code === null ? '' : `exit ${event.exit_code}`,
+  ].filter(Boolean)
+  const head = [`#${event.seq}`, event.ts?.slice(0, 19) ?? '?', event.kind, event.tool ?? '', ...marks]
+  return {
+    at,
+    text: `${head.filter(Boolean).join(' ')}: ${text}`,
+    data: {
+      id,
+      at: event.ts,
+      kind: event.kind,
+      ...(event.tool === null ? {} : { tool: event.tool }),
+      ...(marks.length === 0 ? {} : { marks }),
+      text,
+    },
+  }
+}
+
+export const contextTool = tool({
+  name: 'context',
+  description: 'Events around a hit. before=0, after=0: its whole text.',
+  input: z.strictObject({
+    id: id.describe('SESSION#SEQ'),
+    before: z.int().min(0).max(50).default(3),
+    after: z.int().min(0).max(50).default(5),
+    cursor,
+  }),
+  run: ({ handle }, input) => {
+    const { session: typed, seq } = splitId(input.id)
+    if (seq === undefined)
+      throw new RecollectError('USAGE', 'an event is needed', {
+        where: 'id',
+        hint: 'SESSION#SEQ, as search gives it',
+      })
+    const uid = resolveSession(handle, typed)
+    const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
+    if (!anchor)
+      throw new RecollectError('NOT_FOUND', `no event ${seq} in ${uid}`, {
+        where: input.id,
+        hint: 'it may have been evicted: digest tells what the session was',
+      })
+    if (input.before === 0 && input.after === 0) return whole(handle, anchor, input.cursor ?? 0)
+    const [first, last] = spanAround(handle, uid, seq, input.before, input.after)
+    const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? first, toSeq: last })
+    return {
+      about: `Around event ${seq}.`,
+      subject: uid,
+      data: { session: uid },
+      entries: entriesOf(handle, events, IN_CONTEXT),
+    }
+  },
+})
+
+/** All of one event's text, from a place in it on. */
+function whole(handle: ReadHandle, event: SessionEvent, from: number): Answer {
+  const text = eventText(handle, event)
+  const { part, end } = sliceBytes(text, Math.min(from, text.length), WHOLE_BYTES)
+  return {
+    about: `Characters ${from} to ${end} of ${text.length}.`,
+    subject: `${event.session_uid}#${event.seq}`,
+    entries: [eventEntry(event, part, from)],
+    more: end < text.length ? end : undefined,
+  }
+}
+
+/** First and last seq of so many shown events before and after another one. */
+function spanAround(
+  handle: ReadHandle,
+  uid: string,
+  seq: number,
+  before: number,
+  after: number,
+): [number, number] {
+  const kinds = KINDS.map((kind) => EVENT_KINDS.indexOf(kind)).join(',')
+  const find = (side: string): number | undefined => {
+    const sql = `SELECT e.seq FROM cached c JOIN events e ON e.session = c.id
+      WHERE c.session_uid = ? AND e.kind IN (${kinds}) AND e.seq ${side} LIMIT ?`
+    const count = side.startsWith('<') ? before : after
+    const rows = handle.cache.prepare(sql).all(uid, seq, count) as unknown as { seq: number }[]
+    return rows.at(-1)?.seq
+  }
+  return [find('< ? ORDER BY e.seq DESC') ?? seq, find('> ? ORDER BY e.seq') ?? seq]
+}
+
+export const digestTool = tool({
+  name: 'digest',
+  description: 'Account of a session: outcome, files, tests, commits, errors. Works for evicted ones.',
+  input: z.strictObject({ id, cursor }),
+  run: ({ handle }, input) => {
+    const uid = resolveSession(handle, splitId(input.id).session)
+    const parts = digestParts(getDigest(handle, uid))
+    return {
+      about: 'Digest of a session.',
+      subject: uid,
+      entries: parts.map((part, at) => ({ at, ...part })).slice(input.cursor ?? 0),
+    }
+  },
+})
+
+/** The digest in pieces, the most telling first, so that a long one can be paged. */
+function digestParts(digest: Digest): Omit<Entry, 'at'>[] {
+  const parts: Omit<Entry, 'at'>[] = []
+  const add = (part: string, text: string, data: Record<string, unknown>): void => {
+    parts.push({ text: `${part}  ${text}`, data: { part, ...data } })
+  }
+  const { cost, metrics } = digest
+  add(
+    'session',
+    `${digest.outcome}  ${digest.repo}  ${digest.model}  ${digest.started_at}  ${digest.title}`,
+    {
+      session: digest.session_uid,
+      title: digest.title,
+      outcome: digest.outcome,
+      confidence: digest.outcome_detail.confidence,
+      repo: digest.repo,
+      branch: digest.git_branch,
+      model: digest.model,
+      started_at: digest.started_at,
+      wall_clock_s: metrics.wall_clock_s,
+      turns: cost.turns,
+      tool_calls: metrics.tool_calls,
+      errors: digest.markers.errors,
+      input_tokens: cost.input_tokens,
+      output_tokens: cost.output_tokens,
+    },
+  )
+  add('asked', digest.first_prompt, { text: digest.first_prompt })
+  if (digest.last_assistant !== '') add('ended', digest.last_assistant, { text: digest.last_assistant })
+  for (const one of digest.commits) add('commit', `${one.sha} ${one.subject}`, one)
+  for (const one of digest.pull_requests) add('pull', one.url, one)
+  for (const one of digest.tests) add('test', `${one.verdict} ${one.command} ${seqs(one.seqs)}`, one)
+  for (const { resolved_by: cure, ...one } of digest.error_snippets)
+    add(
+      'error',
+      `${one.count}× ${one.sample} ${seqs(one.seqs)}${cure ? `, solved at #${cure.resolved_seq}` : ''}`,
+      {
+        error: one.sample,
+        count: one.count,
+        seqs: one.seqs,
+        solved_by: cure?.steps.map((step) => `#${step.seq} ${step.what}`) ?? null,
+      },
+    )
+  for (const one of digest.files.filter((file) => file.edits > 0))
+    add('file', `${one.path} ×${one.edits} ${seqs(one.seqs)}`, {
+      path: one.path,
+      edits: one.edits,
+      seqs: one.seqs,
+    })
+  for (const one of digest.signals) add('signal', `${one.signal} ${one.subject} ×${one.count}`, { ...one })
+  return parts
+}
+
+const seqs = (list: readonly number[]): string =>
+  list
+    .slice(0, 3)
+    .map((seq) => `#${seq}`)
+    .join(' ')

@@ -1,0 +1,26 @@
+// What an event says, as text: the whole of a message, the arguments of a call, the output of a tool.
+import { textOf } from '../digest/event.ts'
+import type { EventKind, SessionEvent } from '../model.ts'
+import type { ReadHandle } from '../store/store.ts'
+
+const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
+/** Where the records of calls keep what the tool was asked. */
+const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
+
+/** The readable text of an event; its summary where the body is gone or says nothing. */
+export function eventText(handle: ReadHandle, event: SessionEvent): string {
+  const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+  if (body === undefined) return event.summary
+  const payload = JSON.parse(body) as unknown
+  return (CALLS.has(event.kind) ? callText(payload) : textOf(payload)) || event.summary
+}
+
+function callText(payload: unknown): string {
+  if (typeof payload !== 'object' || payload === null) return ''
+  for (const name of ARGUMENTS) {
+    const given = Object.hasOwn(payload, name) ? (payload as Record<string, unknown>)[name] : undefined
+    if (typeof given === 'string') return given
+    if (typeof given === 'object' && given !== null) return JSON.stringify(given)
+  }
+  return ''
+}

@@ -1,0 +1,55 @@
+// What a tool of the server is: a name, when to use it, what it takes, and the question it asks of the memory.
+import { z } from 'zod'
+import { type Config, parseDuration } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import type { ReadHandle } from '../store/store.ts'
+import type { Caller } from './caller.ts'
+import type { Answer } from './result.ts'
+
+export interface Context {
+  handle: ReadHandle
+  config: Config
+  caller: Caller
+}
+
+export interface Tool {
+  name: string
+  /** Together with the schema this is always in a model's context: every word costs each session. */
+  description: string
+  input: z.ZodType
+  /** Tools that write are offered only when the server was started with leave to. */
+  writes?: boolean
+  run: (context: Context, input: never) => Answer | Promise<Answer>
+}
+
+/** Ties the input of `run` to the schema. */
+export function tool<S extends z.ZodType>(
+  definition: Omit<Tool, 'input' | 'run'> & {
+    input: S
+    run: (context: Context, input: z.output<S>) => Answer | Promise<Answer>
+  },
+): Tool {
+  return definition as Tool
+}
+
+/** Cursors are numbers to us; agents send them as they please. */
+export const cursor = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional()
+export const id = z.string().min(1).max(400)
+export const time = z.string().max(40).optional()
+
+/** `<session>#<seq>`; the number may be missing. */
+export function splitId(typed: string): { session: string; seq: number | undefined } {
+  const [, session = '', seq] = /^(.*?)(?:#(\d{1,15}))?$/s.exec(typed) ?? []
+  return { session, seq: seq === undefined ? undefined : Number(seq) }
+}
+
+/** A date, a date and time, or an age such as 7d. */
+export function parseTime(text: string): number {
+  const age = parseDuration(text)
+  const at = age === undefined ? Date.parse(text) : Date.now() - age
+  if (!Number.isNaN(at)) return at
+  throw new RecollectError('USAGE', `${text} is no time`, {
+    where: 'since',
+    hint: 'a date such as 2026-11-01, or an age such as 7d',
+  })
+}
