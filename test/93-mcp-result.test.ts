@@ -40,7 +40,7 @@ describe('an answer', () => {
           expect(sizeOf(result)).toBeLessThanOrEqual(MAX_RESULT_BYTES)
           const { entries: there, next_cursor: next, tokens } = structured(result)
           expect(tokens).toBeGreaterThanOrEqual(
-            Math.floor(Buffer.byteLength(result.content[0]?.text as string) / 4) - 6,
+            Math.floor(Buffer.byteLength(result.content[0]?.text as string) / 3) - 10,
           )
           if (rest.length > 0) expect((there as unknown[]).length).toBeGreaterThan(0)
           shown.push(...rest.slice(0, (there as unknown[]).length).map((entry) => entry.at))

@@ -78,19 +78,19 @@ const cut = (text: string, limit: number): string => {
 }
 
 function eventEntry(event: SessionEvent, text: string, at: number): Entry {
-  const id = `${event.session_uid}#${event.seq}`
   const marks = [
     event.is_sidechain ? 'sub-agent' : '',
     event.is_superseded ? 'taken back' : '',
     event.exit_code === null ? '' : `exit ${event.exit_code}`,
   ].filter(Boolean)
-  const head = [`#${event.seq}`, event.ts?.slice(0, 19) ?? '?', event.kind, event.tool ?? '', ...marks]
+  const when = event.ts?.slice(0, 19) ?? null
+  const head = [`#${event.seq}`, when ?? '?', event.kind, event.tool ?? '', ...marks]
   return {
     at,
     text: `${head.filter(Boolean).join(' ')}: ${text}`,
     data: {
-      id,
-      at: event.ts,
+      seq: event.seq,
+      at: when,
       kind: event.kind,
       ...(event.tool === null ? {} : { tool: event.tool }),
       ...(marks.length === 0 ? {} : { marks }),
@@ -140,7 +140,8 @@ function whole(handle: ReadHandle, event: SessionEvent, from: number): Answer {
   const { part, end } = sliceBytes(text, Math.min(from, text.length), WHOLE_BYTES)
   return {
     about: `Characters ${from} to ${end} of ${text.length}.`,
-    subject: `${event.session_uid}#${event.seq}`,
+    subject: event.session_uid,
+    data: { session: event.session_uid },
     entries: [eventEntry(event, part, from)],
     more: end < text.length ? end : undefined,
   }

@@ -10,6 +10,7 @@ import { openForReading, storePaths } from '../store/sqlite.ts'
 import { usageTool } from './account.ts'
 import type { Caller } from './caller.ts'
 import { patternsTool, searchTool } from './find.ts'
+import { lineageTool } from './lineage.ts'
 import { contextTool, digestTool, sessionTool } from './read.ts'
 import { bounded, failed, type ToolResult } from './result.ts'
 import type { Tool } from './tool.ts'
@@ -26,7 +27,15 @@ export interface ServerSettings {
   caller: Omit<Caller, 'named'>
 }
 
-const TOOLS: readonly Tool[] = [searchTool, contextTool, sessionTool, digestTool, usageTool, patternsTool]
+const TOOLS: readonly Tool[] = [
+  searchTool,
+  contextTool,
+  sessionTool,
+  digestTool,
+  lineageTool,
+  usageTool,
+  patternsTool,
+]
 
 /** Makes a server for each connection, or each request over HTTP. */
 export function serverFactory(settings: ServerSettings): McpServerFactory {

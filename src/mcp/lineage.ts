@@ -1,0 +1,47 @@
+// The tool that tells which session came from which.
+import { z } from 'zod'
+import { type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
+import { resolveSession } from '../query/sessions.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices } from '../usage/prices.ts'
+import type { Entry } from './result.ts'
+import { cursor, id, splitId, tool } from './tool.ts'
+
+export const lineageTool = tool({
+  name: 'lineage',
+  description: 'Tree of forks, resumes, compactions and sub-agents around a session.',
+  input: z.strictObject({ id, cursor }),
+  run: async ({ handle, config }, input) => {
+    const uid = resolveSession(handle, splitId(input.id).session)
+    const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+    const { nodes, problems } = lineageOf(handle, [uid], prices)
+    const asked = nodeOf(nodes, uid)
+    const doubts = problems.length === 0 ? '' : ` ${problems.length} contradictions in the logs.`
+    return {
+      about: `${nodes.length} sessions, children indented below their parent.${doubts}`,
+      data: { sessions: nodes.length },
+      entries: nodes.map((node, at) => nodeEntry(node, at, node === asked)).slice(input.cursor ?? 0),
+    }
+  },
+})
+
+function nodeEntry(node: LineageNode, at: number, isAsked: boolean): Entry {
+  const how = node.edge?.kind ?? 'root'
+  const what = node.title || node.first_prompt
+  return {
+    at,
+    text: `${'  '.repeat(Math.min(node.depth, 20))}${how} ${node.session_uid}${isAsked ? ' (asked)' : ''}  ${node.started_at?.slice(0, 16) ?? '?'}  ${node.outcome}  ${what.slice(0, 120)}`,
+    data: {
+      session: node.session_uid,
+      parent: node.parent_uid,
+      how,
+      state: node.state,
+      started_at: node.started_at,
+      outcome: node.outcome,
+      total_tokens: node.total_tokens,
+      cost_usd: node.cost_usd,
+      commits: node.commits.slice(0, 5),
+      text: what.slice(0, 200),
+    },
+  }
+}
