@@ -197,6 +197,18 @@ const digests = (world: World): Record<string, string> =>
     )
   })
 
+/** What was added to the sums response by response is what summing up the ledger gives. */
+function expectSumsOfLedger(world: World): void {
+  const store = openStore(world.paths)
+  const { memory } = store.read()
+  const sums = (): unknown => memory.prepare('SELECT * FROM usage_slots').all()
+  const added = sums()
+  memory.exec('INSERT INTO stale_slots SELECT DISTINCT session_uid FROM usage')
+  store.settle(() => ({ repo: null, domain: null }))
+  expect(added).toEqual(sums())
+  store.close()
+}
+
 /** Where events are taken back, shared, or come from several files; and plain work. */
 const TELLING = /^(?:fork|rewind|subagent|compact|tools|resume|interrupt|revert)/
 
@@ -216,6 +228,7 @@ describe('digests of sessions that grow while they are swept', () => {
           await world.sweep()
           resumed += digestInSteps(world)
         }
+        expectSumsOfLedger(world)
         const inSteps = digests(world)
         digestWhole(world)
         expect(digests(world), scenario).toEqual(inSteps)

@@ -83,7 +83,7 @@ export class Gatherer {
 
   /** From the beginning, or from what `save` gave. */
   constructor(saved?: string) {
-    this.#now = saved === undefined ? newState() : (JSON.parse(saved, reviveMaps) as State)
+    this.#now = saved === undefined ? newState() : load(saved)
     this.#ending = new Ending(this.#now.ending)
     this.#work = new Work(this.#now.work)
     this.#steps = new StepQueue(this.#now.open, (step) => this.#work.add(step))
@@ -111,7 +111,7 @@ export class Gatherer {
   /** To go on from here another time. Before `finish`. */
   save(): string {
     this.#readTexts()
-    return JSON.stringify(this.#now, keepMaps)
+    return JSON.stringify(this.#now, listMaps)
   }
 
   /** The facts; nothing can be added afterwards. */
@@ -287,14 +287,24 @@ const newState = (): State => ({
   lastAnswer: null,
 })
 
-/** No other object in the state has this one key. */
-const MAP = '\u0000map'
-const keepMaps = (_: string, value: unknown): unknown =>
-  value instanceof Map ? { [MAP]: [...value] } : value
-const reviveMaps = (_: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && MAP in value
-    ? new Map((value as Record<string, [unknown, unknown][]>)[MAP])
-    : value
+/** Maps stand as lists of their entries; which ones they are is known, so that no value has to be looked at. */
+function load(saved: string): State {
+  const state = JSON.parse(saved) as State
+  const { tests, ending, work } = state
+  state.toolHistogram = new Map(state.toolHistogram)
+  state.failures = new Map(state.failures)
+  state.agents = new Map(state.agents)
+  tests.byCommand = new Map(tests.byCommand)
+  ending.open = new Map(ending.open)
+  work.files = new Map(work.files)
+  work.commands = new Map(work.commands)
+  work.loops = new Map(work.loops)
+  work.tools = new Map(work.tools)
+  work.lastFailures = new Map(work.lastFailures)
+  return state
+}
+
+const listMaps = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value)
 
 const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   event.kind === 'human_intervention' && /\b(?:interrupted|aborted|cancelled|canceled)\b/i.test(event.summary)

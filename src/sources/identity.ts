@@ -50,15 +50,18 @@ function companionMark(path: string): string {
 export function changeOf(facts: FileFacts, cursor: Cursor | undefined, adapterVersion: number): Change {
   if (!cursor) return 'new'
   if (cursor.adapterVersion !== adapterVersion) return 'changed'
-  const isSameFile =
-    cursor.device === facts.device && cursor.inode === facts.inode && cursor.bornAt === facts.bornAt
-  if (!isSameFile) return 'changed'
+  if (!isSameFile(facts, cursor)) return 'changed'
   const isSame = cursor.size === facts.size && cursor.modifiedAt === facts.modifiedAt
   if (isSame) return cursor.companions === facts.companions ? 'unchanged' : 'changed'
   // Same size, other time: rewritten in place, or only touched. Reading again is right in both cases.
   if (facts.size < cursor.offset || facts.size === cursor.size) return 'changed'
   return hasSameEnds(cursor) ? 'appended' : 'changed'
 }
+
+type Identity = Pick<FileFacts, 'device' | 'inode' | 'bornAt'>
+
+export const isSameFile = (a: Identity, b: Identity): boolean =>
+  a.device === b.device && a.inode === b.inode && a.bornAt === b.bornAt
 
 /** Whether the bytes before the cursor look as they did. */
 export function hasSameEnds(cursor: Cursor): boolean {

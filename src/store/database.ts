@@ -1,8 +1,9 @@
 // Opens the SQLite files: driver, pragmas, migrations. The only file that knows which driver it is.
 import { chmodSync, existsSync } from 'node:fs'
+import { constants } from 'node:os'
 import { dirname } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { RecollectError } from '../errors.ts'
+import { type ErrorCode, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 
 export type Database = InstanceType<typeof DatabaseSync>
@@ -44,13 +45,31 @@ export function openDatabase(
     migrate(database, migrations, path)
     return database
   } catch (error) {
-    if (error instanceof RecollectError) throw error
-    throw new RecollectError('CORRUPT', `cannot open the database: ${(error as Error).message}`, {
-      where: path,
-      cause: error,
-      hint: 'run: recollect verify',
-    })
+    throw fromSqlite(error, 'cannot open the database', path)
   }
+}
+
+/** SQLite's own numbers (https://sqlite.org/rescode.html), without what extends them. */
+const BY_CODE: Record<number, [ErrorCode, string]> = {
+  5: ['BUSY', 'another program keeps the database locked: end it, then try again'],
+  8: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
+  10: ['IO', 'the disk or file system failed: check the system log'],
+  11: ['CORRUPT', 'run: recollect verify'],
+  13: ['DISK_FULL', 'free some space, then try again'],
+  14: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
+  26: ['CORRUPT', 'something else than a database stands there: move it away'],
+}
+const NO_SPACE: readonly unknown[] = [constants.errno.ENOSPC, constants.errno.EDQUOT]
+
+/** Says what kind of failure it was; an error that is none of SQLite's passes as it is. */
+function fromSqlite(error: unknown, what: string, where: string): unknown {
+  const { errcode, systemErrno } = error as { errcode?: unknown; systemErrno?: unknown }
+  if (error instanceof RecollectError || typeof errcode !== 'number') return error
+  // A full disk also shows as an I/O error: where the shared memory beside the log cannot grow.
+  const known = BY_CODE[NO_SPACE.includes(systemErrno) ? 13 : errcode & 0xff]
+  if (!known) return error
+  const [code, hint] = known
+  return new RecollectError(code, `${what}: ${(error as Error).message}`, { where, cause: error, hint })
 }
 
 /** One in memory that holds the tables and nothing else. */
@@ -94,6 +113,6 @@ export function transaction<T>(database: Database, work: () => T): T {
     return result
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
+    throw fromSqlite(error, 'cannot write to the database', database.location() ?? ':memory:')
   }
 }

@@ -3,6 +3,7 @@
 import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts } from './batch.ts'
 import { type Database, type Statement, transaction } from './database.ts'
+import { ADD_TO_SLOT } from './slots.ts'
 
 /** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
 export interface Span {
@@ -15,7 +16,9 @@ export class MemoryWriter {
   readonly #ensure: Statement
   readonly #facts: Statement
   readonly #span: Statement
+  readonly #newUsage: Statement
   readonly #usage: Statement
+  readonly #addToSlot: Statement
   readonly #edge: Statement
   readonly #recount: Statement
   readonly #stale: Statement
@@ -47,10 +50,12 @@ export class MemoryWriter {
     // the first of them was written, whichever copy is read first.
     const isGreater = '(excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)'
     const counters = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning']
+    const insert = `INSERT INTO usage (session_uid, response_id, ts, model, input, cache_read, cache_write_5m, cache_write_1h,
+       output, reasoning, scope, is_sidechain, is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    this.#newUsage = memory.prepare(`${insert} ON CONFLICT DO NOTHING`)
+    this.#addToSlot = memory.prepare(ADD_TO_SLOT)
     this.#usage = memory.prepare(
-      `INSERT INTO usage (session_uid, response_id, ts, model, input, cache_read, cache_write_5m, cache_write_1h, output,
-       reasoning, scope, is_sidechain, is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (session_uid, response_id) DO UPDATE SET
+      `${insert} ON CONFLICT (session_uid, response_id) DO UPDATE SET
        ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
        ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
        is_sidechain = min(is_sidechain, excluded.is_sidechain), reported_cost = coalesce(excluded.reported_cost, reported_cost)
@@ -111,7 +116,7 @@ export class MemoryWriter {
   #writeLedger(batch: Batch, ensure: (uid: string) => void): void {
     for (const one of batch.usage) {
       ensure(one.sessionUid)
-      this.#usage.run(
+      const values = [
         one.sessionUid,
         one.responseId,
         one.ts,
@@ -126,10 +131,13 @@ export class MemoryWriter {
         one.isSidechain ? 1 : 0,
         one.isNested ? 1 : 0,
         one.reportedCost,
-      )
+      ]
+      // A new response of a session that goes on is added to its sums; whatever else happens, they are made again.
+      if (batch.start === 'resumed' && this.#newUsage.run(...values).changes !== 0)
+        this.#addToSlot.run(one.sessionUid, one.responseId)
+      else if (this.#usage.run(...values).changes !== 0) this.#stale.run(one.sessionUid)
       this.#recount.run(one.responseId)
     }
-    for (const uid of new Set(batch.usage.map((one) => one.sessionUid))) this.#stale.run(uid)
     for (const edge of batch.edges) {
       ensure(edge.sessionUid)
       this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)

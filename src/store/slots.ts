@@ -24,11 +24,21 @@ const SUMS = [
 ]
 
 /** Columns are those of `usage_slots`; slot −1 holds what has no time. */
-const SUMMED = `SELECT session_uid, CASE WHEN ts >= 0 THEN ts / ${SLOT_MS} ELSE -1 END AS slot, coalesce(model, '') AS model,
+const summed = (
+  which: string,
+): string => `SELECT session_uid, CASE WHEN ts >= 0 THEN ts / ${SLOT_MS} ELSE -1 END AS slot, coalesce(model, '') AS model,
   ${OVER} AS prompt_over, count(*) AS responses, count(reported_cost) AS reported,
   ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-  FROM usage WHERE is_counted AND NOT is_nested AND session_uid IN (SELECT session_uid FROM stale_slots)
-  GROUP BY 1, 2, 3, 4`
+  FROM usage WHERE is_counted AND NOT is_nested AND ${which} GROUP BY 1, 2, 3, 4`
+const SUMMED = summed('session_uid IN (SELECT session_uid FROM stale_slots)')
+
+/**
+ * Adds one response that was not in the ledger before, by session and response id. For a session that grows: summing it
+ * up again would cost as much as it is long.
+ */
+export const ADD_TO_SLOT = `INSERT INTO usage_slots ${summed('session_uid = ? AND response_id = ?')}
+  ON CONFLICT DO UPDATE SET responses = responses + excluded.responses, reported = reported + excluded.reported,
+  ${SUMS.map((name) => `${name} = coalesce(${name} + excluded.${name}, ${name}, excluded.${name})`).join(', ')}`
 
 export function hasStaleSlots(memory: Database): boolean {
   return memory.prepare('SELECT 1 FROM stale_slots LIMIT 1').get() !== undefined

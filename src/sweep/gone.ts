@@ -1,7 +1,7 @@
 // Keeps out what is gone on purpose: an evicted session comes back only when its source grew or everything is read
 // again; a forgotten one never.
 import { evictedUids, forgottenUids } from '../retention/sessions.ts'
-import { type Change, type FileFacts, hasSameEnds } from '../sources/identity.ts'
+import { type Change, type FileFacts, hasSameEnds, isSameFile } from '../sources/identity.ts'
 import { type Batch, type Cursor, ID_BYTES } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
 
@@ -30,7 +30,19 @@ export class Gone {
     if (change !== 'changed' || isFull || !this.#evicted.has(uid)) return false
     // The cache got another memory, which knows nothing of the session: it has to be read.
     if (cursor.adapterVersion < 0) return false
-    return facts.size === cursor.size && facts.companions === cursor.companions && hasSameEnds(cursor)
+    if (facts.size !== cursor.size || facts.companions !== cursor.companions) return false
+    if (isSameFile(facts, cursor) && facts.modifiedAt === cursor.modifiedAt) return true
+    if (!hasSameEnds(cursor)) return false
+    this.#noteTouch(cursor.path, facts)
+    return true
+  }
+
+  /** So that the next sweep need not open the file again. */
+  #noteTouch(path: string, { device, inode, bornAt, modifiedAt }: FileFacts): void {
+    this.#store
+      .read()
+      .cache.prepare('UPDATE sources SET device = ?, inode = ?, born_at = ?, modified_at = ? WHERE path = ?')
+      .run(device, inode, bornAt, modifiedAt, path)
   }
 
   /**

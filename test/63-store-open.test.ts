@@ -1,0 +1,95 @@
+// A database that cannot be opened says which kind of trouble it is: a full disk is not damage. Real file systems, real
+// limits; what needs root to mount says so.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { RecollectError } from '../src/errors.ts'
+import { openStore, storePaths } from '../src/store/sqlite.ts'
+import { cli, temporary } from './setup/sweeping.ts'
+
+const mounts: string[] = []
+afterEach(() => {
+  for (const directory of mounts.splice(0)) execFileSync('umount', ['-l', directory])
+})
+
+function tmpfs(size: string): string | undefined {
+  const directory = temporary('mount')
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory]).status !== 0)
+    return undefined
+  mounts.push(directory)
+  return directory
+}
+
+const canMount = ((): boolean => {
+  const directory = tmpfs('1m')
+  for (const one of mounts.splice(0)) execFileSync('umount', ['-l', one])
+  return directory !== undefined
+})()
+
+function failureOf(work: () => unknown): RecollectError {
+  try {
+    work()
+  } catch (error) {
+    expect(error).toBeInstanceOf(RecollectError)
+    return error as RecollectError
+  }
+  throw new Error('nothing failed')
+}
+
+describe.skipIf(!canMount)('a full disk (skipped where nothing can be mounted)', () => {
+  it.each([0, 16, 64, 128])('with %i KB left is called so, and the way back is to free some', (leftKb) => {
+    const home = tmpfs('512k') as string
+    const { bavail, bsize } = statfsSync(home)
+    writeFileSync(join(home, 'filler'), Buffer.alloc(bavail * bsize - leftKb * 1024, 1))
+    const failure = failureOf(() => openStore(storePaths(home)))
+    expect(failure.code).toBe('DISK_FULL')
+    expect(failure.hint).toMatch(/free some space/)
+    expect(failure.where).toContain(home)
+    rmSync(join(home, 'filler'))
+    execFileSync('mount', ['-o', 'remount,size=16m', home])
+    const store = openStore(storePaths(home))
+    expect(store.verify().problems).toEqual([])
+    store.close()
+  })
+
+  it('in the middle of a sweep ends it with the same word, exit 1; afterwards it goes on', () => {
+    const base = temporary('full')
+    const memory = tmpfs('2m') as string
+    const project = join(base, '.claude', 'projects', '-p')
+    mkdirSync(project, { recursive: true })
+    const id = '11111111-0000-4000-8000-000000000000'
+    const lines = Array.from({ length: 12_000 }, (_, at) =>
+      JSON.stringify({
+        type: 'user',
+        uuid: `${String(at).padStart(8, '0')}-0000-4000-8000-00000000000a`,
+        parentUuid: null,
+        sessionId: id,
+        timestamp: '2026-01-01T00:00:00Z',
+        message: { role: 'user', content: `${at} `.repeat(80) },
+      }),
+    )
+    writeFileSync(join(project, `${id}.jsonl`), `${lines.join('\n')}\n`)
+    const env = { HOME: base, RECOLLECT_HOME: memory }
+    const full = cli(env, 'sweep')
+    expect(full.code, full.stderr).toBe(1)
+    expect(full.stderr).toContain('[DISK_FULL]')
+    execFileSync('mount', ['-o', 'remount,size=64m', memory])
+    expect(cli(env, 'sweep').code).toBe(0)
+    expect(cli(env, 'verify').code).toBe(0)
+  })
+})
+
+it('something that is no database is called damaged, and left alone', () => {
+  const home = temporary('open')
+  writeFileSync(join(home, 'memory.db'), 'this is no database, and long enough to be looked at '.repeat(40))
+  const failure = failureOf(() => openStore(storePaths(home)))
+  expect(failure.code).toBe('CORRUPT')
+  expect(failure.where).toBe(join(home, 'memory.db'))
+})
+
+it('a directory in its place is named', () => {
+  const home = temporary('open')
+  mkdirSync(join(home, 'memory.db'))
+  expect(failureOf(() => openStore(storePaths(home))).code).toBe('NOT_WRITABLE')
+})
