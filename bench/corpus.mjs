@@ -1,6 +1,6 @@
 // Generates session files of the shape measured in the field: sizes p50 105 KB, p90 650 KB, p99 5.4 MB, one of 87 MB.
 // Deterministic. Text is sampled from the TypeScript compiler's own source, which stands in node_modules.
-//   node bench/corpus.mjs DIR [--sessions 3000] [--seed 1]
+//   node bench/corpus.mjs DIR [--sessions 3000] [--seed 1] [--scale 1]
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -173,13 +173,13 @@ function sizeOf(next, index) {
 }
 
 /** Writes the corpus below `directory` as an agent's home would hold it; returns what was written. */
-export function generate(directory, { sessions = 3000, seed = 1, withGiant = true } = {}) {
+export function generate(directory, { sessions = 3000, seed = 1, withGiant = true, scale = 1 } = {}) {
   const sizes = random(seed)
   let bytes = 0
   const files = []
   for (let index = withGiant ? 0 : 1; index < sessions + (withGiant ? 0 : 1); index++) {
     const session = new Session(seed, index)
-    const target = sizeOf(sizes, index)
+    const target = scale * sizeOf(sizes, index)
     const folder = join(directory, '.claude', 'projects', `-home-dev-project-${index % 40}`)
     mkdirSync(folder, { recursive: true })
     const path = join(folder, `${session.id}.jsonl`)
@@ -200,7 +200,11 @@ export function generate(directory, { sessions = 3000, seed = 1, withGiant = tru
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [directory, ...rest] = process.argv.slice(2)
   const option = (name, fallback) => (rest.includes(name) ? Number(rest[rest.indexOf(name) + 1]) : fallback)
-  if (!directory) throw new Error('usage: node bench/corpus.mjs DIR [--sessions N] [--seed N]')
-  const made = generate(directory, { sessions: option('--sessions', 3000), seed: option('--seed', 1) })
+  if (!directory) throw new Error('usage: node bench/corpus.mjs DIR [--sessions N] [--seed N] [--scale X]')
+  const made = generate(directory, {
+    sessions: option('--sessions', 3000),
+    seed: option('--seed', 1),
+    scale: option('--scale', 1),
+  })
   console.log(`${made.files.length} sessions, ${(made.bytes / 1e6).toFixed(1)} MB`)
 }

@@ -16,8 +16,21 @@ export {
   type SessionEvent,
 } from './model.ts'
 export { type EventFilter, sessionEvents } from './query/events.ts'
-export { type SearchHit, type SearchOptions, search } from './query/search.ts'
-export { getSession, listSessions, resolveSession, type SessionFilter } from './query/sessions.ts'
+export type { SessionFilter } from './query/filters.ts'
+export {
+  type SearchHit,
+  type SearchOptions,
+  type SessionHits,
+  search,
+  searchSessions,
+} from './query/search.ts'
+export {
+  getSession,
+  type ListOptions,
+  listSessions,
+  resolveSession,
+  type SessionSort,
+} from './query/sessions.ts'
 export * from './record/index.ts'
 export { openForReading as openMemory, type StorePaths, storePaths } from './store/sqlite.ts'
 export type { ReadHandle } from './store/store.ts'

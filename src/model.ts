@@ -32,7 +32,8 @@ export interface Tokens {
 }
 
 export type Role = 'user' | 'assistant' | 'system' | 'tool'
-export type Outcome = 'success' | 'fail' | 'abandoned' | 'unknown'
+export const OUTCOMES = ['success', 'fail', 'abandoned', 'unknown'] as const
+export type Outcome = (typeof OUTCOMES)[number]
 
 export const EDGE_KINDS = [
   'created',
@@ -81,6 +82,8 @@ export interface SessionCost {
   wall_clock_s: number
   turns: number
   retries: number
+  /** Dollars as an exact decimal, where prices were asked for; null when none is known. */
+  usd?: string | null
 }
 
 /** One normalized step of a session, as readers see it. */

@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyDatabase } from '../src/store/database.ts'
 import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
-import { buildQuery, indexText } from '../src/store/words.ts'
+import { indexText, parseQuery } from '../src/store/words.ts'
 
 /** Places of the texts that a query finds. */
 function find(query: string, ...texts: string[]): number[] {
   const database = emptyDatabase(CACHE_MIGRATIONS)
   const insert = database.prepare("INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, '', '')")
   for (const [at, text] of texts.entries()) insert.run(at, indexText(text))
-  const match = buildQuery(query)
+  const match = parseQuery(query)?.match
   if (match === undefined) return []
   const rows = database.prepare('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid').all(match)
   database.close()
@@ -42,6 +42,7 @@ describe('code', () => {
     ['v1.2.3', 'released v1.2.3 today'],
     ['E0425', 'error[E0425]: cannot find'],
     ['foo(bar)', 'calls foo(bar);'],
+    ['failed', '\x1b[31mfailed\x1b[0m'],
   ])('%s is found', (query, text) => {
     expect(finds(query, text)).toBe(true)
   })

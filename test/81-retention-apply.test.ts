@@ -97,7 +97,11 @@ describe('an evicted session', () => {
         expect(hits.map((hit) => hit.session_uid)).toEqual([one.uid])
       }
       for (const one of gone) {
-        expect(search(handle, one.words[0] as string)).toEqual([])
+        // The first prompt stands in the digest; the rest is gone.
+        expect(search(handle, one.words[0] as string)).toMatchObject([
+          { session_uid: one.uid, is_evicted: true, kind: 'user_msg' },
+        ])
+        expect(search(handle, one.words.at(-1) as string)).toEqual([])
         const session = getSession(handle, one.uid)
         expect(session?.evicted_at).not.toBeNull()
         expect(session?.cost.output_tokens).toBe(24 * 2)

@@ -1,7 +1,7 @@
 // `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
 import { Config } from '../config.ts'
 import { type Lineage, type LineageEdge, type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
-import { listSessions, resolveSession, type SessionFilter } from '../query/sessions.ts'
+import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openForReading, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -39,7 +39,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
 }
 
 function recent(handle: ReadHandle, options: LineageCommand): string[] {
-  const filter: SessionFilter = {
+  const filter: ListOptions = {
     limit: options.limit === undefined ? 20 : parseCount(options.limit, '--limit'),
   }
   if (options.flavor) filter.flavor = options.flavor

@@ -6,7 +6,7 @@ import { sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { search } from '../query/search.ts'
-import { getSession, listSessions, type SessionFilter } from '../query/sessions.ts'
+import { getSession, type ListOptions, listSessions } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { EXIT } from './exit.ts'
@@ -41,7 +41,7 @@ export interface SessionsCommand {
 }
 
 export function showSessions(options: SessionsCommand): void {
-  const filter: SessionFilter = { withSubagents: options.all ?? false }
+  const filter: ListOptions = { withSubagents: options.all ?? false }
   for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) filter[name] = options[name]
   if (options.flavor) filter.flavor = parseFlavor(options.flavor)
   if (options.since) filter.sinceAt = parseTime(options.since, '--since')

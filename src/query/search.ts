@@ -1,45 +1,327 @@
-// Full-text search over events: words, "phrases", prefix*, -not.
-import { EVENT_KINDS, type EventKind } from '../model.ts'
+// Full-text search over everything remembered: words, "phrases", prefix*, -not. Best first, grouped by session, each hit
+// with the line that matches. Sessions whose events are gone are found through their digests, and say so.
+//
+//   search(handle, query, options)          hits, best first: what a list or a program wants
+//   searchSessions(handle, query, options)  the same, grouped by session: what a person reads
+//
+// A query without a word that has to be there finds nothing; no query is an error.
+import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { buildQuery } from '../store/words.ts'
+import { parseQuery } from '../store/words.ts'
+import { type Candidate, findCandidates } from './candidates.ts'
+import type { SessionFilter } from './filters.ts'
+import { LineFinder, type MatchingLine } from './line.ts'
+import { type Receipt, receiptsOf } from './receipts.ts'
+import { findDigests, placeInDigest } from './search-digests.ts'
+import { sessionsOf } from './sessions.ts'
 
 export interface SearchHit {
   session_uid: string
-  seq: number
+  /** Null when the event is gone and the digest does not name it. */
+  seq: number | null
   ts: string | null
   kind: EventKind
   tool: string | null
+  /** The beginning of the event; of one that is gone, the matching line. */
   summary: string
+  /** The line with the words in it, at most 160 characters or so. */
+  line: string
+  /** Where in `line` they are: [from, to) each. */
+  marks: [number, number][]
+  /** Greater is better; only good for comparing hits of one search. */
   score: number
+  /** The event itself is gone: the session's digest matched. */
+  is_evicted: boolean
 }
 
-export interface SearchOptions {
-  flavor?: string
+/** What a search found in one session. */
+export interface SessionHits {
+  session: Session
+  /** When and why its events (or the first part of them) went; null while all are here. */
+  evicted: { at: string; reason: Receipt['reason'] } | null
+  /** How many events matched: at least so many, for words that are everywhere. */
+  match_count: number
+  score: number
+  hits: SearchHit[]
+}
+
+/** `sinceAt` and `untilAt` are about the events here, and `tool` is the tool of the event. */
+export interface SearchOptions extends SessionFilter {
+  kinds?: readonly EventKind[]
+  /** Hits of `search` (20), sessions of `searchSessions` (10). */
   limit?: number
+  /** Hits of one session (3; with `session` as many as the limit). */
+  perSession?: number
 }
 
-/** What was said weighs more than what tools printed. */
-const WEIGHTS = '8.0, 4.0, 1.0'
-
-/** Best hits first; none for a query without a word in it. */
+/** Hits, best sessions first and together. */
 export function search(handle: ReadHandle, query: string, options: SearchOptions = {}): SearchHit[] {
-  const match = buildQuery(query)
-  if (match === undefined) return []
-  const flavor = options.flavor === undefined ? '' : 'AND substr(c.session_uid, 1, length(?2)) = ?2'
-  const rows = handle.cache
-    .prepare(
-      `SELECT c.session_uid, e.seq, e.ts, e.kind, e.tool, e.summary, bm25(words, ${WEIGHTS}) AS rank
-       FROM words JOIN events e ON e.id = words.rowid JOIN cached c ON c.id = e.session
-       WHERE words MATCH ?1 ${flavor} ORDER BY rank, e.ts DESC LIMIT ${options.limit ?? 20}`,
-    )
-    .all(...(options.flavor === undefined ? [match] : [match, `${options.flavor}:`]))
-  return (rows as unknown as Record<string, unknown>[]).map((row) => ({
-    session_uid: row['session_uid'] as string,
-    seq: row['seq'] as number,
-    ts: row['ts'] === null ? null : new Date(row['ts'] as number).toISOString(),
-    kind: EVENT_KINDS[row['kind'] as number] as EventKind,
-    tool: row['tool'] as string | null,
-    summary: row['summary'] as string,
-    score: -(row['rank'] as number),
+  const limit = options.limit ?? 20
+  const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
+  return searchSessions(handle, query, { ...options, limit, perSession }, limit)
+    .flatMap((found) => found.hits)
+    .slice(0, limit)
+}
+
+export function searchSessions(
+  handle: ReadHandle,
+  query: string,
+  options: SearchOptions = {},
+  maxHits = Number.MAX_SAFE_INTEGER,
+): SessionHits[] {
+  const parsed = parseQuery(query)
+  const limit = options.limit ?? 10
+  if (parsed === undefined || limit <= 0) return []
+  const finder = new LineFinder(parsed.wanted)
+  const found = [...inEvents(handle, parsed.match, options), ...inDigests(handle, parsed.match, options)]
+  const groups = grouped(found)
+    .sort((a, b) => b.score - a.score || (b.newestAt ?? 0) - (a.newestAt ?? 0) || (a.uid < b.uid ? -1 : 1))
+    .slice(0, limit)
+  const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
+  const sessions = new Map(
+    sessionsOf(
+      handle,
+      groups.map((group) => group.uid),
+    ).map((session) => [session.session_uid, session]),
+  )
+  const reader = new HitReader(handle, finder, options.kinds)
+  const results: SessionHits[] = []
+  let count = 0
+  for (const group of groups) {
+    const session = sessions.get(group.uid)
+    if (!session || count >= maxHits) continue
+    const hits = group.matches
+      .slice(0, Math.min(perSession, maxHits - count))
+      .map((match) => reader.read(match))
+      .filter((hit) => hit !== undefined)
+    if (hits.length === 0) continue
+    count += hits.length
+    const evicted = evictedOf(handle, session)
+    results.push({ session, evicted, match_count: group.matches.length, score: round(group.score), hits })
+  }
+  return results
+}
+
+interface Match {
+  uid: string
+  score: number
+  ts: number | null
+  /** Undefined for a digest. */
+  event?: Candidate
+}
+
+/** Prompts and answers before what tools printed. */
+const WEIGHTS: Record<EventKind, number> = {
+  user_msg: 3,
+  human_intervention: 3,
+  decision: 3,
+  completion: 2,
+  assistant_msg: 1.6,
+  error: 1.2,
+  edit: 1,
+  test_run: 1,
+  retry: 1,
+  tool_call: 1,
+  thinking: 0.8,
+  tool_result: 0.7,
+  lifecycle: 0.5,
+}
+/** The answer a turn ends with says what came of it. */
+const LAST_ANSWER = 1.6
+const WEIGHED_ANSWERS = 80
+const DIGEST_WEIGHT = 2
+const HALF_LIFE_MS = 90 * 86_400_000
+
+function inEvents(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+  const { kinds, tool, sinceAt, untilAt, ...rest } = options
+  const sessions = sessionPart({ ...rest, ...time(sinceAt, untilAt) })
+  const events = {
+    ...(kinds ? { kinds } : {}),
+    ...(tool === undefined ? {} : { tool }),
+    ...time(sinceAt, untilAt),
+  }
+  const candidates = withoutCopies(findCandidates(handle, match, events, sessions))
+  const newest = candidates.reduce((most, one) => Math.max(most, one.ts ?? 0), 0)
+  const scored = candidates
+    .map((event) => ({ event, score: scoreOf(event, newest) }))
+    .sort((a, b) => b.score - a.score || (b.event.ts ?? 0) - (a.event.ts ?? 0) || b.event.id - a.event.id)
+  raiseLastAnswers(handle, scored)
+  const uids = uidsOf(handle, new Set(scored.map(({ event }) => event.session)))
+  return scored.map(({ event, score }) => ({
+    uid: uids.get(event.session) ?? '',
+    score,
+    ts: event.ts,
+    event,
   }))
+}
+
+const time = (sinceAt: number | undefined, untilAt: number | undefined): SessionFilter => ({
+  ...(sinceAt === undefined ? {} : { sinceAt }),
+  ...(untilAt === undefined ? {} : { untilAt }),
+})
+
+/** What of the options is about sessions; sub-agents are searched unless told otherwise. */
+function sessionPart(options: SearchOptions): SessionFilter {
+  const { kinds: _kinds, limit: _limit, perSession: _perSession, tool: _tool, ...filter } = options
+  return { withSubagents: true, ...filter }
+}
+
+function scoreOf(event: Candidate, newest: number): number {
+  const kind = EVENT_KINDS[event.kind] as EventKind
+  const age = newest - (event.ts ?? newest)
+  const recency = 0.75 + 0.25 * 2 ** (-age / HALF_LIFE_MS)
+  const taken = event.flags & FLAG.superseded ? 0.6 : 1
+  const aside = event.flags & FLAG.sidechain ? 0.8 : 1
+  return -event.rank * WEIGHTS[kind] * recency * taken * aside
+}
+
+/** What a fork inherited is found where it was said. */
+function withoutCopies(candidates: readonly Candidate[]): Candidate[] {
+  const isCopy = (one: Candidate): boolean => (one.flags & (FLAG.inherited | FLAG.copied)) !== 0
+  if (!candidates.some(isCopy)) return [...candidates]
+  const keyOf = (one: Candidate): string => Buffer.from(one.key).toString('latin1')
+  const seen = new Set<string>()
+  return candidates
+    .toSorted((a, b) => Number(isCopy(a)) - Number(isCopy(b)) || a.id - b.id)
+    .filter((one) => !seen.has(keyOf(one)) && seen.add(keyOf(one)))
+}
+
+function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score: number }[]): void {
+  const kind = (name: EventKind): number => EVENT_KINDS.indexOf(name)
+  const next = handle.cache.prepare(
+    `SELECT kind FROM events WHERE session = ? AND seq > ? AND NOT flags & ${FLAG.sidechain}
+     AND kind NOT IN (${kind('thinking')}, ${kind('lifecycle')}, ${kind('completion')}) ORDER BY seq LIMIT 1`,
+  )
+  const ends = new Set([kind('user_msg'), kind('human_intervention')])
+  for (const one of scored.slice(0, WEIGHED_ANSWERS)) {
+    if (one.event.kind !== kind('assistant_msg')) continue
+    const after = next.get(one.event.session, one.event.seq) as { kind: number } | undefined
+    if (after === undefined || ends.has(after.kind)) one.score *= LAST_ANSWER
+  }
+}
+
+function uidsOf(handle: ReadHandle, ids: ReadonlySet<number>): Map<number, string> {
+  const rows = handle.cache
+    .prepare('SELECT c.id, c.session_uid FROM json_each(?) j CROSS JOIN cached c ON c.id = j.value')
+    .all(JSON.stringify([...ids])) as unknown as { id: number; session_uid: string }[]
+  return new Map(rows.map((row) => [row.id, row.session_uid]))
+}
+
+function inDigests(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+  return findDigests(handle, match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
+    uid,
+    score: -rank * DIGEST_WEIGHT,
+    ts: null,
+  }))
+}
+
+interface Group {
+  uid: string
+  score: number
+  newestAt: number | null
+  matches: Match[]
+}
+
+/** A digest counts only where no event of its session was found. */
+function grouped(found: readonly Match[]): Group[] {
+  const groups = new Map<string, Group>()
+  for (const match of found) {
+    const group = groups.get(match.uid) ?? { uid: match.uid, score: 0, newestAt: null, matches: [] }
+    if (match.event === undefined && group.matches.length > 0) continue
+    groups.set(match.uid, group)
+    group.matches.push(match)
+    group.newestAt = Math.max(group.newestAt ?? 0, match.ts ?? 0)
+  }
+  for (const group of groups.values()) {
+    group.matches.sort((a, b) => b.score - a.score)
+    // More hits say a little more; the best one says most.
+    group.score = (group.matches[0] as Match).score * (1 + 0.1 * Math.log2(group.matches.length))
+  }
+  return [...groups.values()]
+}
+
+const round = (score: number): number => Number(score.toPrecision(6))
+
+/** Reads what is shown of the few hits that are shown. */
+class HitReader {
+  readonly #handle: ReadHandle
+  readonly #finder: LineFinder
+  readonly #kinds: readonly EventKind[] | undefined
+  readonly #event
+
+  constructor(handle: ReadHandle, finder: LineFinder, kinds: readonly EventKind[] | undefined) {
+    this.#handle = handle
+    this.#finder = finder
+    this.#kinds = kinds
+    this.#event = handle.cache.prepare('SELECT tool, summary, payload FROM events WHERE id = ?')
+  }
+
+  /** Undefined when it went between finding and reading, or a digest holds nothing of the kinds asked for. */
+  read(match: Match): SearchHit | undefined {
+    return match.event ? this.#fromEvent(match, match.event) : this.#fromDigest(match)
+  }
+
+  #fromEvent(match: Match, event: Candidate): SearchHit | undefined {
+    const row = this.#event.get(event.id) as
+      | { tool: string | null; summary: string; payload: Uint8Array }
+      | undefined
+    if (!row) return undefined
+    const line = this.#lineOf(row) ?? { text: row.summary, marks: [] }
+    return {
+      session_uid: match.uid,
+      seq: event.seq,
+      ts: event.ts === null ? null : new Date(event.ts).toISOString(),
+      kind: EVENT_KINDS[event.kind] as EventKind,
+      tool: row.tool,
+      summary: row.summary,
+      line: line.text,
+      marks: line.marks,
+      score: round(match.score),
+      is_evicted: false,
+    }
+  }
+
+  #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | undefined {
+    // Most often the beginning says it all, and the body need not be unpacked.
+    if (this.#finder.isWholeIn(row.summary)) return this.#finder.find(row.summary)
+    const body = this.#handle.payload(Buffer.from(row.payload).toString('hex'))
+    return body === undefined ? undefined : this.#finder.find(stringsIn(body))
+  }
+
+  #fromDigest(match: Match): SearchHit | undefined {
+    const place = placeInDigest(this.#handle, match.uid, this.#finder, this.#kinds)
+    if (!place) return undefined
+    return {
+      session_uid: match.uid,
+      seq: place.seq,
+      ts: null,
+      kind: place.kind,
+      tool: null,
+      summary: place.line.text,
+      line: place.line.text,
+      marks: place.line.marks,
+      score: round(match.score),
+      is_evicted: true,
+    }
+  }
+}
+
+const MAX_DEPTH = 60
+
+/** Every text in a body, in order, as lines. */
+function stringsIn(body: string): string {
+  const found: string[] = []
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value === 'string') found.push(value)
+    else if (typeof value === 'object' && value !== null && depth > 0)
+      for (const inner of Object.values(value)) visit(inner, depth - 1)
+  }
+  visit(JSON.parse(body), MAX_DEPTH)
+  return found.join('\n')
+}
+
+function evictedOf(handle: ReadHandle, session: Session): SessionHits['evicted'] {
+  const last = receiptsOf(handle, session.session_uid).at(-1)
+  return last ? { at: last.evicted_at, reason: last.reason } : null
 }

@@ -1,54 +1,78 @@
 // Sessions as readers see them: listing, and one by its uid.
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
+import type { PriceBook } from '../usage/prices.ts'
+import { type SessionFilter, sessionConditions } from './filters.ts'
+import { TimeZone } from './timezone.ts'
+import { usageReport } from './usage.ts'
 
 export { resolveSession } from './ids.ts'
 
-export interface SessionFilter {
-  flavor?: string
-  repo?: string
-  domain?: string
-  model?: string
-  sinceAt?: number
-  untilAt?: number
-  /** Sub-agents' sessions too (default false). */
-  withSubagents?: boolean
+export const SESSION_SORTS = ['recent', 'cost', 'duration', 'errors', 'tokens'] as const
+export type SessionSort = (typeof SESSION_SORTS)[number]
+
+export interface ListOptions extends SessionFilter {
+  /** `recent` (begun last, first) unless told; the others greatest first. */
+  sort?: SessionSort
+  /** What `cost` sorts by; sessions are given their `cost.usd` with it. */
+  prices?: PriceBook
   limit?: number
 }
 
-const SELECT = `SELECT s.*,
-  coalesce(sum(u.input), 0) AS input_tokens, coalesce(sum(u.output), 0) AS output_tokens,
-  coalesce(sum(u.cache_read + u.cache_write_5m + u.cache_write_1h), 0) AS cache_tokens
-  FROM sessions s LEFT JOIN usage u ON u.session_uid = s.session_uid AND u.is_counted AND NOT u.is_nested`
+const COUNTED = 'u.session_uid = s.session_uid AND u.is_counted AND NOT u.is_nested'
+const ORDERS: Record<Exclude<SessionSort, 'cost'>, string> = {
+  recent: 's.started_at DESC',
+  duration: 's.ended_at - s.started_at DESC',
+  errors: 's.error_count DESC, s.started_at DESC',
+  tokens: `(SELECT sum(u.input + u.output + u.cache_read + u.cache_write_5m + u.cache_write_1h)
+            FROM usage u WHERE ${COUNTED}) DESC`,
+}
 
-/** Newest first. */
-export function listSessions(handle: ReadHandle, filter: SessionFilter = {}): Session[] {
-  const where: string[] = []
-  const values: (string | number)[] = []
-  const add = (condition: string, value: string | number | undefined): void => {
-    if (value === undefined) return
-    where.push(condition)
-    values.push(value)
-  }
-  add('s.flavor = ?', filter.flavor)
-  add('s.repo = ?', filter.repo)
-  add('s.domain = ?', filter.domain)
-  add('s.model = ?', filter.model)
-  add('s.ended_at >= ?', filter.sinceAt)
-  add('s.started_at <= ?', filter.untilAt)
-  // A session known only as an end of a lineage edge has nothing to show.
-  if (!filter.withSubagents)
-    where.push("s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)")
-  const sql = `${SELECT} ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
-    GROUP BY s.session_uid ORDER BY s.started_at DESC, s.session_uid LIMIT ?`
-  const rows = handle.memory.prepare(sql).all(...values, filter.limit ?? -1)
+export function listSessions(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): Session[] {
+  const { where, values } = sessionConditions(options)
+  const isByCost = options.sort === 'cost'
+  const order = isByCost ? '' : `ORDER BY ${ORDERS[options.sort as 'recent'] ?? ORDERS.recent}, s.session_uid`
+  const rows = handle.memory
+    .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ${order} LIMIT ?`)
+    .all(...values, isByCost ? -1 : (options.limit ?? -1)) as unknown as { uid: string }[]
+  const uids = rows.map((row) => row.uid)
+  if (!options.prices) return sessionsOf(handle, uids)
+  const costs = costsOf(handle, options.prices)
+  const picked = isByCost ? byCost(uids, costs).slice(0, options.limit) : uids
+  return sessionsOf(handle, picked).map((session) => ({
+    ...session,
+    cost: { ...session.cost, usd: costs.get(session.session_uid)?.usd ?? null },
+  }))
+}
+
+type Costs = Map<string, { place: number; usd: string | null }>
+
+/** In dollars, and dearest first. */
+function costsOf(handle: Pick<ReadHandle, 'memory'>, prices: PriceBook): Costs {
+  const { rows } = usageReport(handle, { group: 'session', zone: new TimeZone('UTC'), prices })
+  return new Map(rows.map((row, place) => [row.key ?? '', { place, usd: row.cost_usd }]))
+}
+
+function byCost(uids: readonly string[], costs: Costs): string[] {
+  const place = (uid: string): number => costs.get(uid)?.place ?? Number.MAX_SAFE_INTEGER
+  return uids.toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
+}
+
+/** In the order given; one that is not remembered is left out. */
+export function sessionsOf(handle: Pick<ReadHandle, 'memory'>, uids: readonly string[]): Session[] {
+  const rows = handle.memory
+    .prepare(
+      `SELECT s.*, coalesce(sum(u.input), 0) AS input_tokens, coalesce(sum(u.output), 0) AS output_tokens,
+       coalesce(sum(u.cache_read + u.cache_write_5m + u.cache_write_1h), 0) AS cache_tokens
+       FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value LEFT JOIN usage u ON ${COUNTED}
+       GROUP BY j.key ORDER BY j.key`,
+    )
+    .all(JSON.stringify(uids))
   return (rows as unknown as Record<string, unknown>[]).map(toSession)
 }
 
-export function getSession(handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined {
-  const row = handle.memory.prepare(`${SELECT} WHERE s.session_uid = ? GROUP BY s.session_uid`).get(uid)
-  return row ? toSession(row as Record<string, unknown>) : undefined
-}
+export const getSession = (handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined =>
+  sessionsOf(handle, [uid])[0]
 
 const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(at).toISOString() : null)
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -72,7 +72,7 @@ interface SlotRow extends Tokens {
 }
 
 /** Answers one question about usage. */
-export function usageReport(handle: ReadHandle, question: UsageQuestion): UsageReport {
+export function usageReport(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): UsageReport {
   const sums = new Map<string | null, Sum>()
   const labels = new Map<SlotRow['key'], string | null>()
   const models = new Map<string, Sum>()
@@ -114,7 +114,7 @@ export function usageReport(handle: ReadHandle, question: UsageQuestion): UsageR
 const isTime = (group: UsageGroup): boolean => group === 'day' || group === 'week' || group === 'month'
 
 /** Rows that share key, model, size of prompt and price: few, however long the history. */
-function slotRows(handle: ReadHandle, question: UsageQuestion): SlotRow[] {
+function slotRows(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): SlotRow[] {
   const table = slotsTable(handle.memory)
   const { where, values } = conditions(question)
   const from = `FROM ${table} u JOIN sessions s USING (session_uid) ${where}`

@@ -1,9 +1,11 @@
 // Digests in Tier 2. What a kill leaves: before the commit nothing, and `analyzed_at < ingested_at` says to do it again;
 // after it the digest and its watermark together. A digest whose events are gone is never touched again.
 import { type Database, transaction } from './database.ts'
+import { DigestWords, indexOldDigests } from './digest-words.ts'
 import type { DigestRow, Fold } from './store.ts'
 
 export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
+  indexOldDigests(memory)
   const rows = memory
     .prepare(
       `SELECT session_uid FROM sessions WHERE analyzed_at IS NULL OR analyzed_at < ingested_at
@@ -32,6 +34,7 @@ export function writeDigests(cache: Database, memory: Database, rows: readonly D
   if (rows.length === 0) return
   keepFolds(cache, rows)
   const sql = statements(memory)
+  const words = new DigestWords(memory)
   const now = Date.now()
   transaction(memory, () => {
     for (const row of rows) {
@@ -50,6 +53,7 @@ export function writeDigests(cache: Database, memory: Database, rows: readonly D
         row.earlierSeq,
         row.earlier,
       )
+      words.put(uid, row.digest)
       sql.clearFailures.run(uid)
       for (const one of row.failures)
         sql.failure.run(

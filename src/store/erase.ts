@@ -23,14 +23,12 @@ export function stepsFor(database: Database): Steps {
 
 const VACUUM_PAGES = 1024
 
-/** False when a reader kept the log from being cut: to be done again. */
-export function eraseDeleted(cache: Database): boolean {
-  mergeIndex(cache)
-  return eraseFreed(cache)
-}
+/** The full-text index of either database. */
+type WordTable = 'words' | 'digest_words'
 
-/** The same for a database without an index of words. */
-export function eraseFreed(database: Database): boolean {
+/** False when a reader kept the log from being cut: to be done again. */
+export function eraseDeleted(database: Database, table: WordTable): boolean {
+  mergeIndex(database, table)
   giveBackPages(database)
   if (!cutLog(database)) return false
   scrubPages(database)
@@ -39,7 +37,7 @@ export function eraseFreed(database: Database): boolean {
 
 /** Gives back what lies idle, without the care that erasing takes. */
 export function compact(cache: Database): void {
-  mergeIndex(cache)
+  mergeIndex(cache, 'words')
   giveBackPages(cache)
   cutLog(cache)
 }
@@ -48,11 +46,11 @@ export function compact(cache: Database): void {
  * A deletion from a contentless index is only a tombstone beside the words. Merging all segments into one drops them;
  * the pages already merged are freed as it goes on, so it needs little room.
  */
-function mergeIndex(cache: Database): void {
-  const { mergePages, checkpointPages } = stepsFor(cache)
-  cache.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-  const merge = cache.prepare(`INSERT INTO words (words, rank) VALUES ('merge', -${mergePages})`)
-  const changes = cache.prepare('SELECT total_changes() AS count')
+function mergeIndex(database: Database, table: WordTable): void {
+  const { mergePages, checkpointPages } = stepsFor(database)
+  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+  const merge = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', -${mergePages})`)
+  const changes = database.prepare('SELECT total_changes() AS count')
   const count = (): number => (changes.get() as { count: number }).count
   // A merge with nothing left to do changes less than two rows (https://sqlite.org/fts5.html#the_merge_command).
   for (let before = count(), isDone = false; !isDone; ) {

@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
 import { type Database, transaction } from './database.ts'
-import { eraseDeleted, eraseFreed, stepsFor } from './erase.ts'
+import { eraseDeleted, stepsFor } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
 import { SINCE_EVICTED } from './forks.ts'
 import { keepKeys } from './kept-keys.ts'
@@ -58,7 +58,8 @@ export class Evictor {
     if (going.length > 0) this.#drop(going)
     report.receipts = going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes }))
     const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
-    report.isErased = eraseDeleted(this.#cache) && (!isForgetting || eraseFreed(this.#memory))
+    report.isErased =
+      eraseDeleted(this.#cache, 'words') && (!isForgetting || eraseDeleted(this.#memory, 'digest_words'))
     if (report.isErased) this.#setState(open, 'evicted')
     return report
   }

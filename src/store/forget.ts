@@ -1,6 +1,7 @@
 // Forgetting a session: besides its raw, every row of Tier 2 that belongs to it. Only its uid stays, in the receipt and
 // the cursor, so that no later sweep brings it back.
 import type { Database } from './database.ts'
+import { DigestWords } from './digest-words.ts'
 
 export function forgetInMemory(memory: Database, uid: string): void {
   // Another session may hold the same responses: which one they count in has to be decided again.
@@ -10,6 +11,7 @@ export function forgetInMemory(memory: Database, uid: string): void {
        AND EXISTS (SELECT 1 FROM usage o WHERE o.response_id = u.response_id AND o.session_uid <> ?1)`,
     )
     .run(uid)
+  new DigestWords(memory).remove(uid)
   for (const table of tablesOfSessions(memory))
     memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)
   memory.prepare('DELETE FROM edges WHERE parent_uid = ?').run(uid)

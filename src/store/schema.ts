@@ -96,6 +96,14 @@ export const MEMORY_MIGRATIONS = [
   CREATE INDEX sessions_native ON sessions (native_session_id);
   CREATE TABLE kept_keys (session_uid TEXT PRIMARY KEY, first_key BLOB NOT NULL, first_at INTEGER, keys BLOB NOT NULL);
   `,
+  // Words of digests: what is left to search of a session when its events are gone.
+  `
+  CREATE TABLE digest_texts (session_uid TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE UNIQUE INDEX digest_texts_id ON digest_texts (id);
+  CREATE VIRTUAL TABLE digest_words USING fts5(prompt, answer, work, files, tools, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
+  CREATE INDEX sessions_repo ON sessions (repo);
+  CREATE INDEX sessions_domain ON sessions (domain);
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

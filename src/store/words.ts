@@ -7,8 +7,15 @@ const CJK =
 const CAMEL_JOINT = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 const MAX_WORD = 100
 
+const ESCAPES = /\x1b\[[0-9;?]*[ -/]*[@-~]/g
+
+/** Without colours: they would become a part of the word behind them. */
+export const withoutEscapes = (text: string): string =>
+  text.includes('\x1b[') ? text.replace(ESCAPES, ' ') : text
+
 /** The text as it is handed to the index. */
-export function indexText(text: string): string {
+export function indexText(given: string): string {
+  const text = withoutEscapes(given)
   const { camel, hasCjk } = look(text)
   const spaced = hasCjk ? text.replace(CJK, ' $& ') : text
   if (camel === undefined) return spaced
@@ -65,20 +72,40 @@ export function queryTerm(term: string, isPrefix: boolean): string | undefined {
   return `"${spaced}"${isPrefix ? '*' : ''}`
 }
 
-/** Words, "phrases", prefix* and -not, as an FTS5 query; undefined when nothing is left to look for. */
-export function buildQuery(query: string): string | undefined {
-  const wanted: string[] = []
+/** One thing a query asks for. */
+export interface QueryTerm {
+  text: string
+  isPrefix: boolean
+}
+
+export interface ParsedQuery {
+  /** For MATCH. */
+  match: string
+  /** What has to be there: for showing where it is. */
+  wanted: QueryTerm[]
+}
+
+/** Words, "phrases", prefix* and -not; undefined when nothing is left to look for. */
+export function parseQuery(query: string): ParsedQuery | undefined {
+  const wanted: QueryTerm[] = []
+  const positive: string[] = []
   const unwanted: string[] = []
   for (const match of query.matchAll(/(-?)"([^"]*)"(\*?)|(\S+)/g)) {
     const isQuoted = match[2] !== undefined
     const word = match[4] ?? ''
     // `-word` excludes; `--flag` is something people search for.
     const isNot = isQuoted ? match[1] === '-' : /^-[^-]/.test(word)
-    const body = isQuoted ? (match[2] as string) : word.replace(/^-(?=[^-])/, '').replace(/\*$/, '')
-    const term = queryTerm(body, isQuoted ? match[3] === '*' : word.endsWith('*'))
-    if (term !== undefined) (isNot ? unwanted : wanted).push(term)
+    const text = isQuoted ? (match[2] as string) : word.replace(/^-(?=[^-])/, '').replace(/\*$/, '')
+    const isPrefix = isQuoted ? match[3] === '*' : word.endsWith('*')
+    const term = queryTerm(text, isPrefix)
+    if (term === undefined) continue
+    if (isNot) unwanted.push(term)
+    else {
+      positive.push(term)
+      wanted.push({ text, isPrefix })
+    }
   }
-  if (wanted.length === 0) return undefined
-  const positive = wanted.join(' AND ')
-  return unwanted.length === 0 ? positive : `(${positive}) NOT (${unwanted.join(' OR ')})`
+  if (positive.length === 0) return undefined
+  const all = positive.join(' AND ')
+  return { match: unwanted.length === 0 ? all : `(${all}) NOT (${unwanted.join(' OR ')})`, wanted }
 }

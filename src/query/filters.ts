@@ -1,0 +1,94 @@
+// Which sessions a question is about: the same filters for listing, searching and exporting, as conditions on the table
+// `sessions s` of memory.db. Files and tools are found through the index over digests, so they are known of evicted
+// sessions too.
+import type { Outcome } from '../model.ts'
+import { toolWord } from '../store/digest-words.ts'
+import { queryTerm } from '../store/words.ts'
+
+export interface SessionFilter {
+  flavor?: string
+  repo?: string
+  domain?: string
+  model?: string
+  outcome?: Outcome
+  /** A file the session read or changed: its path, or the end of it. */
+  touched?: string
+  /** A tool the session called. */
+  tool?: string
+  /** With (or without) an error in it. */
+  hasError?: boolean
+  /** Whose raw events are gone (or here). */
+  evicted?: boolean
+  /** Epoch milliseconds: active since. */
+  sinceAt?: number
+  /** Begun until. */
+  untilAt?: number
+  /** This one only, by its uid. */
+  session?: string
+  /** All but this one: an agent leaves out the session it is in. */
+  excludeSession?: string
+  /** Sub-agents' sessions too (default false in listings, true in searches). */
+  withSubagents?: boolean
+}
+
+export interface Conditions {
+  /** For WHERE; `1` when there are none. */
+  where: string
+  values: (string | number)[]
+}
+
+/** A session known only as an end of a lineage edge has nothing to show. */
+const HAS_CONTENT = '(s.event_count > 0 OR s.evicted_at IS NOT NULL)'
+
+export function sessionConditions(filter: SessionFilter): Conditions {
+  const where: string[] = []
+  const values: (string | number)[] = []
+  const add = (condition: string, ...given: (string | number | undefined)[]): void => {
+    if (given.includes(undefined)) return
+    where.push(condition)
+    values.push(...(given as (string | number)[]))
+  }
+  add('s.flavor = ?', filter.flavor)
+  add('s.repo = ?', filter.repo)
+  add('s.domain = ?', filter.domain)
+  add('s.model = ?', filter.model)
+  add('s.outcome = ?', filter.outcome)
+  add('s.ended_at >= ?', filter.sinceAt)
+  add('s.started_at <= ?', filter.untilAt)
+  add('s.session_uid = ?', filter.session)
+  add('s.session_uid <> ?', filter.excludeSession)
+  if (filter.hasError !== undefined) where.push(`s.error_count ${filter.hasError ? '>' : '='} 0`)
+  if (filter.evicted !== undefined) where.push(`s.evicted_at IS ${filter.evicted ? 'NOT ' : ''}NULL`)
+  if (filter.tool !== undefined) add(`${BY_WORDS})`, `{tools} : "${toolWord(filter.tool)}"`)
+  if (filter.touched !== undefined) {
+    const { match, path } = touchedQuery(filter.touched)
+    add(
+      match === undefined ? '0' : TOUCHED,
+      ...(match === undefined ? [] : [match, path, `/${path}`, `/${path}`, path]),
+    )
+  }
+  if (!filter.withSubagents) where.push(`s.relation <> 'subagent' AND ${HAS_CONTENT}`)
+  return { where: where.length === 0 ? '1' : where.join(' AND '), values }
+}
+
+const BY_WORDS = `s.session_uid IN (SELECT t.session_uid FROM digest_words JOIN digest_texts t ON t.id = digest_words.rowid
+  WHERE digest_words MATCH ?`
+
+/** The words narrow it down; then the path itself, the end of one, or one relative to where the session was. */
+const TOUCHED = `${BY_WORDS} AND EXISTS (
+  SELECT 1 FROM digests d, json_each(d.digest, '$.files') f WHERE d.session_uid = t.session_uid
+  AND (f.value ->> 'path' = ? OR substr(f.value ->> 'path', -length(?)) = ? OR (d.digest ->> 'cwd') || '/' || (f.value ->> 'path') = ?)))`
+
+function touchedQuery(typed: string): { match: string | undefined; path: string } {
+  const path = typed.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
+  // Of an absolute path only the name may have been written down.
+  const words = path.startsWith('/') ? path.slice(path.lastIndexOf('/') + 1) : path
+  const term = queryTerm(words, false)
+  return { match: term === undefined ? undefined : `{files} : ${term}`, path }
+}
+
+/** Whether a filter leaves out anything at all, besides sub-agents. */
+export function isFiltering(filter: SessionFilter): boolean {
+  const { withSubagents: _, ...rest } = filter
+  return Object.values(rest).some((value) => value !== undefined)
+}

@@ -1,0 +1,119 @@
+// The line of a text where a query's words are, cut to a length one can read. The index holds no text, so the words are
+// looked for again, by the same rules: case and accents do not count, a phrase is words with nothing but marks between.
+import { type QueryTerm, withoutEscapes } from '../store/words.ts'
+
+export interface MatchingLine {
+  text: string
+  /** Where in `text` the words are: [from, to) each, in order, not overlapping. */
+  marks: [number, number][]
+}
+
+const LINE_LENGTH = 160
+/** Enough to find a line in; a longer text is a dump. */
+const MAX_TEXT = 400_000
+const MAX_LINE = 2000
+
+/** The line with most of the words in it; the first of equals. Undefined when none of them is there. */
+export class LineFinder {
+  readonly #terms: { strict: RegExp; loose: RegExp }[]
+
+  constructor(wanted: readonly QueryTerm[]) {
+    this.#terms = wanted.map(({ text, isPrefix }) => {
+      const words = fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
+      const body = words.join('[^\\p{L}\\p{N}]+')
+      return {
+        strict: new RegExp(`(?<![\\p{L}\\p{N}])${body}${isPrefix ? '' : '(?![\\p{L}\\p{N}])'}`, 'gu'),
+        // Parts of camelCase words, and scripts without spaces.
+        loose: new RegExp(words.join('[^\\p{L}\\p{N}]*'), 'gu'),
+      }
+    })
+  }
+
+  /** How many of the words are in a text. */
+  count(text: string): number {
+    const folded = fold(text.slice(0, MAX_TEXT))
+    return this.#terms.filter(({ loose }) => folded.search(loose) !== -1).length
+  }
+
+  isWholeIn(text: string): boolean {
+    return this.count(text) === this.#terms.length
+  }
+
+  find(text: string): MatchingLine | undefined {
+    let best: string | undefined
+    let most = 0
+    for (const line of withoutEscapes(text.slice(0, MAX_TEXT)).split(/\r?\n|\r/)) {
+      const score = this.#score(fold(line))
+      if (score <= most) continue
+      best = line
+      most = score
+      if (score === this.#terms.length * 2) break
+    }
+    return best === undefined ? undefined : this.#cut(best)
+  }
+
+  /** Whole words count twice. */
+  #score(folded: string): number {
+    let score = 0
+    for (const { strict, loose } of this.#terms)
+      score += folded.search(strict) !== -1 ? 2 : folded.search(loose) !== -1 ? 1 : 0
+    return score
+  }
+
+  #cut(line: string): MatchingLine {
+    const all = this.#marksIn(line)
+    const first = all[0]?.[0] ?? 0
+    const from = Math.max(0, Math.min(first - 40, line.length - LINE_LENGTH))
+    // Shown on one line: a tab or an escape would move what comes after it.
+    const piece = line
+      .slice(from, from + LINE_LENGTH)
+      .toWellFormed()
+      .replace(/[\p{Cc}\p{Cf}\s]/gu, ' ')
+    const body = from === 0 ? piece.trimStart() : piece
+    const text = `${from === 0 ? '' : '…'}${body.trimEnd()}${from + LINE_LENGTH < line.length ? '…' : ''}`
+    const shift = (from === 0 ? 0 : 1) - from - (piece.length - body.length)
+    const marks = all
+      .map(([a, b]): [number, number] => [a + shift, Math.min(b + shift, text.length)])
+      .filter(([a, b]) => a >= 0 && a < b)
+    return { text, marks }
+  }
+
+  #marksIn(line: string): [number, number][] {
+    const { folded, places } = foldWithPlaces(line.slice(0, MAX_LINE * 4))
+    const found: [number, number][] = []
+    for (const { strict, loose } of this.#terms) {
+      const whole = [...folded.matchAll(strict)]
+      for (const match of whole.length > 0 ? whole : folded.matchAll(loose)) {
+        if (match[0] === '') continue
+        const to = match.index + match[0].length - 1
+        found.push([places[match.index] as number, (places[to] as number) + 1])
+      }
+    }
+    found.sort((a, b) => a[0] - b[0] || b[1] - a[1])
+    return found.filter(([from], at) => at === 0 || from >= (found[at - 1] as [number, number])[1])
+  }
+}
+
+const isPlain = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
+
+/** Without case and accents, as the index compares. */
+function fold(text: string): string {
+  if (isPlain(text)) return text.toLowerCase()
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/** The same, with the place in the text of each character. */
+function foldWithPlaces(text: string): { folded: string; places: number[] } {
+  if (isPlain(text)) return { folded: text.toLowerCase(), places: Array.from(text, (_, at) => at) }
+  let folded = ''
+  const places: number[] = []
+  let at = 0
+  for (const character of text) {
+    const plain = fold(character)
+    folded += plain
+    for (let unit = 0; unit < plain.length; unit++)
+      places.push(Math.min(at + unit, at + character.length - 1))
+    at += character.length
+  }
+  return { folded, places }
+}
