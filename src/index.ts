@@ -3,7 +3,9 @@
 export type { Adapter, Item, Position, Source } from './adapters/adapter.ts'
 export { ADAPTERS } from './adapters/index.ts'
 export { Config } from './config.ts'
+export { type DecideOptions, decide } from './decide.ts'
 export {
+  type Decision,
   EDGE_KINDS,
   type EdgeKind,
   EVENT_KINDS,

@@ -47,6 +47,22 @@ export const EDGE_KINDS = [
 ] as const
 export type EdgeKind = (typeof EDGE_KINDS)[number]
 
+/** What somebody decided, written down beside the session: an event that no transcript holds. */
+export interface Decision {
+  /** Made where it was written; sorts by time. */
+  id: string
+  session_uid: string
+  /** Of its own range, so that it never shifts the numbers of the transcript's events. */
+  seq: number
+  ts: string
+  text: string
+  tags: string[]
+  author: string
+}
+
+/** Decisions are numbered from here on. */
+export const FIRST_DECISION_SEQ = 1_000_000_001
+
 /** One conversation, as readers see it. Times are ISO 8601 UTC. */
 export interface Session {
   session_uid: string
@@ -73,6 +89,8 @@ export interface Session {
   is_sole_copy: boolean
   /** Secrets removed, by rule. */
   redactions: Record<string, number>
+  /** Oldest first. */
+  decisions: Decision[]
 }
 
 export interface SessionCost {

@@ -112,6 +112,12 @@ function digestText(digest: Digest): string {
     'signals',
     digest.signals.map((one) => `${one.signal} ${one.subject} ×${one.count} ${seqsText(one.seqs)}`),
   )
+  list(
+    'decided',
+    (digest.decisions ?? []).map(
+      (one) => `${one.text.replace(/\s+/g, ' ')} (${one.author}, ${one.ts.slice(0, 10)}) #${one.seq}`,
+    ),
+  )
   if (digest.last_assistant !== '') lines.push(`ended     ${digest.last_assistant}`)
   if (digest.coverage.share < 1)
     lines.push(`read      ${(digest.coverage.share * 100).toFixed(2)} % of the source was understood`)

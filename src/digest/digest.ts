@@ -2,7 +2,7 @@
 // read (field names and types of the coding-session-memory design, §11.2); the rest is ours and additive. The same
 // events under the same rules give the same bytes: no clock, no model, no randomness.
 import { createHash } from 'node:crypto'
-import { type EventKind, SCHEMA_VERSION, type Session, type SessionCost } from '../model.ts'
+import { type Decision, type EventKind, SCHEMA_VERSION, type Session, type SessionCost } from '../model.ts'
 import { snippet } from './event.ts'
 import type { Facts } from './facts.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
@@ -64,6 +64,8 @@ export interface Digest {
   pull_requests: { url: string; seqs: number[] }[]
   subagents: { agent: string; session_uid: string; events: number; seqs: number[] }[]
   compactions: number[]
+  /** Written down from outside, oldest first. */
+  decisions: Omit<Decision, 'session_uid'>[]
   signals: Signal[]
   coverage: Coverage
   /** What the tokens cost; null where no prices were at hand. */
@@ -159,6 +161,7 @@ export function buildDigest(input: DigestInput): Digest {
     pull_requests: facts.pullRequests.map(({ url, seqs }) => ({ url, seqs: cited(seqs) })),
     subagents: subagentsOf(input),
     compactions: cited(facts.compactions),
+    decisions: [],
     signals: signalsOf(facts),
     coverage: input.coverage,
     price: input.price ?? null,

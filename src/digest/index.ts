@@ -6,6 +6,7 @@ import { foldOf } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import type { DigestRow, Fold, ReadHandle, Store } from '../store/store.ts'
 import { entryOf } from './bounded.ts'
+import { tellDecisions } from './decisions.ts'
 import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
 import type { DigestEvent } from './event.ts'
 import { type Facts, Gatherer } from './facts.ts'
@@ -98,7 +99,7 @@ function toRow(
     startedAt: at(session.started_at),
     endedAt: at(session.ended_at),
     ruleVersion: digest.rule_version,
-    digest: JSON.stringify(digest),
+    digest: JSON.stringify(tellDecisions(digest, session.decisions)),
     earlierSeq,
     earlier,
     failures: digest.error_snippets.map((one) => ({

@@ -2,6 +2,7 @@
 import { EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
+import { decisionEvents } from './decisions.ts'
 
 export interface EventFilter {
   kinds?: readonly EventKind[]
@@ -10,12 +11,22 @@ export interface EventFilter {
   toSeq?: number
 }
 
-/** Streams a session's events. */
+/** Streams a session's events: those of its transcript by number, decisions among them by time. */
 export function* sessionEvents(
   handle: ReadHandle,
   uid: string,
   filter: EventFilter = {},
 ): Generator<SessionEvent> {
+  const waiting = decisionEvents(handle, uid, filter)
+  for (const event of transcriptEvents(handle, uid, filter)) {
+    while (event.ts !== null && waiting[0]?.ts && waiting[0].ts < event.ts)
+      yield waiting.shift() as SessionEvent
+    yield event
+  }
+  yield* waiting
+}
+
+function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter): Generator<SessionEvent> {
   const kinds = (filter.kinds ?? EVENT_KINDS).map((kind) => EVENT_KINDS.indexOf(kind))
   const rows = handle.cache
     .prepare(

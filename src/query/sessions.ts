@@ -2,6 +2,7 @@
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { PriceBook } from '../usage/prices.ts'
+import { withDecisions } from './decisions.ts'
 import { type SessionFilter, sessionConditions } from './filters.ts'
 import { TimeZone } from './timezone.ts'
 import { usageReport } from './usage.ts'
@@ -68,7 +69,7 @@ export function sessionsOf(handle: Pick<ReadHandle, 'memory'>, uids: readonly st
        GROUP BY j.key ORDER BY j.key`,
     )
     .all(JSON.stringify(uids))
-  return (rows as unknown as Record<string, unknown>[]).map(toSession)
+  return withDecisions(handle, (rows as unknown as Record<string, unknown>[]).map(toSession))
 }
 
 export const getSession = (handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined =>
@@ -110,5 +111,6 @@ function toSession(row: Record<string, unknown>): Session {
     evicted_at: iso(row['evicted_at']),
     is_sole_copy: row['is_sole_copy'] === 1,
     redactions: JSON.parse(row['redactions'] as string) as Record<string, number>,
+    decisions: [],
   }
 }

@@ -104,6 +104,13 @@ export const MEMORY_MIGRATIONS = [
   CREATE INDEX sessions_repo ON sessions (repo);
   CREATE INDEX sessions_domain ON sessions (domain);
   `,
+  // Decisions: events that no transcript holds, so nothing but this table can bring them back.
+  `
+  CREATE TABLE decisions (
+    session_uid TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, text TEXT NOT NULL,
+    tags TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (session_uid, id)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

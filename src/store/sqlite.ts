@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { RecollectError } from '../errors.ts'
 import type { Batch, Cursor } from './batch.ts'
 import { type Database, emptyDatabase, openDatabase, transaction } from './database.ts'
+import { decisionBody } from './decisions.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
 import { pairUp } from './pair.ts'
@@ -50,7 +51,7 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
   return {
     memory,
     cache,
-    payload: payloadReader(cache, join(paths.cacheDirectory, 'blobs')),
+    payload: payloadReader(cache, memory, join(paths.cacheDirectory, 'blobs')),
     close: () => {
       memory.close()
       cache.close()
@@ -58,9 +59,13 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
   }
 }
 
-/** Opens Tier 2 alone, which is there even when the cache was thrown away. */
-export function openMemory(paths: StorePaths): Pick<ReadHandle, 'memory'> & { close(): void } {
-  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
+/** Opens Tier 2 alone, which is there even when the cache was thrown away; throws NOT_FOUND when nothing was ever swept. */
+export function openMemory(
+  paths: StorePaths,
+  use: 'read' | 'write' = 'read',
+): Pick<ReadHandle, 'memory'> & { close(): void } {
+  if (use === 'write') openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true }).close()
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: use === 'read' })
   return { memory, close: () => memory.close() }
 }
 
@@ -152,7 +157,7 @@ class SqliteStore implements Store {
     return {
       memory: this.#memory,
       cache: this.#cache,
-      payload: payloadReader(this.#cache, this.#blobDirectory),
+      payload: payloadReader(this.#cache, this.#memory, this.#blobDirectory),
     }
   }
 
@@ -166,13 +171,19 @@ class SqliteStore implements Store {
   }
 }
 
-function payloadReader(cache: Database, blobDirectory: string): (ref: string) => string | undefined {
+function payloadReader(
+  cache: Database,
+  memory: Database,
+  blobDirectory: string,
+): (ref: string) => string | undefined {
   const find = cache.prepare(
     `SELECT p.chunk, p.at, p.length, c.session_uid FROM payloads p JOIN cached c ON c.id = p.session WHERE p.hash = ?`,
   )
   // Neighbours are read one after another: the last chunk is worth keeping.
   let last: { key: string; bytes: Buffer } | undefined
   return (ref) => {
+    const decision = decisionBody(memory, ref)
+    if (decision !== undefined) return decision
     const row = find.get(Buffer.from(ref.replace(/^blob:\/\//, ''), 'hex')) as
       | { chunk: number; at: number; length: number; session_uid: string }
       | undefined

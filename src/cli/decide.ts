@@ -1,0 +1,23 @@
+// `recollect decide`.
+import { Config } from '../config.ts'
+import { decide } from '../decide.ts'
+import { print, printJson } from './print.ts'
+import { oneLine } from './text.ts'
+
+export interface DecideCommand {
+  tag: string[]
+  author?: string
+  json?: boolean
+}
+
+export function runDecide(typed: string, words: readonly string[], options: DecideCommand): void {
+  const decision = decide({
+    config: new Config(),
+    session: typed,
+    text: words.join(' '),
+    tags: options.tag,
+    ...(options.author === undefined ? {} : { author: options.author }),
+  })
+  if (options.json) printJson(decision)
+  else print(`${decision.session_uid}#${decision.seq} decided: ${oneLine(decision.text)}`)
+}
