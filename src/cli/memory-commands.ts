@@ -41,7 +41,7 @@ export function addMemoryCommands(program: Command): void {
     .option('--json', 'one JSON document: the decision')
     .action(async (id, words, options) => (await import('./decide.ts')).runDecide(id, words, options))
   addExamples(decide, [
-    'recollect decide @last "Keep the lock file: rename is not atomic on NFS" --tag locking',
+    'recollect decide @last "Keep the lock: NFS renames in steps" --tag nfs',
     'written down with the newest session',
   ])
 }
