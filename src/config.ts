@@ -54,6 +54,13 @@ export const SETTINGS = [
     doc: 'A longer input line of `recollect record` is refused.',
   },
   {
+    key: 'capture.interval',
+    type: 'duration',
+    env: 'RECOLLECT_CAPTURE_INTERVAL',
+    default: '10s',
+    doc: 'Sweeps set off by hooks, or by `recollect watch`, begin at least this long after one another.',
+  },
+  {
     key: 'store.db_path',
     type: 'path',
     env: 'HELIX_STORE_DB',

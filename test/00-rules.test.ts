@@ -85,6 +85,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'sweep',
     'decide.ts',
   ],
+  capture: ['errors.ts', 'config.ts', 'files', 'adapters', 'sources', 'sweep'],
   cli: [
     'errors.ts',
     'config.ts',
@@ -98,6 +99,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'retention',
     'decide.ts',
     'sweep',
+    'capture',
     'files',
     'mcp',
   ],

@@ -42,7 +42,7 @@ describe('a first sweep', () => {
     const report = json('sweep')
     expect(Object.keys(report).sort()).toEqual(
       names(
-        'changed_events coverage duration_ms interrupted new_events problem_count problems read_bytes roots sessions sources started_at',
+        'changed_events coverage duration_ms interrupted new_events problem_count problems read_bytes roots scope sessions sources started_at',
       ),
     )
     const coverage = report['coverage'] as {

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
 import { finishCommands } from './help.ts'
+import { addHookCommands } from './hooks-commands.ts'
 import { addMcpCommands } from './mcp-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { addReadCommands } from './read-commands.ts'
@@ -20,6 +21,7 @@ export function buildProgram(): Command {
 
   addRecordCommands(program)
   addSweepCommands(program)
+  addHookCommands(program)
   addReadCommands(program)
   addDigestCommands(program)
   addUsageCommands(program)

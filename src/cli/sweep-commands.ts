@@ -8,6 +8,7 @@ export function addSweepCommands(program: Command): void {
     .description('read what agents left on this machine into the memory, once')
     .option('--flavor <name>', 'only this agent')
     .option('--full', 'read every source again from its beginning')
+    .option('--spool', 'as hooks start it: wait for its turn, then look only where they said')
     .option('--json', 'one JSON document, with the coverage of every source read')
     .addHelpText(
       'after',

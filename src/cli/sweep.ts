@@ -1,6 +1,8 @@
 // `recollect sweep`: one sweep, with a progress bar on a terminal and a report of what was and was not understood.
 import { ADAPTERS } from '../adapters/index.ts'
+import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
@@ -16,11 +18,14 @@ const MAX_PROBLEMS = 1000
 export interface SweepCommand {
   flavor?: string
   full?: boolean
+  spool?: boolean
   json?: boolean
 }
 
 export async function runSweep(options: SweepCommand): Promise<void> {
   const adapters = pickAdapters(options.flavor)
+  if (options.spool && (options.flavor !== undefined || options.full))
+    throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', { where: '--spool' })
   const abort = new AbortController()
   let stoppedBy: NodeJS.Signals | undefined
   const stop = (signal: NodeJS.Signals): void => {
@@ -32,8 +37,10 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   process.once('SIGTERM', stop)
   const shown = new Progress()
   try {
-    const report = await sweep({
-      config: new Config(),
+    const config = new Config()
+    const run = options.spool ? sweepInTurn : sweep
+    const report = await run({
+      config,
       adapters,
       env: process.env,
       full: options.full ?? false,
@@ -75,6 +82,7 @@ function toJson(report: SweepReport): Record<string, unknown> {
     started_at: new Date(startedAt).toISOString(),
     duration_ms: endedAt - startedAt,
     interrupted: rest.interrupted,
+    scope: rest.isFull ? 'all' : 'touched',
     sources: rest.counts,
     read_bytes: rest.readBytes,
     new_events: rest.newEventCount,

@@ -4,6 +4,7 @@
 import {
   closeSync,
   constants,
+  fchmodSync,
   fdatasyncSync,
   openSync,
   readdirSync,
@@ -17,6 +18,8 @@ import { syncDirectory } from './directory.ts'
 
 export interface ReplaceOptions {
   mode?: number
+  /** Gives the file its mode whatever the process's umask takes away (default false). */
+  exactMode?: boolean
   /** False skips the flushes: atomic for readers and process kills, not durable over a power cut. */
   durable?: boolean
 }
@@ -27,7 +30,7 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
   const temporary = join(dirname(path), `.${basename(path)}.${randomHex()}.tmp`)
   try {
     removeLeftovers(path)
-    writeNew(temporary, data, options.mode ?? 0o600, durable)
+    writeNew(temporary, data, options)
     renameSync(temporary, path)
   } catch (error) {
     removeQuietly(temporary)
@@ -44,10 +47,12 @@ function randomHex(): string {
     .padStart(12, '0')
 }
 
-function writeNew(path: string, data: string | Uint8Array, mode: number, durable: boolean): void {
+function writeNew(path: string, data: string | Uint8Array, options: ReplaceOptions): void {
+  const { mode = 0o600, exactMode, durable = true } = options
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   const fd = openSync(path, flags, mode)
   try {
+    if (exactMode) fchmodSync(fd, mode)
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     // Not one write: a short count near a full disk is no error, the next call then reports it.
     for (let doneCount = 0; doneCount < bytes.length; ) doneCount += writeSync(fd, bytes, doneCount)

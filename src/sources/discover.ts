@@ -31,17 +31,30 @@ export function discover(
   extraRoots: Record<string, string[]> = {},
 ): Discovery {
   const result: Discovery = { found: [], problems: [], roots: [] }
+  for (const { adapter, root } of realRoots(adapters, env, extraRoots, result))
+    walk(root, { adapter, root, result }, 0)
+  return result
+}
+
+/** Roots that exist, by their real names, each once per adapter; all of them are noted in the result. */
+export function realRoots(
+  adapters: readonly Adapter[],
+  env: Environment,
+  extraRoots: Record<string, string[]>,
+  result: Pick<Discovery, 'roots'>,
+): { adapter: Adapter; root: string }[] {
+  const real: { adapter: Adapter; root: string }[] = []
   for (const adapter of adapters) {
     const seen = new Set<string>()
-    for (const root of [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])]) {
-      const real = realDirectory(root)
-      result.roots.push({ flavor: adapter.flavor, path: root, exists: real !== undefined })
-      if (real === undefined || seen.has(real)) continue
-      seen.add(real)
-      walk(real, { adapter, root: real, result }, 0)
+    for (const path of [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])]) {
+      const root = realDirectory(path)
+      result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
+      if (root === undefined || seen.has(root)) continue
+      seen.add(root)
+      real.push({ adapter, root })
     }
   }
-  return result
+  return real
 }
 
 function realDirectory(path: string): string | undefined {
@@ -58,7 +71,8 @@ interface Walk {
   result: Discovery
 }
 
-function walk(directory: string, context: Walk, depth: number): void {
+/** Finds the sources in a directory and, unless told otherwise, below it. */
+export function walk(directory: string, context: Walk, depth: number, isFlat = false): void {
   const { adapter, result } = context
   let entries: Dirent[]
   try {
@@ -71,6 +85,7 @@ function walk(directory: string, context: Walk, depth: number): void {
   for (const entry of entries) {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) {
+      if (isFlat) continue
       if (isMisread(path)) result.problems.push({ path, reason: 'name is not UTF-8' })
       else if (depth < MAX_DEPTH) walk(path, context, depth + 1)
       else result.problems.push({ path, reason: 'nested too deeply' })

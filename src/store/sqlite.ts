@@ -88,9 +88,13 @@ class SqliteStore implements Store {
     this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)
   }
 
-  cursors(): Map<string, Cursor> {
+  cursors(scope?: readonly string[]): Map<string, Cursor> {
     // Without the states: a sweep with nothing to do must not load what only changed sources need.
-    const rows = this.#cache.prepare(`SELECT ${CURSOR_COLUMNS}, '' AS state FROM sources`).all()
+    const columns = `SELECT ${CURSOR_COLUMNS}, '' AS state FROM sources`
+    const within = this.#cache.prepare(`${columns} WHERE path = ? OR (path > ? AND path < ?)`)
+    const rows = scope
+      ? scope.flatMap((path) => within.all(path, `${path}/`, `${path}0`))
+      : this.#cache.prepare(columns).all()
     return new Map(
       (rows as unknown as Record<string, unknown>[]).map((row) => [row['path'] as string, cursorFrom(row)]),
     )

@@ -18,8 +18,8 @@ export interface SessionPlace {
 }
 
 export interface Store {
-  /** All cursors, by path, with an empty `state`: that comes from `cursorState`. */
-  cursors(): Map<string, Cursor>
+  /** All cursors, or those at and below some paths, by path, with an empty `state`: that comes from `cursorState`. */
+  cursors(scope?: readonly string[]): Map<string, Cursor>
   cursorState(path: string): string
   /** Commits batches with their cursors: all of a batch or nothing of it. */
   write(batches: readonly Batch[]): WriteReport

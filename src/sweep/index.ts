@@ -18,6 +18,7 @@ import { placeResolver } from '../sources/place.ts'
 import type { Batch } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
 import { plan, type Task } from './plan.ts'
@@ -34,6 +35,8 @@ export interface SweepOptions {
   onProgress?: (progress: SweepProgress) => void
   /** What set it off: hooks may fire each minute, and then eviction keeps to the cadence. */
   trigger?: Trigger
+  /** Look only at these paths and at what hooks named; an empty list where only hooks are to say. */
+  touched?: readonly string[]
   onEvent?: (event: RetentionEvent) => void
 }
 
@@ -58,6 +61,7 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
   const unlockSweep = takeSweepLock(config.home)
   let store: Store | undefined
   try {
+    const capture = new Capture(config.home, options)
     const settings: ReaderSettings = {
       redactionKey: loadRedactionKey(join(config.home, 'redaction.key')),
       taskPatterns: config.get('task_ref.patterns'),
@@ -70,10 +74,11 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
     const retention = { ...retentionHooks(store, options), store, paths, policy }
     // On a full disk nothing can be read in before something has gone.
     if (wasFull) await retain(retention)
-    const report = await run(store, options, settings)
+    const report = await run(store, options, settings, capture)
     if (!report.interrupted && isDue(store.read(), paths, policy, options.trigger ?? 'asked', Date.now()))
       report.retention = await retain(retention)
     keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
+    if (!report.interrupted) capture.finish(report)
     report.endedAt = Date.now()
     return report
   } finally {
@@ -105,10 +110,15 @@ export function takeSweepLock(home: string): () => void {
   })
 }
 
-async function run(store: Store, options: SweepOptions, settings: ReaderSettings): Promise<SweepReport> {
-  const report = newReport()
+async function run(
+  store: Store,
+  options: SweepOptions,
+  settings: ReaderSettings,
+  { scope }: Capture,
+): Promise<SweepReport> {
+  const report = newReport(scope.isFull)
   const gone = new Gone(store)
-  const tasks = plan(store, options, gone, report)
+  const tasks = plan(store, options, scope, gone, report)
   await readAll(store, tasks, options, settings, gone, report)
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { errnoOf } from '../errors.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
+import { discoverTouched, type Touched } from '../sources/touched.ts'
 import type { Cursor } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
 import type { Gone } from './gone.ts'
@@ -17,11 +18,14 @@ export interface Task extends ReadTask {
   bytes: number
 }
 
-export function plan(store: Store, options: SweepOptions, gone: Gone, report: SweepReport): Task[] {
-  const { found, problems, roots } = discover(options.adapters, options.env, extraRoots(options.config))
-  report.roots = roots
-  report.problems.push(...problems)
-  const cursors = store.cursors()
+export function plan(
+  store: Store,
+  options: SweepOptions,
+  scope: Scope,
+  gone: Gone,
+  report: SweepReport,
+): Task[] {
+  const { found, cursors } = look(store, options, scope, report)
   const here = new Set(found.map((one) => one.source.path))
   const absent = [...cursors.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
   const byFile = new Map(absent.map((one) => [fileId(one), one]))
@@ -54,6 +58,29 @@ export function plan(store: Store, options: SweepOptions, gone: Gone, report: Sw
   if (lost.length > 0) store.markMissing(lost, Date.now())
   report.counts.missing = lost.length
   return tasks
+}
+
+/** Where to look: only where something happened, or everywhere and at what hooks named besides. */
+export interface Scope extends Touched {
+  isFull: boolean
+}
+
+/** The sources there are within the scope, and what is known of them. */
+function look(
+  store: Store,
+  { adapters, env, config }: SweepOptions,
+  scope: Scope,
+  report: SweepReport,
+): { found: Found[]; cursors: Map<string, Cursor> } {
+  const more = extraRoots(config)
+  const touched = discoverTouched(adapters, env, more, scope)
+  const all = scope.isFull ? discover(adapters, env, more) : undefined
+  report.roots = touched.roots
+  report.problems.push(...(all?.problems ?? []), ...touched.problems)
+  if (!all) return { found: touched.found, cursors: store.cursors(touched.scope) }
+  const here = new Set(all.found.map((one) => one.source.path))
+  const outside = touched.found.filter((one) => !here.has(one.source.path))
+  return { found: [...all.found, ...outside], cursors: store.cursors() }
 }
 
 /** Null for nothing to do, undefined for a file that cannot be read. */
@@ -109,7 +136,7 @@ function isInScope(cursor: Cursor, options: SweepOptions): boolean {
 const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
   `${file.device}:${file.inode}:${file.bornAt}`
 
-function extraRoots(config: Config): Record<string, string[]> {
+export function extraRoots(config: Config): Record<string, string[]> {
   const sources = config.get('sources') as Record<string, { roots?: unknown }>
   return Object.fromEntries(
     Object.entries(sources).map(([flavor, { roots }]) => [

@@ -20,6 +20,8 @@ export interface SweepReport {
   startedAt: number
   endedAt: number
   interrupted: boolean
+  /** Whether everything was looked at, or only what was touched. */
+  isFull: boolean
   roots: { flavor: string; path: string; exists: boolean }[]
   counts: Record<Change | 'moved' | 'missing', number>
   readBytes: number
@@ -35,11 +37,12 @@ export interface SweepReport {
   retention?: RetentionReport
 }
 
-export function newReport(): SweepReport {
+export function newReport(isFull: boolean): SweepReport {
   return {
     startedAt: Date.now(),
     endedAt: 0,
     interrupted: false,
+    isFull,
     roots: [],
     counts: { new: 0, appended: 0, changed: 0, unchanged: 0, moved: 0, missing: 0 },
     readBytes: 0,

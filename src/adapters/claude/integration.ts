@@ -1,0 +1,35 @@
+// Claude Code's settings, and its hooks. Checked with 2.1.325.
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'jsonc-parser'
+import type { Environment } from '../adapter.ts'
+import type { Integration } from '../integration.ts'
+import { FLAVOR } from './paths.ts'
+
+function home(env: Environment): string {
+  // Readers take a list here; the agent itself takes one directory.
+  const [configured] = (env['CLAUDE_CONFIG_DIR'] ?? '').split(',').map((part) => part.trim())
+  return configured || join(env['HOME'] || homedir(), '.claude')
+}
+
+export const integration: Integration = {
+  flavor: FLAVOR,
+  title: 'Claude Code',
+  home,
+  hooks: {
+    file: (env) => join(home(env), 'settings.json'),
+    isShared: true,
+    // Known to every version since 1.0.85: versions up to 2.1.50 run no hook at all when they meet an event they do not know.
+    events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+    obstacle(_env, file) {
+      try {
+        const settings: unknown = parse(readFileSync(file, 'utf8'))
+        if ((settings as { disableAllHooks?: unknown } | null)?.disableAllHooks !== true) return undefined
+      } catch {
+        return undefined
+      }
+      return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }
+    },
+  },
+}

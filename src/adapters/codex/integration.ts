@@ -1,0 +1,64 @@
+// Codex's settings, its hooks, and its trust in them: a hook runs only after the person has approved it in `/hooks`, and
+// is otherwise skipped without a word. Checked with 0.166.0.
+import { readFileSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import type { Environment } from '../adapter.ts'
+import type { HookPlace, Integration, Obstacle } from '../integration.ts'
+import { FLAVOR } from './paths.ts'
+
+const home = (env: Environment): string => env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
+
+interface Settings {
+  features?: { hooks?: unknown; codex_hooks?: unknown }
+  hooks?: { state?: Record<string, { trusted_hash?: unknown; enabled?: unknown }> }
+}
+
+function readSettings(directory: string): Settings {
+  try {
+    return parse(readFileSync(join(directory, 'config.toml'), 'utf8')) as Settings
+  } catch {
+    return {}
+  }
+}
+
+function obstacle(env: Environment, file: string, found: readonly HookPlace[]): Obstacle | undefined {
+  const { features, hooks } = readSettings(home(env))
+  if (features?.hooks === false || features?.codex_hooks === false)
+    return { kind: 'disabled', what: 'hooks are turned off under [features] in config.toml' }
+  const states = hooks?.state ?? {}
+  const stateOf = (place: HookPlace): { trusted_hash?: unknown; enabled?: unknown } | undefined =>
+    [file, real(file)].map((path) => states[keyOf(path, place)]).find(Boolean)
+  if (found.some((place) => stateOf(place)?.enabled === false))
+    return { kind: 'disabled', what: 'switched off in Codex: run /hooks there' }
+  const pending = found.filter((place) => typeof stateOf(place)?.trusted_hash !== 'string')
+  if (pending.length === 0) return undefined
+  return { kind: 'trust', what: `${pending.length} not trusted yet: open Codex and approve them with /hooks` }
+}
+
+/** How the agent names a handler when it writes down that it is trusted. */
+function keyOf(file: string, { event, group, handler }: HookPlace): string {
+  const name = event.replace(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
+  return `${file}:${name}:${group}:${handler}`
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return path
+  }
+}
+
+export const integration: Integration = {
+  flavor: FLAVOR,
+  title: 'Codex',
+  home,
+  hooks: {
+    file: (env) => join(home(env), 'hooks.json'),
+    isShared: true,
+    events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+    obstacle,
+  },
+}

@@ -1,0 +1,21 @@
+// Grok Build's settings, and its hooks: every JSON file in a directory, so ours is one of its own. It reads Claude Code's
+// hooks as well, and runs a command that stands in both once. Checked with 1.0.41.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Environment } from '../adapter.ts'
+import type { Integration } from '../integration.ts'
+import { FLAVOR } from './paths.ts'
+
+const home = (env: Environment): string => env['GROK_HOME'] || join(env['HOME'] || homedir(), '.grok')
+
+export const integration: Integration = {
+  flavor: FLAVOR,
+  title: 'Grok Build',
+  home,
+  hooks: {
+    file: (env) => join(home(env), 'hooks', 'recollect.json'),
+    isShared: false,
+    events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+    obstacle: () => undefined,
+  },
+}

@@ -1,0 +1,37 @@
+// How an agent lets others take part: where its settings stand, which of its events are worth a hook, and whether it
+// runs what is written there. Facts only; what is done with them is in capture/.
+import type { Environment } from './adapter.ts'
+
+export interface Integration {
+  readonly flavor: string
+  /** What people call the agent. */
+  readonly title: string
+  /** The directory of its settings: there once the agent has run. */
+  home(env: Environment): string
+  readonly hooks: HookFacts
+}
+
+export interface HookFacts {
+  /** The file that holds the user's hooks, as `{"hooks": {event: [{"hooks": [handler]}]}}`. */
+  file(env: Environment): string
+  /** Another program's hooks may stand in the file. */
+  readonly isShared: boolean
+  /** The events to install, by the agent's own names. */
+  readonly events: readonly string[]
+  /** What keeps installed handlers from running, if anything; `found` is where ours stand. */
+  obstacle(env: Environment, file: string, found: readonly HookPlace[]): Obstacle | undefined
+}
+
+/** Where a handler stands in the file: which entry of the event's list, and which handler of that entry. */
+export interface HookPlace {
+  event: string
+  group: number
+  handler: number
+}
+
+export interface Obstacle {
+  /** `trust`: the person has to approve the hooks in the agent. `disabled`: a setting turns hooks off. */
+  kind: 'trust' | 'disabled'
+  /** What is in the way, and what to do. */
+  what: string
+}

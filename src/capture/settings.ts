@@ -1,0 +1,197 @@
+// Edits an agent's JSON settings as text: our handlers go in and out, and every other byte, comments included, stays.
+// Pure; a text that is not understood, or an edit that would change anything else, is refused.
+import {
+  applyEdits,
+  createScanner,
+  type JSONPath,
+  modify,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
+import type { HookPlace } from '../adapters/integration.ts'
+import { RecollectError } from '../errors.ts'
+
+/** Every handler of ours, whichever version or directory it is from, runs a script of this name. */
+export const HANDLER_NAME = 'recollect-hook.cjs'
+
+export interface Handler {
+  type: 'command'
+  command: string
+  timeout: number
+}
+
+export interface FoundHandler extends HookPlace {
+  /** As it stands in the file. */
+  value: unknown
+}
+
+type Hooks = Record<string, { hooks?: unknown }[]>
+
+const LENIENT = { allowTrailingComma: true, disallowComments: false }
+/** No editor keeps it, but some write it. */
+const BOM = '\ufeff'
+
+/** The text with our handler on each of the events, exactly once. The same text again where it already is so. */
+export function withHandler(
+  text: string,
+  events: readonly string[],
+  handler: Handler,
+  where: string,
+): string {
+  const result = edit(text, where, (body) => {
+    let result = body
+    const found = findIn(result, where)
+    for (const event of events) {
+      const [ours, ...more] = found.filter((one) => one.event === event)
+      if (!ours) result = insert(result, event, handler, where)
+      else if (JSON.stringify(ours.value) !== JSON.stringify(handler))
+        result = put(result, ['hooks', event, ours.group, 'hooks', ours.handler], handler)
+      for (const one of more.reverse()) result = remove(result, one, where)
+    }
+    // An event that an earlier version asked for.
+    for (const one of found.reverse()) if (!events.includes(one.event)) result = remove(result, one, where)
+    return result
+  })
+  if (comments(result) < comments(text)) refuseEdit(where)
+  return result
+}
+
+/** The text without any handler of ours, and without what would be left empty by that. */
+export function withoutHandlers(text: string, where: string): string {
+  return edit(text, where, (body) =>
+    findIn(body, where)
+      .reverse()
+      .reduce((result, one) => remove(result, one, where), body),
+  )
+}
+
+/** Where our handlers stand. Throws BAD_INPUT for a file that is no such settings file. */
+export function findHandlers(text: string, where: string): FoundHandler[] {
+  return findIn(text.startsWith(BOM) ? text.slice(1) : text, where)
+}
+
+function edit(text: string, where: string, change: (body: string) => string): string {
+  const hasBom = text.startsWith(BOM)
+  const body = hasBom ? text.slice(1) : text
+  const result = change(body.trim() === '' ? '{}\n' : body)
+  if (result === body || (body.trim() === '' && result === '{}\n')) return text
+  if (foreignPart(result, where) !== foreignPart(body, where)) refuseEdit(where)
+  return hasBom ? BOM + result : result
+}
+
+function refuseEdit(where: string): never {
+  throw new RecollectError('BAD_INPUT', 'the file is written in a way that cannot be edited safely', {
+    where,
+    hint: 'nothing was changed; format the file as plain JSON, then try again',
+  })
+}
+
+function readHooks(text: string, where: string): Hooks {
+  if (text.trim() === '') return {}
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, LENIENT)
+  const [error] = errors
+  if (error)
+    refuse(`not valid JSON: ${printParseErrorCode(error.error)}`, `${where}:${lineAt(text, error.offset)}`)
+  if (root?.type !== 'object') refuse('the settings are no JSON object', where)
+  checkTwins(root as Node, where)
+  const { hooks } = parse(text, [], LENIENT) as { hooks?: unknown }
+  if (hooks === undefined) return {}
+  if (!isRecord(hooks)) refuse('"hooks" is no object', where)
+  for (const [event, groups] of Object.entries(hooks as object))
+    if (!Array.isArray(groups)) refuse(`"hooks"."${event}" is no list`, where)
+  return hooks as Hooks
+}
+
+/** Of two equal keys a parser takes one, and not each the same one. */
+function checkTwins(root: Node, where: string): void {
+  const objects = [root, ...(root.children ?? []).flatMap((property) => property.children?.[1] ?? [])]
+  for (const object of objects.filter((node) => node.type === 'object')) {
+    const keys = (object.children ?? []).map((property) => String(property.children?.[0]?.value))
+    const twin = keys.find((key, at) => keys.indexOf(key) !== at)
+    if (twin !== undefined) refuse(`the key "${twin}" stands there twice`, where)
+  }
+}
+
+function refuse(what: string, where: string): never {
+  throw new RecollectError('BAD_INPUT', what, { where, hint: 'mend the file by hand; nothing was changed' })
+}
+
+const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function findIn(text: string, where: string): FoundHandler[] {
+  const found: FoundHandler[] = []
+  for (const [event, groups] of Object.entries(readHooks(text, where)))
+    for (const [group, entry] of groups.entries())
+      for (const [handler, value] of listOf(entry).entries())
+        if (isOurs(value)) found.push({ event, group, handler, value })
+  return found
+}
+
+const listOf = (entry: unknown): unknown[] =>
+  isRecord(entry) && Array.isArray(entry['hooks']) ? (entry['hooks'] as unknown[]) : []
+
+const isOurs = (value: unknown): boolean =>
+  isRecord(value) &&
+  typeof value['command'] === 'string' &&
+  new RegExp(`(^|[/\\\\'" ])${HANDLER_NAME.replaceAll('.', '\\.')}(['" ]|$)`).test(value['command'])
+
+/** Behind what is there: agents name a handler by its position when they note that it is trusted. */
+function insert(text: string, event: string, handler: Handler, where: string): string {
+  const groups = readHooks(text, where)[event]
+  const group = { hooks: [handler] }
+  return groups
+    ? put(text, ['hooks', event, groups.length], group, true)
+    : put(text, ['hooks', event], [group])
+}
+
+function remove(text: string, { event, group, handler }: HookPlace, where: string): string {
+  const hooks = readHooks(text, where)
+  const groups = hooks[event] as Hooks[string]
+  if (listOf(groups[group]).length > 1) return put(text, ['hooks', event, group, 'hooks', handler], undefined)
+  if (groups.length > 1) return put(text, ['hooks', event, group], undefined)
+  return put(text, Object.keys(hooks).length > 1 ? ['hooks', event] : ['hooks'], undefined)
+}
+
+function put(text: string, path: JSONPath, value: unknown, isArrayInsertion = false): string {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  }
+  return applyEdits(text, modify(text, path, value, { formattingOptions, isArrayInsertion }))
+}
+
+/** Everything in a text that is not ours, in one order. */
+function foreignPart(text: string, where: string): string {
+  if (text.trim() === '') return foreignPart('{}', where)
+  const settings = parse(text, [], LENIENT) as Record<string, unknown>
+  const hooks = Object.entries(readHooks(text, where)).map(([event, groups]) => [
+    event,
+    groups
+      .map((group) =>
+        listOf(group).some(isOurs) ? { ...group, hooks: listOf(group).filter((one) => !isOurs(one)) } : group,
+      )
+      .filter(
+        (group) =>
+          !(Object.keys(group).length === 1 && listOf(group).length === 0 && Array.isArray(group.hooks)),
+      ),
+  ])
+  const kept = hooks.filter(([, groups]) => (groups as unknown[]).length > 0)
+  return JSON.stringify([{ ...settings, hooks: null }, kept])
+}
+
+function comments(text: string): number {
+  const scanner = createScanner(text)
+  let count = 0
+  // 12 and 13 are the scanner's kinds of a comment, 17 its end of file.
+  for (let kind = scanner.scan(); kind !== 17; kind = scanner.scan()) if (kind === 12 || kind === 13) count++
+  return count
+}

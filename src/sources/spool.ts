@@ -1,0 +1,168 @@
+// Reads the spool (spool-files.ts). Nothing in it is trusted: a line only says where to look, and `touched.ts` decides
+// whether we do. Called under the sweep lock.
+//
+// A kill after the rename leaves a taken-* file, which the next sweep takes as well; looking twice changes nothing.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Adapter } from '../adapters/adapter.ts'
+import { errnoOf } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import { replaceFile } from '../files/replace.ts'
+import {
+  LINES,
+  MAX_PATH_LENGTH,
+  MAX_SPOOL_BYTES,
+  NUDGED,
+  SPOOL,
+  type SpoolLine,
+  TEST_EVENT,
+} from './spool-files.ts'
+
+const STATE = 'state.json'
+const TAKEN = /^taken-[\w-]+\.jsonl$/
+/** Each is left by a killed sweep. */
+const MAX_TAKEN = 64
+
+export interface Spool {
+  lines: SpoolLine[]
+  /** Something happened that no line tells: only a look at everything will do. */
+  isVague: boolean
+  /** Removes what was taken: its sweep has committed. */
+  finish(): void
+}
+
+/** What is known of captures so far. */
+export interface SpoolState {
+  /** Begin of the last sweep that looked at the spool, and of the last one that looked at everything. */
+  sweptAt: number
+  fullAt: number
+  /** Per flavor, the last hook that fired. */
+  fired: Record<string, { at: number; event: string | null; session: string | null }>
+}
+
+/** Takes everything that hooks have written up to now. From here on a new hook starts a new sweep. */
+export function takeSpool(home: string): Spool {
+  const directory = join(home, SPOOL)
+  const names = namesIn(directory)
+  removeQuietly(join(directory, NUDGED))
+  if (names.includes(LINES)) {
+    const taken = `taken-${Date.now()}-${process.pid}.jsonl`
+    renameSync(join(directory, LINES), join(directory, taken))
+    names.push(taken)
+  }
+  const taken = names.filter((name) => TAKEN.test(name)).map((name) => join(directory, name))
+  const spool: Spool = {
+    lines: [],
+    isVague: taken.length > MAX_TAKEN,
+    finish: () => taken.forEach(removeQuietly),
+  }
+  for (const path of taken.slice(0, MAX_TAKEN)) readLines(path, spool)
+  return spool
+}
+
+/** Looks without taking. */
+export function peekSpool(home: string): SpoolLine[] {
+  const directory = join(home, SPOOL)
+  const spool: Spool = { lines: [], isVague: false, finish: () => undefined }
+  for (const name of namesIn(directory))
+    if (name === LINES || TAKEN.test(name)) readLines(join(directory, name), spool)
+  return spool.lines
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+function readLines(path: string, into: Spool): void {
+  const bytes = readBounded(path)
+  if (bytes === undefined || bytes.length >= MAX_SPOOL_BYTES) into.isVague = true
+  for (const text of (bytes ?? Buffer.alloc(0)).toString('utf8').split('\n')) {
+    if (text === '') continue
+    const line = parseLine(text)
+    if (!line || (line.paths.length === 0 && line.event !== TEST_EVENT)) into.isVague = true
+    if (line) into.lines.push(line)
+  }
+}
+
+function readBounded(path: string): Buffer | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+  try {
+    if (!fstatSync(fd).isFile()) return undefined
+    // Handlers stop at the limit, each at most one line behind it.
+    const bytes = Buffer.alloc(MAX_SPOOL_BYTES + (64 << 10))
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parseLine(text: string): SpoolLine | undefined {
+  let value: Record<string, unknown>
+  try {
+    value = Object(JSON.parse(text)) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+  const { at, event, session, paths } = value
+  const isLine =
+    typeof at === 'number' &&
+    Number.isSafeInteger(at) &&
+    (event === null || typeof event === 'string') &&
+    (session === null || typeof session === 'string') &&
+    Array.isArray(paths) &&
+    paths.every((path) => typeof path === 'string' && path.length <= MAX_PATH_LENGTH)
+  return isLine ? (value as unknown as SpoolLine) : undefined
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    return
+  }
+}
+
+export function readSpoolState(home: string): SpoolState {
+  const none: SpoolState = { sweptAt: 0, fullAt: 0, fired: {} }
+  const bytes = readBounded(join(home, SPOOL, STATE))
+  if (!bytes) return none
+  try {
+    return { ...none, ...(JSON.parse(bytes.toString('utf8')) as Partial<SpoolState>) }
+  } catch {
+    return none
+  }
+}
+
+export function writeSpoolState(home: string, state: SpoolState): void {
+  ensureDirectory(join(home, SPOOL), 0o700, false)
+  replaceFile(join(home, SPOOL, STATE), `${JSON.stringify(state)}\n`, { durable: false })
+}
+
+/** The newest hook of each flavor among the lines. Whose hook it was, the transcript's path tells. */
+export function firedOf(lines: readonly SpoolLine[], adapters: readonly Adapter[]): SpoolState['fired'] {
+  const fired: SpoolState['fired'] = {}
+  for (const { at, event, session, paths } of lines) {
+    const adapter = adapters.find((one) => paths.some((path) => one.claim(path)))
+    if (adapter && at >= (fired[adapter.flavor]?.at ?? 0)) fired[adapter.flavor] = { at, event, session }
+  }
+  return fired
+}

@@ -1,0 +1,73 @@
+// What set a sweep off, and so how far it has to look; afterwards, what is written down for the next one.
+import { ADAPTERS } from '../adapters/index.ts'
+import {
+  firedOf,
+  readSpoolState,
+  type Spool,
+  type SpoolState,
+  takeSpool,
+  writeSpoolState,
+} from '../sources/spool.ts'
+import type { SweepOptions } from './index.ts'
+import type { Scope } from './plan.ts'
+import type { SweepReport } from './report.ts'
+
+/** Sweeps of what was touched may go on for so long; then everything is looked at once. */
+const FULL_EVERY = 86_400_000
+
+const NOTHING: Spool = { lines: [], isVague: true, finish: () => undefined }
+
+export class Capture {
+  readonly scope: Scope
+  readonly #home: string
+  /** A sweep of one flavor leaves the spool alone: hooks of others stand in it. */
+  readonly #isPartial: boolean
+  readonly #state: SpoolState
+  readonly #spool: Spool
+  readonly #startedAt = Date.now()
+  #problem: string | undefined
+
+  /** Takes the spool: the caller holds the sweep lock. */
+  constructor(home: string, options: SweepOptions) {
+    this.#home = home
+    this.#isPartial = !ADAPTERS.every((one) => options.adapters.includes(one))
+    this.#state = readSpoolState(home)
+    this.#spool = this.#take()
+    const seen = options.touched ?? []
+    const isFull =
+      options.touched === undefined ||
+      options.full === true ||
+      this.#startedAt - this.#state.fullAt >= FULL_EVERY ||
+      // A list of paths is complete in itself; without one, only the hooks can say.
+      (seen.length === 0 && (this.#spool.isVague || this.#spool.lines.length === 0))
+    this.scope = { isFull, seen, named: this.#spool.lines.flatMap((line) => line.paths) }
+  }
+
+  #take(): Spool {
+    if (this.#isPartial) return NOTHING
+    try {
+      return takeSpool(this.#home)
+    } catch (error) {
+      this.#problem = (error as Error).message
+      return NOTHING
+    }
+  }
+
+  /** Everything is committed: what hooks wrote has been seen to. */
+  finish(report: SweepReport): void {
+    if (this.#problem !== undefined) report.problems.push({ path: this.#home, reason: this.#problem })
+    if (this.#isPartial) return
+    const { fired, fullAt } = this.#state
+    try {
+      writeSpoolState(this.#home, {
+        sweptAt: this.#startedAt,
+        fullAt: this.scope.isFull ? this.#startedAt : fullAt,
+        fired: { ...fired, ...firedOf(this.#spool.lines, ADAPTERS) },
+      })
+    } catch (error) {
+      // Then the next sweep looks at more than it has to.
+      report.problems.push({ path: this.#home, reason: (error as Error).message })
+    }
+    this.#spool.finish()
+  }
+}
