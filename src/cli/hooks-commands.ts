@@ -43,10 +43,7 @@ export function addHookCommands(program: Command): void {
     .description('run the installed commands as an agent would')
     .option('--agent <name...>', 'only these')
     .option('--json', 'one JSON document')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 every installed command works, 1 one does not, or none is installed.',
-    )
+    .addHelpText('after', '\nExit code: 0 every installed command works, 1 one does not, or there is none.')
     .action(async (options) => (await import('./hooks.ts')).testHooks(options))
   addExamples(test, 'recollect hooks test')
 }
