@@ -6,7 +6,7 @@ import { closeSync, lstatSync, readSync, type Stats } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { openForReading } from '../files/jsonl.ts'
-import type { Cursor } from '../store/batch.ts'
+import type { Cursor, CursorMark } from '../store/batch.ts'
 
 export interface FileFacts {
   device: number
@@ -46,13 +46,22 @@ function companionMark(path: string): string {
   return stats ? `${path}\t${stats.size}\t${stats.mtimeMs}` : `${path}\t-`
 }
 
+/** Whether there is nothing to do, as far as times and sizes tell. */
+export function isUnchanged(facts: FileFacts, mark: CursorMark, adapterVersion: number): boolean {
+  return (
+    mark.size === facts.size &&
+    mark.modifiedAt === facts.modifiedAt &&
+    mark.adapterVersion === adapterVersion &&
+    isSameFile(facts, mark) &&
+    mark.companions === facts.companions
+  )
+}
+
 /** What happened to a source since its cursor was written. Opens the file only when something did. */
 export function changeOf(facts: FileFacts, cursor: Cursor | undefined, adapterVersion: number): Change {
   if (!cursor) return 'new'
-  if (cursor.adapterVersion !== adapterVersion) return 'changed'
-  if (!isSameFile(facts, cursor)) return 'changed'
-  const isSame = cursor.size === facts.size && cursor.modifiedAt === facts.modifiedAt
-  if (isSame) return cursor.companions === facts.companions ? 'unchanged' : 'changed'
+  if (isUnchanged(facts, cursor, adapterVersion)) return 'unchanged'
+  if (cursor.adapterVersion !== adapterVersion || !isSameFile(facts, cursor)) return 'changed'
   // Same size, other time: rewritten in place, or only touched. Reading again is right in both cases.
   if (facts.size < cursor.offset || facts.size === cursor.size) return 'changed'
   return hasSameEnds(cursor) ? 'appended' : 'changed'

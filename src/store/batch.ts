@@ -28,6 +28,21 @@ export interface Cursor {
   missingAt: number | null
 }
 
+/** What tells whether a source changed at all: all that a sweep with nothing to do looks at. */
+export type CursorMark = Pick<
+  Cursor,
+  | 'path'
+  | 'flavor'
+  | 'adapterVersion'
+  | 'device'
+  | 'inode'
+  | 'bornAt'
+  | 'size'
+  | 'modifiedAt'
+  | 'companions'
+  | 'missingAt'
+>
+
 /**
  * The hashes of one event, packed: views into a batch's `ids`, which crosses from thread to thread without a copy.
  * The key is global for ids that are unique everywhere, else salted with the session.

@@ -6,17 +6,17 @@ import type { DigestRow, Fold } from './store.ts'
 
 export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
   indexOldDigests(memory)
-  const rows = memory
-    .prepare(
-      `SELECT session_uid FROM sessions WHERE analyzed_at IS NULL OR analyzed_at < ingested_at
-       UNION SELECT session_uid FROM digests WHERE rule_version < ?1
-       UNION SELECT session_uid FROM digests WHERE rule_version > ?1`,
-    )
-    .all(ruleVersion) as unknown as { session_uid: string }[]
+  // One by one: put together in SQL, every digest there is would be looked at.
+  const found = [
+    'SELECT session_uid FROM sessions WHERE (analyzed_at IS NULL OR analyzed_at < ingested_at) AND ?1 IS NOT NULL',
+    'SELECT session_uid FROM digests WHERE rule_version < ?1',
+    'SELECT session_uid FROM digests WHERE rule_version > ?1',
+  ].flatMap((sql) => memory.prepare(sql).all(ruleVersion) as unknown as { session_uid: string }[])
+  const uids = [...new Set(found.map((row) => row.session_uid))].sort()
   const isHere = cache.prepare(
     'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
-  return rows.map((row) => row.session_uid).filter((uid) => isHere.get(uid) !== undefined)
+  return uids.filter((uid) => isHere.get(uid) !== undefined)
 }
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */

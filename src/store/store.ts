@@ -1,7 +1,7 @@
 // What a store can do. One implementation today (SQLite); the contract suite in test/contract/ is what makes another
 // one possible. Reading queries are not here: they live in query/, on the read handle.
 import type { Outcome } from '../model.ts'
-import type { Batch, Cursor } from './batch.ts'
+import type { Batch, Cursor, CursorMark } from './batch.ts'
 import type { Database } from './database.ts'
 
 /** What one call of `write` changed. */
@@ -18,9 +18,10 @@ export interface SessionPlace {
 }
 
 export interface Store {
-  /** All cursors, or those at and below some paths, by path, with an empty `state`: that comes from `cursorState`. */
-  cursors(scope?: readonly string[]): Map<string, Cursor>
-  cursorState(path: string): string
+  /** Of all sources, or those at and below some paths, by path: what tells whether they changed. */
+  cursors(scope?: readonly string[]): Map<string, CursorMark>
+  /** All that is known of where one source stands. */
+  cursor(path: string): Cursor | undefined
   /** Commits batches with their cursors: all of a batch or nothing of it. */
   write(batches: readonly Batch[]): WriteReport
   /** Notes that a source has another name now, without reading it. */

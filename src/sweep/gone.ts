@@ -49,20 +49,20 @@ export class Gone {
    * A session all of whose sources are read again from the beginning gets its old numbers back. One of which a part is
    * read goes on numbering, and keeps saying which part is gone.
    */
-  revive(tasks: readonly Task[], cursors: ReadonlyMap<string, Cursor>): void {
-    const waiting = new Map<string, number>()
-    for (const { sessionUid } of cursors.values())
-      if (sessionUid && this.#evicted.has(sessionUid))
-        waiting.set(sessionUid, (waiting.get(sessionUid) ?? 0) + 1)
+  revive(tasks: readonly Task[]): void {
+    if (this.#evicted.size === 0) return
     const { cache } = this.#store.read()
+    const sources = cache.prepare('SELECT count(*) AS count FROM sources WHERE session_uid = ?')
     const revive = cache.prepare(
       `UPDATE cached SET next_seq = 1, evicted_seq = 0, evicted_count = 0, event_count = 0, turn_count = 0,
-       retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0 WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
+       retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0
+       WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
     )
+    const waiting = new Map<string, number>()
     for (const { cursor, isResumed } of tasks) {
       const uid = cursor?.sessionUid
-      const count = uid && !isResumed ? waiting.get(uid) : undefined
-      if (!uid || count === undefined) continue
+      if (!uid || isResumed || !this.#evicted.has(uid)) continue
+      const count = waiting.get(uid) ?? (sources.get(uid) as { count: number }).count
       waiting.set(uid, count - 1)
       if (count === 1) revive.run(uid)
     }

@@ -3,9 +3,9 @@ import { lstatSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { errnoOf } from '../errors.ts'
 import { discover, type Found } from '../sources/discover.ts'
-import { type Change, changeOf, type FileFacts, factsOf } from '../sources/identity.ts'
+import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
-import type { Cursor } from '../store/batch.ts'
+import type { Cursor, CursorMark } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
 import type { Gone } from './gone.ts'
 import type { SweepOptions } from './index.ts'
@@ -25,9 +25,9 @@ export function plan(
   gone: Gone,
   report: SweepReport,
 ): Task[] {
-  const { found, cursors } = look(store, options, scope, report)
+  const { found, marks } = look(store, options, scope, report)
   const here = new Set(found.map((one) => one.source.path))
-  const absent = [...cursors.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
+  const absent = [...marks.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
   const byFile = new Map(absent.map((one) => [fileId(one), one]))
   const moved = new Set<string>()
   const back: string[] = []
@@ -35,22 +35,29 @@ export function plan(
   for (const one of found) {
     const facts = attempt(one, report, () => factsOf(one.source))
     if (!facts) continue
-    let cursor = cursors.get(one.source.path)
-    const old = cursor ? undefined : byFile.get(fileId(facts))
+    const { path } = one.source
+    const mark = marks.get(path)
+    if (mark && !options.full && isUnchanged(facts, mark, one.adapter.version)) {
+      report.counts.unchanged++
+      if (mark.missingAt !== null) back.push(path)
+      continue
+    }
+    const old = mark ? undefined : byFile.get(fileId(facts))
     // A hard link is another name, not a move: both names are there.
-    if (old && old.flavor === one.adapter.flavor && !moved.has(old.path) && isGone(old.path)) {
-      store.moveSource(old.path, one.source.path)
+    const isMoved = old && old.flavor === one.adapter.flavor && !moved.has(old.path) && isGone(old.path)
+    if (isMoved) {
+      store.moveSource(old.path, path)
       moved.add(old.path)
-      cursor = { ...old, path: one.source.path }
       report.counts.moved++
     }
+    const cursor = mark || isMoved ? store.cursor(path) : undefined
     const isSettled = (change: Change): boolean =>
       gone.isSettled(cursor, facts, change, options.full ?? false)
-    const task = taskFor(one, facts, cursor, isSettled, store, options, report)
-    if (cursor && cursor.missingAt !== null && task !== undefined) back.push(one.source.path)
+    const task = taskFor(one, facts, cursor, isSettled, options, report)
+    if (cursor && cursor.missingAt !== null && task !== undefined) back.push(path)
     if (task) tasks.push(task)
   }
-  gone.revive(tasks, cursors)
+  gone.revive(tasks)
   if (back.length > 0) store.markMissing(back, null)
   const lost = absent
     .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
@@ -71,16 +78,18 @@ function look(
   { adapters, env, config }: SweepOptions,
   scope: Scope,
   report: SweepReport,
-): { found: Found[]; cursors: Map<string, Cursor> } {
+): { found: Found[]; marks: Map<string, CursorMark> } {
   const more = extraRoots(config)
   const touched = discoverTouched(adapters, env, more, scope)
   const all = scope.isFull ? discover(adapters, env, more) : undefined
   report.roots = touched.roots
   report.problems.push(...(all?.problems ?? []), ...touched.problems)
-  if (!all) return { found: touched.found, cursors: store.cursors(touched.scope) }
+  if (!all) return { found: touched.found, marks: store.cursors(touched.scope) }
+  const marks = store.cursors()
+  if (touched.found.length === 0) return { found: all.found, marks }
   const here = new Set(all.found.map((one) => one.source.path))
   const outside = touched.found.filter((one) => !here.has(one.source.path))
-  return { found: [...all.found, ...outside], cursors: store.cursors() }
+  return { found: [...all.found, ...outside], marks }
 }
 
 /** Null for nothing to do, undefined for a file that cannot be read. */
@@ -89,7 +98,6 @@ function taskFor(
   facts: FileFacts,
   known: Cursor | undefined,
   isSettled: (change: Change) => boolean,
-  store: Store,
   options: SweepOptions,
   report: SweepReport,
 ): Task | null | undefined {
@@ -103,7 +111,8 @@ function taskFor(
   report.counts[change]++
   if (change === 'unchanged') return null
   const isResumed = change === 'appended'
-  const cursor = isResumed && known ? { ...known, state: store.cursorState(known.path) } : known
+  // What only a read that goes on needs is not handed around.
+  const cursor = isResumed || !known ? known : { ...known, state: '' }
   const bytes = facts.size - (isResumed ? (cursor?.offset ?? 0) : 0)
   return { ...one, facts, cursor, change, isResumed, bytes }
 }
@@ -129,7 +138,7 @@ function isGone(path: string): boolean {
 }
 
 /** A sweep of one flavor knows nothing about the files of another. */
-function isInScope(cursor: Cursor, options: SweepOptions): boolean {
+function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
   return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
 }
 
