@@ -77,6 +77,7 @@ export interface Session {
   started_at: string | null
   ended_at: string | null
   outcome: Outcome
+  error_count: number
   cost: SessionCost
   task_ref: string | null
   source_path: string | null

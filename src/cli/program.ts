@@ -8,6 +8,7 @@ import { addMemoryCommands } from './memory-commands.ts'
 import { addReadCommands } from './read-commands.ts'
 import { addRecordCommands } from './record-commands.ts'
 import { addRetentionCommands } from './retention-commands.ts'
+import { addSearchCommands } from './search-commands.ts'
 import { addSweepCommands } from './sweep-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
 
@@ -23,6 +24,7 @@ export function buildProgram(): Command {
   addSweepCommands(program)
   addHookCommands(program)
   addReadCommands(program)
+  addSearchCommands(program)
   addDigestCommands(program)
   addUsageCommands(program)
   addMemoryCommands(program)

@@ -1,13 +1,11 @@
-// Declares the reading commands: status, sessions, show, search, verify.
+// Declares the reading commands: status, show, verify.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
 import { addExamples } from './help.ts'
 
 export function addReadCommands(program: Command): void {
   addStatus(program)
-  addSessions(program)
   addShow(program)
-  addSearch(program)
   addVerify(program)
 }
 
@@ -18,27 +16,6 @@ function addStatus(program: Command): void {
     .option('--json', 'one JSON document')
     .action(async (options) => (await import('./read.ts')).showStatus(options))
   addExamples(status, ['recollect', 'the same as recollect status'], 'recollect status --json')
-}
-
-function addSessions(program: Command): void {
-  const sessions = program
-    .command('sessions')
-    .description('list sessions, newest first')
-    .option('--flavor <name>', 'written by this agent')
-    .option('--repo <name>', 'in this repository')
-    .option('--domain <name>', 'in this domain')
-    .option('--model <name>', 'with this model')
-    .option('--since <time>', 'active since (a date, or an age such as 7d)')
-    .option('--until <time>', 'started until')
-    .option('--limit <count>', 'at most this many')
-    .option('--all', "sub-agents' sessions too")
-    .option('--json', 'one JSON document: {"sessions":[…]}')
-    .action(async (options) => (await import('./read.ts')).showSessions(options))
-  addExamples(
-    sessions,
-    ['recollect sessions --since 7d', 'of the last week'],
-    ['recollect sessions --repo api --limit 20', 'the newest twenty in one repository'],
-  )
 }
 
 function addShow(program: Command): void {
@@ -55,23 +32,6 @@ function addShow(program: Command): void {
     ['recollect show @last', 'the newest session'],
     ['recollect show 7c36#41', 'one event of the session whose id begins with 7c36'],
     ['recollect show @last --kind user_msg,error', 'only what was asked, and what failed'],
-  )
-}
-
-function addSearch(program: Command): void {
-  const search = program
-    .command('search')
-    .argument('<query...>', 'words, "phrases", prefix*, -not')
-    .description('full-text search over everything remembered')
-    .option('--flavor <name>', 'written by this agent')
-    .option('--limit <count>', 'at most this many (20)')
-    .option('--json', 'one JSON document: {"query":…,"hits":[…]}')
-    .allowUnknownOption()
-    .action(async (words, options) => (await import('./read.ts')).runSearch(words, options))
-  addExamples(
-    search,
-    ['recollect search busy_timeout', 'a word'],
-    ['recollect search \'"race condition"\' -flaky', 'a phrase, without a word'],
   )
 }
 

@@ -1,12 +1,11 @@
-// The reading commands: sessions, show, search, verify and the plain status.
+// The reading commands: show, verify and the plain status.
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { Session, SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
-import { search } from '../query/search.ts'
-import { getSession, type ListOptions, listSessions } from '../query/sessions.ts'
+import { getSession } from '../query/sessions.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { EXIT } from './exit.ts'
@@ -14,7 +13,7 @@ import { formatBytes, formatClock, formatTime } from './format.ts'
 import { print, printJson } from './print.ts'
 import { REASONS } from './retention-report.ts'
 import { oneLine } from './text.ts'
-import { parseCount, parseFlavor, parseKinds, parseTime } from './values.ts'
+import { parseKinds } from './values.ts'
 
 export { parseCount, parseTime } from './values.ts'
 
@@ -26,31 +25,6 @@ function withMemory<T>(work: (handle: ReadHandle) => T): T {
   } finally {
     handle.close()
   }
-}
-
-export interface SessionsCommand {
-  flavor?: string
-  repo?: string
-  domain?: string
-  model?: string
-  since?: string
-  until?: string
-  limit?: string
-  all?: boolean
-  json?: boolean
-}
-
-export function showSessions(options: SessionsCommand): void {
-  const filter: ListOptions = { withSubagents: options.all ?? false }
-  for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) filter[name] = options[name]
-  if (options.flavor) filter.flavor = parseFlavor(options.flavor)
-  if (options.since) filter.sinceAt = parseTime(options.since, '--since')
-  if (options.until) filter.untilAt = parseTime(options.until, '--until')
-  if (options.limit !== undefined) filter.limit = parseCount(options.limit, '--limit')
-  const sessions = withMemory((handle) => listSessions(handle, filter))
-  if (options.json) printJson({ sessions })
-  else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
-  else for (const session of sessions) print(sessionLine(session))
 }
 
 function sessionLine(session: Session): string {
@@ -136,22 +110,6 @@ function withPayload(
 function eventLine(event: SessionEvent): string {
   const marks = `${event.is_sidechain ? '│ ' : ''}${event.is_superseded ? '(taken back) ' : ''}${event.is_inherited ? '(inherited) ' : ''}`
   return `${String(event.seq).padStart(5)}  ${event.ts === null ? '        ' : formatClock(event.ts)}  ${event.kind.padEnd(18)}  ${marks}${oneLine(event.summary)}`
-}
-
-export function runSearch(
-  words: string[],
-  options: { json?: boolean; flavor?: string; limit?: string },
-): void {
-  const limit = options.limit === undefined ? 20 : parseCount(options.limit, '--limit')
-  const hits = withMemory((handle) =>
-    search(handle, words.join(' '), {
-      limit,
-      ...(options.flavor ? { flavor: parseFlavor(options.flavor) } : {}),
-    }),
-  )
-  if (options.json) printJson({ query: words.join(' '), hits })
-  else if (hits.length === 0) print('nothing found')
-  else for (const hit of hits) print(`${hit.session_uid}#${hit.seq}  ${hit.kind}  ${hit.summary}`)
 }
 
 export function runVerify(options: { json?: boolean }): void {

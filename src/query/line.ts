@@ -16,8 +16,10 @@ const MAX_LINE = 2000
 /** The line with most of the words in it; the first of equals. Undefined when none of them is there. */
 export class LineFinder {
   readonly #terms: { strict: RegExp; loose: RegExp }[]
+  readonly #length: number
 
-  constructor(wanted: readonly QueryTerm[]) {
+  constructor(wanted: readonly QueryTerm[], length = LINE_LENGTH) {
+    this.#length = length
     this.#terms = wanted.map(({ text, isPrefix }) => {
       const words = fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
       const body = words.join('[^\\p{L}\\p{N}]+')
@@ -63,14 +65,14 @@ export class LineFinder {
   #cut(line: string): MatchingLine {
     const all = this.#marksIn(line)
     const first = all[0]?.[0] ?? 0
-    const from = Math.max(0, Math.min(first - 40, line.length - LINE_LENGTH))
+    const from = Math.max(0, Math.min(first - Math.floor(this.#length / 4), line.length - this.#length))
     // Shown on one line: a tab or an escape would move what comes after it.
     const piece = line
-      .slice(from, from + LINE_LENGTH)
+      .slice(from, from + this.#length)
       .toWellFormed()
       .replace(/[\p{Cc}\p{Cf}\s]/gu, ' ')
     const body = from === 0 ? piece.trimStart() : piece
-    const text = `${from === 0 ? '' : '…'}${body.trimEnd()}${from + LINE_LENGTH < line.length ? '…' : ''}`
+    const text = `${from === 0 ? '' : '…'}${body.trimEnd()}${from + this.#length < line.length ? '…' : ''}`
     const shift = (from === 0 ? 0 : 1) - from - (piece.length - body.length)
     const marks = all
       .map(([a, b]): [number, number] => [a + shift, Math.min(b + shift, text.length)])

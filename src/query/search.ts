@@ -53,6 +53,8 @@ export interface SearchOptions extends SessionFilter {
   limit?: number
   /** Hits of one session (3; with `session` as many as the limit). */
   perSession?: number
+  /** Of the matching line, in characters (160). */
+  lineLength?: number
 }
 
 /** Hits, best sessions first and together. */
@@ -73,7 +75,7 @@ export function searchSessions(
   const parsed = parseQuery(query)
   const limit = options.limit ?? 10
   if (parsed === undefined || limit <= 0) return []
-  const finder = new LineFinder(parsed.wanted)
+  const finder = new LineFinder(parsed.wanted, options.lineLength)
   const found = [...inEvents(handle, parsed.match, options), ...inDigests(handle, parsed.match, options)]
   const groups = grouped(found)
     .sort((a, b) => b.score - a.score || (b.newestAt ?? 0) - (a.newestAt ?? 0) || (a.uid < b.uid ? -1 : 1))
@@ -163,7 +165,7 @@ const time = (sinceAt: number | undefined, untilAt: number | undefined): Session
 
 /** What of the options is about sessions; sub-agents are searched unless told otherwise. */
 function sessionPart(options: SearchOptions): SessionFilter {
-  const { kinds: _kinds, limit: _limit, perSession: _perSession, tool: _tool, ...filter } = options
+  const { kinds: _k, limit: _l, perSession: _p, lineLength: _n, tool: _t, ...filter } = options
   return { withSubagents: true, ...filter }
 }
 

@@ -75,6 +75,20 @@ export function sessionsOf(handle: Pick<ReadHandle, 'memory'>, uids: readonly st
 export const getSession = (handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined =>
   sessionsOf(handle, [uid])[0]
 
+/** What was asked first, by uid: for sessions without a title. */
+export function firstPrompts(
+  handle: Pick<ReadHandle, 'memory'>,
+  uids: readonly string[],
+): Map<string, string> {
+  const rows = handle.memory
+    .prepare(
+      `SELECT d.session_uid AS uid, d.digest ->> 'first_prompt' AS prompt
+       FROM json_each(?) j CROSS JOIN digests d ON d.session_uid = j.value`,
+    )
+    .all(JSON.stringify(uids)) as unknown as { uid: string; prompt: string | null }[]
+  return new Map(rows.map((row) => [row.uid, row.prompt ?? '']))
+}
+
 const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(at).toISOString() : null)
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
@@ -94,6 +108,7 @@ function toSession(row: Record<string, unknown>): Session {
     started_at: iso(startedAt),
     ended_at: iso(endedAt),
     outcome: row['outcome'] as Outcome,
+    error_count: row['error_count'] as number,
     cost: {
       input_tokens: row['input_tokens'] as number,
       output_tokens: row['output_tokens'] as number,

@@ -1,0 +1,65 @@
+// What was typed behind the filter flags, as a filter. A value that no session has is refused once it is known to have
+// found nothing, so that the usual case pays nothing for it.
+import { nearest } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { OUTCOMES } from '../model.ts'
+import type { SessionFilter } from '../query/filters.ts'
+import type { ReadHandle } from '../store/store.ts'
+import type { FilterFlags } from './filters.ts'
+import { parseChoice, parseFlavor, parseTime } from './values.ts'
+
+export function filterFrom(flags: FilterFlags): SessionFilter {
+  const filter: SessionFilter = {}
+  for (const name of ['repo', 'domain', 'model', 'touched', 'tool'] as const) {
+    const value = flags[name]
+    if (value === '') throw new RecollectError('USAGE', `--${name} is empty`, { where: `--${name}` })
+    if (value !== undefined) filter[name] = value
+  }
+  if (flags.flavor !== undefined) filter.flavor = parseFlavor(flags.flavor)
+  if (flags.outcome !== undefined)
+    filter.outcome = parseChoice(flags.outcome, OUTCOMES, '--outcome', 'outcome')
+  if (flags.hasError) filter.hasError = true
+  if (flags.evicted) filter.evicted = true
+  if (flags.since !== undefined) filter.sinceAt = parseTime(flags.since, '--since')
+  if (flags.until !== undefined) filter.untilAt = parseTime(flags.until, '--until')
+  const { sinceAt, untilAt } = filter
+  if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)
+    throw new RecollectError('USAGE', '--since is later than --until', { where: '--since' })
+  return filter
+}
+
+/** After nothing was found: a repository, model, … that is in no session is told, with the nearest one that is. */
+export function refuseUnknown(handle: ReadHandle, filter: SessionFilter): void {
+  for (const name of ['repo', 'domain', 'model'] as const) {
+    const value = filter[name]
+    if (value === undefined) continue
+    const sql = `SELECT ${name} AS value FROM sessions WHERE ${name} IS NOT NULL GROUP BY ${name}`
+    const known = (handle.memory.prepare(sql).all() as unknown as { value: string }[]).map((row) => row.value)
+    if (!known.includes(value)) throw unknown(name, value, known)
+  }
+  if (filter.tool === undefined) return
+  const tools = toolNames(handle)
+  const wanted = filter.tool.toLowerCase()
+  if (!tools.some((tool) => tool.toLowerCase() === wanted)) throw unknown('tool', filter.tool, tools)
+}
+
+function unknown(name: string, value: string, known: readonly string[]): RecollectError {
+  const near = nearest(value, known) ?? known.find((one) => one.toLowerCase().includes(value.toLowerCase()))
+  const hint =
+    near !== undefined
+      ? `did you mean ${near}?`
+      : known.length <= 20
+        ? `one of ${known.join(', ')}`
+        : undefined
+  return new RecollectError('USAGE', `no session has the ${name} ${value}`, {
+    where: `--${name}`,
+    ...(hint === undefined ? {} : { hint }),
+  })
+}
+
+function toolNames({ memory }: ReadHandle): string[] {
+  const rows = memory
+    .prepare("SELECT j.key AS name FROM digests d, json_each(d.digest, '$.tool_histogram') j GROUP BY j.key")
+    .all() as unknown as { name: string }[]
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,55 @@
+// Declares `sessions` and `search`.
+import type { Command } from 'commander'
+import { addFilters } from './filters.ts'
+import { addExamples } from './help.ts'
+
+export function addSearchCommands(program: Command): void {
+  addSessions(program)
+  addSearch(program)
+}
+
+function addSessions(program: Command): void {
+  const sessions = addFilters(program.command('sessions').description('list sessions, newest first'))
+    .option('--sort <order>', 'recent, cost, duration, errors or tokens')
+    .option('--limit <count>', 'at most this many')
+    .option('--all', "sub-agents' sessions too")
+    .option('--json', 'one JSON document: {"sessions":[…]}')
+    .action(async (options) => (await import('./sessions.ts')).showSessions(options))
+  addExamples(
+    sessions,
+    ['recollect sessions --repo shop --since 7d', 'of the last week'],
+    ['recollect sessions --touched src/cart.ts --has-error', 'where a file gave trouble'],
+    ['recollect sessions --sort cost --limit 10', 'the dearest'],
+  )
+}
+
+function addSearch(program: Command): void {
+  const search = addFilters(
+    program
+      .command('search')
+      .argument('<query...>', 'words, "phrases", prefix*, -not')
+      .description('full-text search over everything remembered'),
+  )
+    .option('--kind <kinds>', 'events of these kinds only, comma-separated')
+    .option('--session <id>', 'in this session only')
+    .option('--exclude-session <id>', 'not in this session: an agent leaves out its own')
+    .option('--limit <count>', 'at most this many sessions (10)')
+    .option('--json', 'one JSON document: {"query":…,"hits":[…],"sessions":[…]}')
+    .allowUnknownOption()
+    .addHelpText(
+      'after',
+      `
+All words have to be in one event; --since, --until and --tool are about that event. What was said
+ranks before what tools printed. Sessions whose events are gone are found through their digests.`,
+    )
+    .action(async (words, options, command) =>
+      (await import('./search.ts')).runSearch(words, options, command),
+    )
+  addExamples(
+    search,
+    ['recollect search parse_line --repo shop', 'a word, in one repository'],
+    ['recollect search \'"connection refused"\' -docker --kind error', 'a phrase, without a word'],
+    ["recollect search 'migrat*' --since 30d", 'a beginning'],
+    ['recollect search -- --no-verify', 'what looks like a flag'],
+  )
+}

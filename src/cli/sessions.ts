@@ -1,0 +1,120 @@
+// `recollect sessions`: the list, as a table or a document.
+import type { Session } from '../model.ts'
+import {
+  firstPrompts,
+  type ListOptions,
+  listSessions,
+  SESSION_SORTS,
+  type SessionSort,
+} from '../query/sessions.ts'
+import { shortIds } from '../query/short-ids.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { paint } from './colour.ts'
+import { filterFrom, refuseUnknown } from './filter-values.ts'
+import type { FilterFlags } from './filters.ts'
+import { formatCount, formatDuration, formatTime } from './format.ts'
+import { print, printJson } from './print.ts'
+import { type Column, tableLines } from './table.ts'
+import { oneLine } from './text.ts'
+import { parseChoice, parseCount } from './values.ts'
+import { withMemory } from './with-memory.ts'
+
+export interface SessionsCommand extends FilterFlags {
+  sort?: string
+  limit?: string
+  all?: boolean
+  json?: boolean
+}
+
+/** On a terminal, unless told: more would push the newest off the screen. */
+const SCREENFUL = 50
+
+export async function showSessions(options: SessionsCommand): Promise<void> {
+  const sort = parseChoice(options.sort ?? 'recent', SESSION_SORTS, '--sort', 'order')
+  const filter: ListOptions = { ...filterFrom(options), sort, withSubagents: options.all ?? false }
+  if (options.limit !== undefined) filter.limit = parseCount(options.limit, '--limit')
+  await withMemory(async (handle, config) => {
+    if (sort === 'cost') {
+      const [{ loadPrices }, { readOverrides }] = await Promise.all([
+        import('../usage/prices.ts'),
+        import('../usage/overrides.ts'),
+      ])
+      filter.prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+    }
+    const sessions = listSessions(handle, filter)
+    if (sessions.length === 0) refuseUnknown(handle, filter)
+    if (options.json) printJson({ sessions })
+    else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
+    else printTable(handle, sessions, sort, options.limit === undefined)
+  })
+}
+
+interface Row {
+  session: Session
+  id: string
+  what: string
+}
+
+function printTable(
+  handle: ReadHandle,
+  sessions: readonly Session[],
+  sort: SessionSort,
+  isAll: boolean,
+): void {
+  const shown = isAll && process.stdout.isTTY ? sessions.slice(0, SCREENFUL) : sessions
+  const ids = shortIds(
+    handle,
+    shown.map((session) => session.session_uid),
+  )
+  const prompts = firstPrompts(
+    handle,
+    shown.filter((session) => !session.title).map((session) => session.session_uid),
+  )
+  const rows = shown.map((session) => ({
+    session,
+    id: ids.get(session.session_uid) ?? session.session_uid,
+    what: oneLine(session.title ?? prompts.get(session.session_uid) ?? ''),
+  }))
+  print(tableLines(rows, columnsFor(sort)).join('\n'))
+  if (shown.length < sessions.length)
+    process.stderr.write(`${sessions.length - shown.length} more: --limit ${sessions.length}\n`)
+}
+
+const MEASURES: Record<Exclude<SessionSort, 'recent'>, Column<Row>> = {
+  tokens: { title: 'TOKENS', right: true, cell: ({ session }) => formatCount(tokensOf(session)) },
+  cost: { title: 'COST', right: true, cell: ({ session }) => costCell(session) },
+  duration: {
+    title: 'LASTED',
+    right: true,
+    cell: ({ session }) => formatDuration(session.cost.wall_clock_s * 1000),
+  },
+  errors: { title: 'ERRORS', right: true, cell: ({ session }) => String(session.error_count) },
+}
+
+function columnsFor(sort: SessionSort): Column<Row>[] {
+  return [
+    { title: 'STARTED', cell: ({ session }) => formatTime(session.started_at) },
+    { title: 'ID', cell: ({ id }) => id, style: (text) => paint.cyan(text) },
+    { title: 'FLAVOR', cell: ({ session }) => session.flavor, optional: 2 },
+    { title: 'REPO', cell: ({ session }) => oneLine(session.repo ?? '-'), least: 6 },
+    { title: 'OUTCOME', cell: outcomeCell, optional: 1, style: outcomeStyle },
+    { title: 'TURNS', right: true, optional: 3, cell: ({ session }) => String(session.cost.turns) },
+    sort === 'recent' ? MEASURES.tokens : MEASURES[sort],
+    { title: 'TITLE', cell: ({ what }) => what, least: 24 },
+  ]
+}
+
+const outcomeCell = ({ session }: Row): string =>
+  session.evicted_at === null ? session.outcome : `${session.outcome}, evicted`
+
+function outcomeStyle(text: string, { session }: Row): string {
+  if (session.outcome === 'success') return paint.green(text)
+  return session.outcome === 'fail' ? paint.red(text) : paint.dim(text)
+}
+
+const tokensOf = ({ cost }: Session): number => cost.input_tokens + cost.output_tokens + cost.cache_tokens
+
+/** To the cent: what a price list is good for. */
+function costCell({ cost }: Session): string {
+  return cost.usd === undefined || cost.usd === null ? '?' : `$${Number(cost.usd).toFixed(2)}`
+}
