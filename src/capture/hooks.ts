@@ -24,8 +24,8 @@ export interface HookPlan {
   removesBackup: boolean
 }
 
-/** Agents wait so many seconds at most. */
-const TIMEOUT_S = 5
+/** Agents wait so many seconds at most; one of them complains of more at the end of a session. */
+const TIMEOUT_S = 3
 
 /** The handler to install: one text for every agent, because some read each other's settings and drop equal commands. */
 export function makeHandler(env: Environment, script = ownScript(), node = process.execPath): Handler {

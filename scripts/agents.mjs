@@ -1,0 +1,191 @@
+// npm run test:agents: the real agents, from npm, against a scripted model, with our hooks and our MCP server installed
+// by the commands people use. Needs the network once, for npm; the agents then run in a network namespace that has nothing
+// but loopback, with a clean environment and a temporary home. Not part of CI: the programs are 800 MB.
+//
+//   node scripts/agents.mjs [claude codex grok] [--keep]
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { CLIENTS } from './agents/clients.mjs'
+import { startModelServer } from './agents/model-server.mjs'
+
+const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.js')
+const cache = process.env.RECOLLECT_TEST_AGENTS ?? join(tmpdir(), 'recollect-agents')
+const args = process.argv.slice(2)
+const names = args.filter((word) => CLIENTS[word])
+const chosen = names.length > 0 ? names : Object.keys(CLIENTS)
+
+if (!args.includes('--inside')) {
+  install()
+  const asRoot = process.getuid() === 0 ? [] : ['--map-root-user']
+  const inside = [
+    'sh',
+    '-c',
+    'ip link set lo up && exec "$@"',
+    'sh',
+    process.execPath,
+    ...process.argv.slice(1),
+    '--inside',
+  ]
+  const { status, error } = spawnSync('unshare', [...asRoot, '--net', ...inside], { stdio: 'inherit' })
+  if (error) console.error(`cannot make a network namespace: ${error.message}`)
+  process.exit(status ?? 1)
+}
+
+/** Into a directory of its own, once; install scripts would write to the home of whoever runs this. */
+function install() {
+  mkdirSync(cache, { recursive: true })
+  const manifest = join(cache, 'package.json')
+  const wanted = JSON.stringify({ private: true, packages: Object.values(CLIENTS).map((one) => one.package) })
+  if (existsSync(manifest) && readFileSync(manifest, 'utf8').includes(wanted.slice(1, -1))) return
+  writeFileSync(manifest, '{"private":true}')
+  const packages = Object.values(CLIENTS).map((one) => one.package)
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save']
+  const { status } = spawnSync('npm', ['install', ...flags, ...packages], { cwd: cache, stdio: 'inherit' })
+  if (status !== 0) process.exit(1)
+  writeFileSync(manifest, wanted)
+}
+
+/** Runs to its end; the model answers meanwhile, so nothing here may block. */
+async function run(program, words, env, cwd) {
+  const child = spawn(program, words, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const code = await new Promise((done) => child.once('close', (code, signal) => done(code ?? signal)))
+  clearTimeout(timer)
+  return { code, stdout, stderr }
+}
+
+async function tryClient(name) {
+  const client = CLIENTS[name]
+  const home = mkdtempSync(join(tmpdir(), `recollect-agents-${name}-`))
+  const project = join(home, 'proj')
+  mkdirSync(project)
+  const log = join(home, 'model.jsonl')
+  writeFileSync(log, '')
+  const answer = (asked) =>
+    (asked.prompt.includes('SEARCH') ? client.callTool(asked) : undefined) ?? {
+      text: `This is ${name}, done.`,
+    }
+  const server = await startModelServer(answer, log)
+  const base = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb' }
+  const program = client.program(join(cache, 'node_modules'))
+  const agent = (...words) => run(program, words, { ...base, ...client.env(server.url) }, project)
+  const recollect = (...words) => run(process.execPath, [CLI, ...words], base, project)
+  const sessions = async () => {
+    const { code, stdout } = await recollect('sessions', '--json')
+    return code === 0 ? JSON.parse(stdout).sessions : []
+  }
+  /** Sessions come by themselves: nobody here sweeps. */
+  const appeared = async (count) => {
+    for (const startedAt = Date.now(); Date.now() - startedAt < 60_000; ) {
+      const all = await sessions()
+      if (all.length >= count) return { all, ms: Date.now() - startedAt }
+      await new Promise((done) => setTimeout(done, 250))
+    }
+    return { all: await sessions(), ms: Number.NaN }
+  }
+  const checks = []
+  const check = (what, isTrue, detail = '') => {
+    checks.push(isTrue)
+    console.log(`${isTrue ? 'ok  ' : 'FAIL'} ${name}: ${what}${detail === '' ? '' : ` (${detail})`}`)
+  }
+  try {
+    await story({ name, client, home, server, agent, recollect, appeared, check, log })
+  } finally {
+    server.close()
+    await sweepsEnded(join(home, '.local', 'share', 'recollect'), recollect)
+    if (args.includes('--keep')) console.log(`kept ${home}`)
+    else rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+  }
+  return checks.every(Boolean)
+}
+
+async function story({ name, client, home, server, agent, recollect, appeared, check, log }) {
+  client.settle(home, server.url)
+  const version = await agent('--version')
+  check('runs', version.code === 0, version.stdout.trim())
+  const installed = await recollect('hooks', 'install', '--agent', name)
+  check('hooks are installed', installed.code === 0, installed.stderr.trim())
+  const registered = await agent(...client.register([process.execPath, CLI, 'mcp']))
+  check(
+    'the MCP server is registered',
+    registered.code === 0,
+    registered.code === 0 ? '' : registered.stderr.trim(),
+  )
+  const listed = await agent(...client.list)
+  check('the MCP server is listed', listed.code === 0 && listed.stdout.includes('recollect'))
+
+  const first = await agent(...client.run('Remember the zebra.'))
+  check('a session runs', first.code === 0, first.code === 0 ? '' : `${first.code} ${first.stderr.trim()}`)
+  check(
+    'its hooks print nothing to the person',
+    !/recollect-hook|hook (error|failed)/i.test(first.stdout + first.stderr),
+  )
+  const seen = await appeared(1)
+  check(
+    'the session appears without a manual sweep',
+    seen.all.length === 1,
+    `${seen.ms} ms after the agent ended`,
+  )
+  const uid = seen.all[0]?.session_uid
+
+  const second = await agent(...client.run('SEARCH the memory for the zebra.'))
+  check(
+    'a second session runs',
+    second.code === 0,
+    second.code === 0 ? '' : `${second.code} ${second.stderr.trim()}`,
+  )
+  const asked = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  check(
+    'the model is told of the MCP server',
+    asked.some(
+      (one) =>
+        JSON.stringify(one.body ?? '').includes('Memory of past coding-agent sessions') ||
+        (one.tools ?? []).some((tool) => /recollect/.test(tool)),
+    ),
+  )
+  const result = asked.flatMap((one) => one.results ?? []).find(({ text }) => text.includes(`${uid}#`))
+  check('the search through MCP finds the first session', result !== undefined)
+
+  const both = await appeared(2)
+  const later = both.all.find((one) => one.session_uid !== uid)
+  check('the second session appears too', later !== undefined, `${both.ms} ms after the agent ended`)
+  // The lines after the call may come with a later sweep.
+  const shown = later ? await shownWith(recollect, later.session_uid, `${uid}#`) : ''
+  check('its transcript holds the result of the call', shown.includes(`${uid}#`))
+  const status = JSON.parse((await recollect('hooks', 'status', '--agent', name, '--json')).stdout).agents[0]
+  check('the hooks are known to have fired', status.last_fired_at !== null, status.last_event)
+  const removed = await recollect('hooks', 'uninstall', '--agent', name)
+  check('hooks are uninstalled', removed.code === 0)
+}
+
+async function shownWith(recollect, uid, text) {
+  for (let tries = 0; tries < 60; tries++) {
+    const { stdout } = await recollect('show', uid, '--json', '--payload')
+    if (stdout.includes(text)) return stdout
+    await new Promise((done) => setTimeout(done, 250))
+  }
+  return ''
+}
+
+/** A sweep that a hook started may still wait for its turn: it would find its memory gone, and make a new one. */
+async function sweepsEnded(memory, recollect) {
+  for (let tries = 0; tries < 120 && existsSync(join(memory, 'spool', 'nudged')); tries++)
+    await new Promise((done) => setTimeout(done, 250))
+  while ((await recollect('sweep')).code === 5) await new Promise((done) => setTimeout(done, 250))
+}
+
+let isGood = true
+for (const name of chosen) isGood = (await tryClient(name)) && isGood
+process.exit(isGood ? 0 : 1)

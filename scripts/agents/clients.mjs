@@ -1,0 +1,124 @@
+// The real agents: which package, how each is pointed at the scripted model, and how each finds and calls a tool of an
+// MCP server. Everything lies below a temporary home.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliDecompressSync } from 'node:zlib'
+
+const PLATFORM = `${process.platform}-${process.arch}`
+
+/** What the model is to search for, through the memory's own tool. */
+const QUERY = { query: 'zebra', repo: '*' }
+
+export const CLIENTS = {
+  claude: {
+    package: '@anthropic-ai/claude-code@2.1.325',
+    program: (modules) => join(modules, `@anthropic-ai/claude-code-${PLATFORM}`, 'claude'),
+    env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'dummy', DISABLE_AUTOUPDATER: '1' }),
+    settle(home) {
+      write(
+        join(home, '.claude', 'settings.json'),
+        '{\n  "permissions": { "allow": ["mcp__recollect"] }\n}\n',
+      )
+    },
+    run: (prompt) => ['-p', '--output-format', 'json', prompt],
+    register: (command) => ['mcp', 'add', '--scope', 'user', 'recollect', '--', ...command],
+    list: ['mcp', 'list'],
+    callTool({ tools, results }) {
+      const tool = 'mcp__recollect__search'
+      if (tools.includes(tool))
+        return results.some(({ text }) => text.includes('notice')) ? undefined : { tool, input: QUERY }
+      return results.length === 0
+        ? { tool: 'ToolSearch', input: { query: `select:${tool}`, max_results: 3 } }
+        : undefined
+    },
+  },
+  codex: {
+    package: '@openai/codex@0.166.0',
+    program: (modules) =>
+      join(modules, `@openai/codex-${PLATFORM}`, 'vendor', 'x86_64-unknown-linux-musl', 'bin', 'codex'),
+    env: () => ({ MOCK_KEY: 'dummy' }),
+    settle(home, url) {
+      write(
+        join(home, '.codex', 'config.toml'),
+        `model = "gpt-5.5"
+model_provider = "mock"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[model_providers.mock]
+name = "mock"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "MOCK_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+`,
+      )
+    },
+    // Trust is given by a person in the TUI; this flag stands for it.
+    run: (prompt) => ['exec', '--dangerously-bypass-hook-trust', '--skip-git-repo-check', '--json', prompt],
+    register: (command) => ['mcp', 'add', 'recollect', '--', ...command],
+    list: ['mcp', 'list'],
+    callTool({ tools, results, body }) {
+      if (!tools.includes('tool_search')) return undefined
+      if (results.length === 0)
+        return { tool: 'tool_search', isToolSearch: true, input: { query: 'recollect search' } }
+      const found = JSON.stringify(body).match(/"name":"(mcp__recollect\w*?)"/)?.[1]
+      return results.length === 1 && found ? { tool: 'search', namespace: found, input: QUERY } : undefined
+    },
+  },
+  grok: {
+    package: '@xai-official/grok@1.0.41',
+    program(modules) {
+      // Its install script would unpack this into the real home.
+      const program = join(modules, '.recollect-grok')
+      const packed = join(modules, `@xai-official/grok-${PLATFORM}`, 'bin', 'grok.br')
+      if (!existsSync(program))
+        writeFileSync(program, brotliDecompressSync(readFileSync(packed)), { mode: 0o755 })
+      return program
+    },
+    env: (url) => ({
+      XAI_API_KEY: 'dummy',
+      GROK_MODELS_BASE_URL: `${url}/v1`,
+      GROK_CLI_CHAT_PROXY_BASE_URL: `${url}/v1`,
+      GROK_XAI_API_BASE_URL: `${url}/v1`,
+    }),
+    settle(home, url) {
+      write(
+        join(home, '.grok', 'config.toml'),
+        `[models]
+default = "grok-4.6"
+max_retries = 1
+
+[model."grok-4.6"]
+model = "grok-4.6"
+base_url = "${url}/v1"
+name = "Scripted"
+api_key = "dummy"
+api_backend = "responses"
+context_window = 256000
+`,
+      )
+    },
+    run: (prompt) => ['-p', prompt, '--output-format', 'json', '--always-approve'],
+    register: (command) => ['mcp', 'add', 'recollect', '--', ...command],
+    list: ['mcp', 'list'],
+    callTool({ tools, results }) {
+      if (!tools.includes('use_tool')) return undefined
+      if (results.length === 0) return { tool: 'search_tool', input: { query: 'recollect search' } }
+      const found = results[0].text.match(/\brecollect\w*search\b/)?.[0]
+      return results.length === 1 && found
+        ? { tool: 'use_tool', input: { tool_name: found, tool_input: QUERY } }
+        : undefined
+    },
+  },
+}
+
+function write(path, text) {
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+}
