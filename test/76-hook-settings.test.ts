@@ -217,6 +217,35 @@ describe('settings files', () => {
   })
 })
 
+describe('trust', () => {
+  it('of Codex holds for what was approved, and for nothing else', () => {
+    const codex = INTEGRATIONS.find((one) => one.flavor === 'codex') as (typeof INTEGRATIONS)[number]
+    const HOME = temporary('hooks')
+    const file = codex.hooks.file({ HOME })
+    mkdirSync(join(HOME, '.codex'))
+    // As Codex 0.166.0 names and hashes them.
+    const trusted = {
+      stop: '564756ea13aa88f069e6895a18fa4d40348b0d95aafd4e26446308c151d43f6f',
+      session_end: '09fbba7f53116d6ddc7e7affb5afaa22f40703f8dc371cfa30f4f7390c9f74ec',
+    }
+    const handler = { ...HANDLER, timeout: 3 }
+    const kindWith = (events: string[], value: Handler): string | undefined => {
+      const text = withHandler('', events, value, file)
+      return codex.hooks.obstacle({ HOME }, file, findHandlers(text, file))?.kind
+    }
+    expect(kindWith(['Stop'], handler)).toBe('trust')
+    const lines = Object.entries(trusted).map(
+      ([name, hash]) => `[hooks.state."${file}:${name}:0:0"]\ntrusted_hash = "sha256:${hash}"\n`,
+    )
+    writeFileSync(join(HOME, '.codex', 'config.toml'), lines.join(''))
+    expect(kindWith(['Stop', 'SessionEnd'], handler)).toBeUndefined()
+    expect(kindWith(['Stop', 'PreCompact'], handler)).toBe('trust')
+    expect(kindWith(['Stop'], { ...handler, timeout: 4 })).toBe('trust')
+    writeFileSync(join(HOME, '.codex', 'config.toml'), lines.join('enabled = false\n'))
+    expect(kindWith(['Stop'], handler)).toBe('disabled')
+  })
+})
+
 describe('recollect hooks', () => {
   it('shows a plan, installs, tells, tries and uninstalls', () => {
     const HOME = temporary('hooks')
@@ -255,10 +284,7 @@ describe('recollect hooks', () => {
     mkdirSync(join(HOME, '.codex'))
     mkdirSync(join(HOME, '.claude'))
     cli({ HOME }, 'hooks', 'install')
-    const file = join(HOME, '.codex', 'hooks.json')
-    const names = ['session_start', 'stop', 'subagent_stop', 'pre_compact', 'session_end']
-    const trust = names.map((name) => `[hooks.state."${file}:${name}:0:0"]\ntrusted_hash = "sha256:0"\n`)
-    writeFileSync(join(HOME, '.codex', 'config.toml'), trust.join(''))
+    writeFileSync(join(HOME, '.codex', 'config.toml'), '[features]\nhooks = false\n')
     const settings = join(HOME, '.claude', 'settings.json')
     const text = readFileSync(settings, 'utf8')
     writeFileSync(
@@ -270,7 +296,7 @@ describe('recollect hooks', () => {
     const { stdout } = cli({ HOME }, 'hooks', 'status')
     expect(stdout).toContain('/gone/recollect-hook.cjs is gone')
     expect(stdout).toContain('off: "disableAllHooks"')
-    expect(stdout).not.toContain('pending')
+    expect(stdout).toContain('off: hooks are turned off under [features]')
     expect(cli({ HOME }, 'hooks', 'test', '--agent', 'claude').code).toBe(1)
   })
 

@@ -18,15 +18,17 @@ export interface HookFacts {
   readonly isShared: boolean
   /** The events to install, by the agent's own names. */
   readonly events: readonly string[]
-  /** What keeps installed handlers from running, if anything; `found` is where ours stand. */
-  obstacle(env: Environment, file: string, found: readonly HookPlace[]): Obstacle | undefined
+  /** What keeps installed handlers from running, if anything. */
+  obstacle(env: Environment, file: string, found: readonly InstalledHook[]): Obstacle | undefined
 }
 
-/** Where a handler stands in the file: which entry of the event's list, and which handler of that entry. */
-export interface HookPlace {
+/** A handler of ours in the file: which entry of the event's list, and which handler of that entry. */
+export interface InstalledHook {
   event: string
   group: number
   handler: number
+  /** As it stands there. */
+  value: unknown
 }
 
 export interface Obstacle {

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
-import type { Integration, Obstacle } from '../adapters/integration.ts'
+import type { InstalledHook, Integration, Obstacle } from '../adapters/integration.ts'
 import { errnoOf } from '../errors.ts'
 import { firedOf, peekSpool, readSpoolState, type SpoolState } from '../sources/spool.ts'
 import { TEST_EVENT } from '../sources/spool-files.ts'
-import { type FoundHandler, findHandlers, type Handler } from './settings.ts'
+import { findHandlers, type Handler } from './settings.ts'
 
 export interface HookStatus {
   integration: Integration
@@ -49,7 +49,7 @@ export function statusOf(
     obstacle: undefined,
     fired: fired[flavor],
   }
-  let found: FoundHandler[]
+  let found: InstalledHook[]
   try {
     found = findHandlers(readFileSync(file, 'utf8'), file)
   } catch (error) {
@@ -68,7 +68,7 @@ export function statusOf(
 }
 
 function problemOf(
-  found: readonly FoundHandler[],
+  found: readonly InstalledHook[],
   { installedCount, wantedCount }: HookStatus,
   handler: Handler | undefined,
 ): string | undefined {

@@ -11,7 +11,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import type { HookPlace } from '../adapters/integration.ts'
+import type { InstalledHook } from '../adapters/integration.ts'
 import { RecollectError } from '../errors.ts'
 
 /** Every handler of ours, whichever version or directory it is from, runs a script of this name. */
@@ -21,11 +21,6 @@ export interface Handler {
   type: 'command'
   command: string
   timeout: number
-}
-
-export interface FoundHandler extends HookPlace {
-  /** As it stands in the file. */
-  value: unknown
 }
 
 type Hooks = Record<string, { hooks?: unknown }[]>
@@ -69,7 +64,7 @@ export function withoutHandlers(text: string, where: string): string {
 }
 
 /** Where our handlers stand. Throws BAD_INPUT for a file that is no such settings file. */
-export function findHandlers(text: string, where: string): FoundHandler[] {
+export function findHandlers(text: string, where: string): InstalledHook[] {
   return findIn(text.startsWith(BOM) ? text.slice(1) : text, where)
 }
 
@@ -125,8 +120,8 @@ const lineAt = (text: string, offset: number): number => text.slice(0, offset).s
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function findIn(text: string, where: string): FoundHandler[] {
-  const found: FoundHandler[] = []
+function findIn(text: string, where: string): InstalledHook[] {
+  const found: InstalledHook[] = []
   for (const [event, groups] of Object.entries(readHooks(text, where)))
     for (const [group, entry] of groups.entries())
       for (const [handler, value] of listOf(entry).entries())
@@ -151,7 +146,7 @@ function insert(text: string, event: string, handler: Handler, where: string): s
     : put(text, ['hooks', event], [group])
 }
 
-function remove(text: string, { event, group, handler }: HookPlace, where: string): string {
+function remove(text: string, { event, group, handler }: InstalledHook, where: string): string {
   const hooks = readHooks(text, where)
   const groups = hooks[event] as Hooks[string]
   if (listOf(groups[group]).length > 1) return put(text, ['hooks', event, group, 'hooks', handler], undefined)

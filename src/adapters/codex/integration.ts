@@ -1,11 +1,12 @@
 // Codex's settings, its hooks, and its trust in them: a hook runs only after the person has approved it in `/hooks`, and
 // is otherwise skipped without a word. Checked with 0.166.0.
+import { hash } from 'node:crypto'
 import { readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import type { Environment } from '../adapter.ts'
-import type { HookPlace, Integration, Obstacle } from '../integration.ts'
+import type { InstalledHook, Integration, Obstacle } from '../integration.ts'
 import { FLAVOR } from './paths.ts'
 
 const home = (env: Environment): string => env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
@@ -23,24 +24,32 @@ function readSettings(directory: string): Settings {
   }
 }
 
-function obstacle(env: Environment, file: string, found: readonly HookPlace[]): Obstacle | undefined {
+function obstacle(env: Environment, file: string, found: readonly InstalledHook[]): Obstacle | undefined {
   const { features, hooks } = readSettings(home(env))
   if (features?.hooks === false || features?.codex_hooks === false)
     return { kind: 'disabled', what: 'hooks are turned off under [features] in config.toml' }
   const states = hooks?.state ?? {}
-  const stateOf = (place: HookPlace): { trusted_hash?: unknown; enabled?: unknown } | undefined =>
+  const stateOf = (place: InstalledHook): { trusted_hash?: unknown; enabled?: unknown } | undefined =>
     [file, real(file)].map((path) => states[keyOf(path, place)]).find(Boolean)
   if (found.some((place) => stateOf(place)?.enabled === false))
     return { kind: 'disabled', what: 'switched off in Codex: run /hooks there' }
-  const pending = found.filter((place) => typeof stateOf(place)?.trusted_hash !== 'string')
+  const pending = found.filter((place) => stateOf(place)?.trusted_hash !== trustHash(place))
   if (pending.length === 0) return undefined
   return { kind: 'trust', what: `${pending.length} not trusted yet: open Codex and approve them with /hooks` }
 }
 
 /** How the agent names a handler when it writes down that it is trusted. */
-function keyOf(file: string, { event, group, handler }: HookPlace): string {
-  const name = event.replace(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
-  return `${file}:${name}:${group}:${handler}`
+function keyOf(file: string, { event, group, handler }: InstalledHook): string {
+  return `${file}:${eventName(event)}:${group}:${handler}`
+}
+
+const eventName = (event: string): string => event.replace(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
+
+/** What is written down when a handler is trusted: a changed one has to be approved again. */
+function trustHash({ event, value }: InstalledHook): string {
+  const { command, timeout, type } = value as Record<string, unknown>
+  const identity = { event_name: eventName(event), hooks: [{ async: false, command, timeout, type }] }
+  return `sha256:${hash('sha256', JSON.stringify(identity), 'hex')}`
 }
 
 function real(path: string): string {
