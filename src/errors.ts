@@ -21,6 +21,7 @@ export const ERROR_CODES = {
   FLUSH_FAILED: 'the kernel could not flush to the disk; what it held may be lost',
   INTERLEAVED: 'another program wrote into the middle of a record',
   LOCK_BUSY: 'another process kept the lock for longer than we wait',
+  REFUSED: 'another program did not do what it was asked to',
   BUSY: 'another process is doing this work right now',
   LOCK_UNAVAILABLE: 'kernel file locks cannot be used here',
   CORRUPT: 'stored bytes are not what they should be',

@@ -21,4 +21,34 @@ are printed on stderr. docs/mcp.md tells what the tools are.`,
     ['recollect mcp', 'what an agent runs'],
     ['recollect mcp serve --http', 'for other clients'],
   )
+  addRegistration(mcp)
+}
+
+function addRegistration(mcp: Command): void {
+  const install = mcp
+    .command('install')
+    .description("register the server with agents, through the agents' own programs")
+    .option('--agent <names...>', 'only with these')
+    .option('--dry-run', 'show the commands; run none')
+    .option('--json', 'one JSON document: {"agents":[…]}')
+    .addHelpText('after', '\nFor an agent that is not on the PATH the command is shown, to run by hand.')
+    .action(async (options) => (await import('./mcp-install.ts')).installMcp(options))
+  addExamples(install, 'recollect mcp install --dry-run', 'recollect mcp install')
+
+  const uninstall = mcp
+    .command('uninstall')
+    .description('take the server out of the agents again')
+    .option('--agent <names...>', 'only of these')
+    .option('--dry-run', 'show the commands; run none')
+    .option('--json', 'one JSON document: {"agents":[…]}')
+    .action(async (options) => (await import('./mcp-install.ts')).uninstallMcp(options))
+  addExamples(uninstall, 'recollect mcp uninstall --dry-run')
+
+  const status = mcp
+    .command('status')
+    .description('which agents know the server')
+    .option('--agent <names...>', 'only these')
+    .option('--json', 'one JSON document: {"agents":[…]}')
+    .action(async (options) => (await import('./mcp-install.ts')).showMcp(options))
+  addExamples(status, 'recollect mcp status')
 }

@@ -1,18 +1,18 @@
 // The tool that tells which session came from which.
 import { z } from 'zod'
+import { resolveSession } from '../query/ids.ts'
 import { type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
-import { resolveSession } from '../query/sessions.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
 import type { Entry } from './result.ts'
-import { cursor, id, splitId, tool } from './tool.ts'
+import { cursor, id, tool } from './tool.ts'
 
 export const lineageTool = tool({
   name: 'lineage',
   description: 'Tree of forks, resumes, compactions and sub-agents around a session.',
   input: z.strictObject({ id, cursor }),
   run: async ({ handle, config }, input) => {
-    const uid = resolveSession(handle, splitId(input.id).session)
+    const uid = resolveSession(handle, input.id)
     const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
     const { nodes, problems } = lineageOf(handle, [uid], prices)
     const asked = nodeOf(nodes, uid)

@@ -5,12 +5,13 @@ import { getDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
-import { getSession, listSessions, resolveSession } from '../query/sessions.ts'
+import { resolveEvent, resolveSession } from '../query/ids.ts'
+import { getSession, listSessions } from '../query/sessions.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, sliceBytes } from './result.ts'
 import { eventText } from './text.ts'
-import { type Context, cursor, id, splitId, tool } from './tool.ts'
+import { type Context, cursor, id, tool } from './tool.ts'
 
 /** Bookkeeping of the agents says nothing to another agent. */
 const KINDS = EVENT_KINDS.filter((kind) => kind !== 'lifecycle')
@@ -27,9 +28,8 @@ export const sessionTool = tool({
   input: z.strictObject({ id: id.optional(), cursor }),
   run: (context, input) => {
     if (input.id === undefined) return recent(context, input.cursor ?? 0)
-    const { session: typed, seq } = splitId(input.id)
     const { handle } = context
-    const uid = resolveSession(handle, typed)
+    const { uid, seq } = resolveEvent(handle, input.id)
     const session = getSession(handle, uid) as Session
     const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? seq ?? 0 })
     const gone = session.evicted_at === null ? '' : ' Its events were evicted: digest tells what it was.'
@@ -109,13 +109,12 @@ export const contextTool = tool({
     cursor,
   }),
   run: ({ handle }, input) => {
-    const { session: typed, seq } = splitId(input.id)
+    const { uid, seq } = resolveEvent(handle, input.id)
     if (seq === undefined)
       throw new RecollectError('USAGE', 'an event is needed', {
         where: 'id',
         hint: 'SESSION#SEQ, as search gives it',
       })
-    const uid = resolveSession(handle, typed)
     const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
     if (!anchor)
       throw new RecollectError('NOT_FOUND', `no event ${seq} in ${uid}`, {
@@ -171,7 +170,7 @@ export const digestTool = tool({
   description: 'Account of a session: outcome, files, tests, commits, errors. Works for evicted ones.',
   input: z.strictObject({ id, cursor }),
   run: ({ handle }, input) => {
-    const uid = resolveSession(handle, splitId(input.id).session)
+    const uid = resolveSession(handle, input.id)
     const parts = digestParts(getDigest(handle, uid))
     return {
       about: 'Digest of a session.',

@@ -146,8 +146,12 @@ export function sliceBytes(text: string, from: number, bytes: number): { part: s
   return { part: text.slice(from, end), end }
 }
 
-/** An error an agent can act on: what, where, what to try. */
-export function failed(lines: readonly string[]): ToolResult {
-  const text = lines.map((line) => plain(line).slice(0, 600)).join('\n')
+/** An error an agent can act on: what, and what to try. `recorded` names sessions, whose ids and titles are foreign text. */
+export function failed(lines: readonly string[], recorded = ''): ToolResult {
+  const fence = randomBytes(6).toString('hex')
+  const said = lines.map((line) => plain(line).slice(0, 600).toWellFormed()).join('\n')
+  const listed = plain(recorded).slice(0, 2000).toWellFormed()
+  const text =
+    recorded === '' ? said : `${said}\n${NOTICE}\n<recorded-${fence}>\n${listed}\n</recorded-${fence}>`
   return { content: [{ type: 'text', text }], isError: true }
 }

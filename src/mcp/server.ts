@@ -94,6 +94,8 @@ async function call(
     return bounded(await tool.run(context, checked.data as never))
   } catch (error) {
     if (!(error instanceof RecollectError)) throw error
+    // Its hint lists sessions.
+    if (error.code === 'AMBIGUOUS') return failed([`error: ${error.message}`, 'try: a longer id'], error.hint)
     return failed([`error: ${error.message}`, ...(error.hint === undefined ? [] : [`try: ${error.hint}`])])
   } finally {
     handle?.close()

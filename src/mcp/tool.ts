@@ -37,12 +37,6 @@ export const cursor = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER
 export const id = z.string().min(1).max(400)
 export const time = z.string().max(40).optional()
 
-/** `<session>#<seq>`; the number may be missing. */
-export function splitId(typed: string): { session: string; seq: number | undefined } {
-  const [, session = '', seq] = /^(.*?)(?:#(\d{1,15}))?$/s.exec(typed) ?? []
-  return { session, seq: seq === undefined ? undefined : Number(seq) }
-}
-
 /** A date, a date and time, or an age such as 7d. */
 export function parseTime(text: string): number {
   const age = parseDuration(text)

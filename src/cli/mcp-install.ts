@@ -1,0 +1,90 @@
+// `recollect mcp install|uninstall|status`: thin over mcp/register.ts, which plans and applies.
+import { MCP_CLIENTS, type McpClient, type McpServerEntry } from '../adapters/mcp.ts'
+import { Config } from '../config.ts'
+import type { RecollectError } from '../errors.ts'
+import {
+  applyRegistration,
+  commandText,
+  lookAt,
+  planRegister,
+  planUnregister,
+  type Registration,
+  serverEntry,
+} from '../mcp/register.ts'
+import { reportError } from './exit.ts'
+import { print, printJson } from './print.ts'
+import { parseChoices } from './values.ts'
+
+export interface RegisterCommand {
+  agent?: string[]
+  dryRun?: boolean
+  json?: boolean
+}
+
+export function installMcp(options: RegisterCommand): void {
+  change(options, planRegister)
+}
+
+export function uninstallMcp(options: RegisterCommand): void {
+  change(options, planUnregister)
+}
+
+export function showMcp(options: RegisterCommand): void {
+  const entry = serverEntry(new Config(), process.env)
+  const found = pick(options.agent).map((client) => lookAt(client, entry, process.env))
+  if (options.json) return printJson({ agents: found.map(toJson) })
+  for (const one of found) print(`${one.client.program.padEnd(8)} ${stateOf(one)}`)
+}
+
+function stateOf({ program, registered, isCurrent }: Registration): string {
+  if (program === undefined) return 'not on the PATH'
+  if (registered === undefined) return 'not registered: recollect mcp install'
+  return isCurrent ? 'registered' : `registered with another command: ${registered}`
+}
+
+type Planner = (client: McpClient, entry: McpServerEntry, env: NodeJS.ProcessEnv) => Registration
+
+/** One agent that refuses keeps no other from being changed. */
+function change(options: RegisterCommand, planner: Planner): void {
+  const entry = serverEntry(new Config(), process.env)
+  const done: Record<string, unknown>[] = []
+  for (const client of pick(options.agent)) {
+    const plan = planner(client, entry, process.env)
+    try {
+      if (!options.dryRun) applyRegistration(plan, process.env)
+      done.push(toJson(plan))
+      if (!options.json) print(planText(plan, options.dryRun ?? false))
+    } catch (error) {
+      process.exitCode = reportError(error)
+      done.push({ ...toJson(plan), error: (error as RecollectError).message })
+    }
+  }
+  if (options.json) printJson({ dry_run: options.dryRun ?? false, agents: done })
+}
+
+const DONE = { add: 'registered', replace: 'registered anew', remove: 'removed' }
+
+export function planText({ client, action, commands }: Registration, isDryRun: boolean): string {
+  const lines = commands.map((command) => `  ${commandText(command)}`)
+  if (action === 'none') return `${client.program}: nothing to do`
+  if (action === 'by_hand') return [`${client.program}: not on the PATH; by hand:`, ...lines].join('\n')
+  return isDryRun
+    ? [`${client.program}: would run`, ...lines].join('\n')
+    : `${client.program}: ${DONE[action]}`
+}
+
+const toJson = ({ client, program, registered, isCurrent, action, commands }: Registration) => ({
+  agent: client.flavor,
+  program: program ?? null,
+  registered: registered ?? null,
+  current: isCurrent,
+  action,
+  commands: commands.map(commandText),
+})
+
+function pick(names: readonly string[] | undefined): McpClient[] {
+  if (names === undefined) return [...MCP_CLIENTS]
+  const flavors = MCP_CLIENTS.map((client) => client.flavor)
+  const chosen = names.flatMap((name) => parseChoices(name, flavors, '--agent', 'agent'))
+  return MCP_CLIENTS.filter((client) => chosen.includes(client.flavor))
+}
