@@ -32,8 +32,8 @@ export function uninstallMcp(options: RegisterCommand): void {
 export function showMcp(options: RegisterCommand): void {
   const entry = serverEntry(new Config(), process.env)
   const found = pick(options.agent).map((client) => lookAt(client, entry, process.env))
-  if (options.json) return printJson({ agents: found.map(toJson) })
-  for (const one of found) print(`${one.client.program.padEnd(8)} ${stateOf(one)}`)
+  if (options.json) printJson({ agents: found.map(toJson) })
+  else for (const one of found) print(`${one.client.program.padEnd(8)} ${stateOf(one)}`)
 }
 
 function stateOf({ program, registered, isCurrent }: Registration): string {
