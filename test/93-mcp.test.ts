@@ -72,7 +72,7 @@ async function answersEverything(client: TestClient): Promise<void> {
   const { tools } = await client.client.listTools()
   expect(tools.map((tool) => tool.name)).toEqual(TOOLS)
   const hits = await client.call('search', { query: 'calc.js tests' })
-  expect(hits.text).toMatch(/^\d+ hits\. About \d+ tokens\.\nRecorded data/)
+  expect(hits.text).toMatch(/^\d+ hits in \d+ sessions, best first\. About \d+ tokens\.\nRecorded data/)
   const hit = hits.entries.find((one) => String(one['id']).startsWith('claude:'))
   expect(hit).toMatchObject({ repo: 'proj', kind: 'user_msg', text: expect.stringContaining('calc.js') })
   const session = String(hit?.['id']).split('#')[0] as string
@@ -123,13 +123,14 @@ describe.each(Object.entries(ERAS))('a client of %s', (_name, era) => {
 
 describe('what stands in every context', () => {
   it('is short: tools within 600 tokens, instructions within 500 characters', async () => {
-    const { client } = await overStdio(world.env, { args: ['serve'] })
+    const { client } = await overStdio(world.env, { args: ['serve', '--allow-write'] })
     const { tools } = await client.listTools()
     // Bytes by four: the usual rule. A tokenizer counts a little less here (docs/mcp.md).
     expect(Buffer.byteLength(JSON.stringify(tools)) / 4).toBeLessThanOrEqual(600)
     expect(client.getInstructions()?.length).toBeLessThanOrEqual(500)
     for (const tool of tools)
-      expect(tool.annotations).toMatchObject({ readOnlyHint: tool.name !== 'decide', openWorldHint: false })
+      expect([tool.name, tool.annotations]).toEqual([tool.name, { readOnlyHint: tool.name !== 'decide' }])
+    expect(tools.map((tool) => tool.name)).toEqual([...TOOLS, 'decide'])
   })
 })
 
@@ -155,8 +156,9 @@ describe('recorded text', () => {
     const client = await overStdio(world.env)
     const seqs = (await allPages(client, 'session', { id: OTHER })).map((one) => one['seq'])
     expect(seqs).toEqual(Array.from({ length: 300 }, (_, at) => at + 1))
-    const hits = await allPages(client, 'search', { query: 'giraffe' })
-    expect(new Set(hits.map((one) => one['id'])).size).toBe(300)
+    const hits = await allPages(client, 'search', { query: 'giraffe', session: OTHER })
+    expect(new Set(hits.map((one) => one['id'])).size).toBe(200)
+    expect(await allPages(client, 'search', { query: 'giraffe' })).toHaveLength(5)
     const around = await allPages(client, 'context', { id: `${OTHER}#150`, before: 50, after: 50 })
     expect(around).toHaveLength(101)
   })
@@ -210,6 +212,29 @@ describe("the caller's own session", () => {
   })
 })
 
+describe('a decision', () => {
+  it('is written only with leave, beside the own session or the one named, and found again', async () => {
+    const here = new World(world.home)
+    expect(cli(here.env, 'sweep').code).toBe(0)
+    await expect((await overStdio(here.env)).call('decide', { text: 'x' })).rejects.toThrow()
+    const env = { ...here.env, CLAUDE_CODE_SESSION_ID: SESSION }
+    const client = await overStdio(env, { args: ['serve', '--allow-write'] })
+    const own = await client.call('decide', { text: 'Okapis are out: too shy. AKIAIOSFODNN7EXAMPLQ' })
+    expect(own.data['id']).toMatch(new RegExp(`^claude:${SESSION}#\\d+$`))
+    expect(own.text).not.toContain('AKIAIOSFODNN7EXAMPLQ')
+    expect((await client.call('decide', { text: 'Okapis are in.', session: OTHER })).isError).toBe(false)
+    expect((await client.call('decide', { text: ' ' })).isError).toBe(true)
+    const nobody = await overStdio(here.env, { args: ['serve', '--allow-write'] })
+    const refused = await nobody.call('decide', { text: 'Whose?' })
+    expect([refused.isError, refused.text]).toEqual([true, expect.stringContaining('name a session')])
+    const { entries } = await nobody.call('session', { id: SESSION })
+    expect(entries.at(-1)).toMatchObject({
+      kind: 'decision',
+      text: expect.stringContaining('Okapis are out'),
+    })
+  })
+})
+
 describe('a search', () => {
   it('looks in the repository of the caller, or in all', async () => {
     const cwd = join(temporary('repos'), 'proj')
@@ -219,6 +244,19 @@ describe('a search', () => {
     expect([here.entries, here.text]).toEqual([[], expect.stringContaining('repo "*"')])
     expect((await client.call('search', { query: 'zebra', repo: '*' })).entries.length).toBeGreaterThan(0)
     expect((await client.call('search', { query: 'calc.js' })).entries.length).toBeGreaterThan(0)
+  })
+
+  it('is narrowed by file, time and session', async () => {
+    const client = await overStdio(world.env)
+    const ids = async (args: Record<string, unknown>): Promise<string[]> => {
+      const { entries } = await client.call('search', args)
+      return [...new Set(entries.map((one) => String(one['id']).split('#')[0] as string))]
+    }
+    expect(await ids({ query: 'zebra', touched: '/w/z' })).toEqual([`claude:${SESSION}`])
+    expect(await ids({ query: 'zebra', touched: '/w/other' })).toEqual([])
+    expect(await ids({ query: 'zebra', since: '2030-01-01' })).toEqual([])
+    expect(await ids({ query: 'zebra OR giraffe', session: OTHER })).toEqual([])
+    expect(await ids({ query: 'giraffe', session: OTHER })).toEqual([`claude:${OTHER}`])
   })
 })
 

@@ -6,6 +6,7 @@ import { EXIT } from './exit.ts'
 
 export interface ServeCommand {
   http?: string | true
+  allowWrite?: boolean
 }
 
 /** The port where none is given: any free one would have to be registered anew each time. */
@@ -14,14 +15,15 @@ const PORT = 7078
 export async function serveMcp(options: ServeCommand): Promise<void> {
   const config = new Config()
   const startedAt = Date.now()
+  const mayWrite = options.allowWrite ?? false
   if (options.http === undefined) {
     const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
     const caller = { env: process.env, cwd: process.cwd(), startedAt }
-    serveStdio(serverFactory({ config, caller }), { onerror: report })
+    serveStdio(serverFactory({ config, caller, mayWrite }), { onerror: report })
     return
   }
   // Who asks over HTTP was not started by us or beside us: our own environment says nothing about it.
-  await overHttp({ config, caller: { env: {}, startedAt } }, portOf(options.http))
+  await overHttp({ config, caller: { env: {}, startedAt }, mayWrite }, portOf(options.http))
 }
 
 async function overHttp(settings: ServerSettings, port: number): Promise<void> {

@@ -2,16 +2,18 @@
 import { z } from 'zod'
 import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { type Solved, solvedBefore } from '../digest/solved.ts'
-import { type SearchHit, search } from '../query/search.ts'
-import { getSession } from '../query/sessions.ts'
+import { resolveSession } from '../query/ids.ts'
+import { type SearchHit, searchSessions } from '../query/search.ts'
 import { placeResolver } from '../sources/place.ts'
 import { ownSessions } from './caller.ts'
 import type { Answer, Entry } from './result.ts'
-import { type Context, cursor, parseTime, time, tool } from './tool.ts'
+import { type Context, cursor, id, parseTime, time, tool } from './tool.ts'
 
-/** Hits looked at in one call; nobody pages further than this. */
-const MOST = 500
+/** Sessions looked at in one call; nobody pages further than this. */
+const MOST = 200
 const PAGE = 20
+/** Of one session so many hits, unless only that session is searched. */
+const PER_SESSION = 5
 
 export const searchTool = tool({
   name: 'search',
@@ -19,35 +21,37 @@ export const searchTool = tool({
   input: z.strictObject({
     query: z.string().min(1).max(400),
     repo: z.string().max(200).optional().describe('default: this one; * for all'),
+    touched: z.string().max(1000).optional(),
+    session: id.optional(),
     since: time.describe('date or age (7d)'),
     cursor,
   }),
   run: (context, input) => {
     const { handle } = context
-    const repo = input.repo === '*' ? undefined : (input.repo ?? knownRepo(context))
-    const sinceAt = input.since === undefined ? undefined : parseTime(input.since)
-    const own = ownSessions(handle, context.caller)
-    const repos = new Map<string, string | null>()
-    const repoOf = (uid: string): string | null => {
-      if (!repos.has(uid)) repos.set(uid, getSession(handle, uid)?.repo ?? null)
-      return repos.get(uid) ?? null
-    }
-    const hits = search(handle, input.query, { limit: MOST }).filter(
-      (hit) =>
-        !own.has(hit.session_uid) &&
-        (repo === undefined || repoOf(hit.session_uid) === repo) &&
-        (sinceAt === undefined || (hit.ts !== null && Date.parse(hit.ts) >= sinceAt)),
-    )
+    const session = input.session === undefined ? undefined : resolveSession(handle, input.session)
+    const repo = input.repo === '*' || session !== undefined ? undefined : (input.repo ?? knownRepo(context))
+    const found = searchSessions(handle, input.query, {
+      limit: MOST,
+      perSession: session === undefined ? PER_SESSION : MOST,
+      ...(repo === undefined ? {} : { repo }),
+      ...(input.touched === undefined ? {} : { touched: input.touched }),
+      ...(session === undefined ? {} : { session }),
+      ...(input.since === undefined ? {} : { sinceAt: parseTime(input.since) }),
+    })
+    const own = session === undefined ? ownSessions(handle, context.caller) : new Set<string>()
+    const others = found.filter((one) => !own.has(one.session.session_uid))
+    const hits = others.flatMap((one) => one.hits.map((hit) => ({ hit, session: one.session })))
     const from = input.cursor ?? 0
     const where = repo === undefined ? '' : ' in this repository (repo "*" looks in all)'
-    const count = hits.length === MOST ? `${MOST} or more` : String(hits.length)
     return {
       about:
-        hits.length === 0 ? `Nothing found${where}. Try fewer or other words.` : `${count} hits${where}.`,
-      data: { hits: hits.length, ...(repo === undefined ? {} : { repo }) },
+        hits.length === 0
+          ? `Nothing found${where}. Try fewer or other words.`
+          : `${hits.length} hits in ${others.length} sessions${where}, best first.`,
+      data: { hits: hits.length, sessions: others.length, ...(repo === undefined ? {} : { repo }) },
       entries: hits
         .slice(from, from + PAGE)
-        .map((hit, at) => hitEntry(hit, repoOf(hit.session_uid), from + at)),
+        .map(({ hit, session }, at) => hitEntry(hit, session.repo, from + at)),
       more: from + PAGE < hits.length ? from + PAGE : undefined,
     }
   },
@@ -64,12 +68,22 @@ function knownRepo({ handle, caller, config }: Context): string | undefined {
 }
 
 function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
-  const id = `${hit.session_uid}#${hit.seq}`
+  // Of an evicted event the number may not be known any more; its session still has a digest.
+  const id = hit.seq === null ? hit.session_uid : `${hit.session_uid}#${hit.seq}`
   const when = hit.ts?.slice(0, 16) ?? null
+  const gone = hit.is_evicted ? ' (evicted: see digest)' : ''
   return {
     at,
-    text: `${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}  ${hit.summary}`,
-    data: { id, at: when, repo, kind: hit.kind, tool: hit.tool, text: hit.summary },
+    text: `${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}${gone}  ${hit.line}`,
+    data: {
+      id,
+      at: when,
+      repo,
+      kind: hit.kind,
+      ...(hit.tool === null ? {} : { tool: hit.tool }),
+      ...(hit.is_evicted ? { evicted: true } : {}),
+      text: hit.line,
+    },
   }
 }
 

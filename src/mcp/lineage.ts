@@ -9,7 +9,7 @@ import { cursor, id, tool } from './tool.ts'
 
 export const lineageTool = tool({
   name: 'lineage',
-  description: 'Tree of forks, resumes, compactions and sub-agents around a session.',
+  description: 'Forks, resumes, compactions, sub-agents of a session.',
   input: z.strictObject({ id, cursor }),
   run: async ({ handle, config }, input) => {
     const uid = resolveSession(handle, input.id)

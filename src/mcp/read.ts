@@ -167,7 +167,7 @@ function spanAround(
 
 export const digestTool = tool({
   name: 'digest',
-  description: 'Account of a session: outcome, files, tests, commits, errors. Works for evicted ones.',
+  description: 'Sums a session up: outcome, files, tests, commits, errors.',
   input: z.strictObject({ id, cursor }),
   run: ({ handle }, input) => {
     const uid = resolveSession(handle, input.id)

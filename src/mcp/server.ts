@@ -9,6 +9,7 @@ import { sessionUid } from '../model.ts'
 import { openForReading, storePaths } from '../store/sqlite.ts'
 import { usageTool } from './account.ts'
 import type { Caller } from './caller.ts'
+import { decideTool } from './decide.ts'
 import { patternsTool, searchTool } from './find.ts'
 import { lineageTool } from './lineage.ts'
 import { contextTool, digestTool, sessionTool } from './read.ts'
@@ -25,6 +26,8 @@ export const INSTRUCTIONS =
 export interface ServerSettings {
   config: Config
   caller: Omit<Caller, 'named'>
+  /** Offer the tools that write, too. */
+  mayWrite?: boolean
 }
 
 const TOOLS: readonly Tool[] = [
@@ -35,19 +38,20 @@ const TOOLS: readonly Tool[] = [
   lineageTool,
   usageTool,
   patternsTool,
+  decideTool,
 ]
 
 /** Makes a server for each connection, or each request over HTTP. */
 export function serverFactory(settings: ServerSettings): McpServerFactory {
   return () => {
     const server = new McpServer({ name: 'recollect', version: VERSION }, { instructions: INSTRUCTIONS })
-    for (const one of TOOLS) {
+    for (const one of TOOLS.filter((tool) => settings.mayWrite || !tool.writes)) {
       server.registerTool(
         one.name,
         {
           description: one.description,
           inputSchema: declared(one.input),
-          annotations: { readOnlyHint: true, openWorldHint: false },
+          annotations: { readOnlyHint: !one.writes },
         },
         async (input, context) => await call(settings, one, input, context.mcpReq._meta),
       )
