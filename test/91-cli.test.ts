@@ -262,7 +262,7 @@ describe('numbers', () => {
     expect([0, 999, 1000, 999_950, 1_234_567].map(formatCount)).toEqual(['0', '999', '1.0K', '1.0M', '1.2M'])
     expect([0, 999, 1_500_000].map(formatBytes)).toEqual(['0 B', '999 B', '1.5 MB'])
     expect([0, 59_940, 65_000, 4_860_000, 100_000_000].map(formatDuration)).toEqual([
-      '0.0s',
+      '0ms',
       '59.9s',
       '1m05s',
       '1h21m',

@@ -58,12 +58,12 @@ export function isUtf8(env: Record<string, string | undefined> = process.env): b
 
 /** One for one, so that columns stay columns. */
 const ASCII: Record<string, string> = {
-  ...Object.fromEntries([...'─━╌–—−·•'].map((sign) => [sign, '-'])),
+  ...Object.fromEntries([...'─━╌═–—−·•'].map((sign) => [sign, '-'])),
   ...Object.fromEntries([...'│┃┆├┤'].map((sign) => [sign, '|'])),
   ...Object.fromEntries([...'┌┐┬┼╭╮'].map((sign) => [sign, '+'])),
   ...Object.fromEntries([...'└┘┴╰╯'].map((sign) => [sign, '`'])),
   ...Object.fromEntries([...'▸▶→❯'].map((sign) => [sign, '>'])),
-  ...Object.fromEntries([...'◀←'].map((sign) => [sign, '<'])),
+  ...Object.fromEntries([...'◀◂←'].map((sign) => [sign, '<'])),
   ...Object.fromEntries([...'✖×'].map((sign) => [sign, 'x'])),
   ...Object.fromEntries([...'▁▂▃▄▅▆▇█'].map((sign, at) => [sign, '_.-=+*%#'[at] as string])),
   ...Object.fromEntries([...'▏▎▍▌▋▊▉'].map((sign) => [sign, '#'])),

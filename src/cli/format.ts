@@ -19,8 +19,13 @@ export function formatCount(count: number): string {
   return text === '1000.0' && power < units.length - 1 ? `1.0${units[power + 1]}` : `${text}${units[power]}`
 }
 
-/** 0.2s, 8.4s, 1m05s, 1h21m, 3d04h. */
+/** `3 sessions`, `1 session`. */
+export const plural = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+
+/** 12ms, 0.2s, 8.4s, 1m05s, 1h21m, 3d04h. */
 export function formatDuration(ms: number): string {
+  if (ms < 100) return `${Math.round(ms)}ms`
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`
   const two = (value: number): string => String(Math.floor(value)).padStart(2, '0')
   const seconds = Math.round(ms / 1000)

@@ -10,7 +10,7 @@ import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
 import { EXIT } from './exit.ts'
 import { formatCount, printable } from './format.ts'
-import { parseCount, parseTime } from './read.ts'
+import { parseCount, parseTime } from './values.ts'
 
 export interface LineageCommand {
   flavor?: string

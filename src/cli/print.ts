@@ -66,3 +66,12 @@ export function bar(share: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)
   return '█'.repeat(filled) + '░'.repeat(width - filled)
 }
+
+/** For running text, which nobody reads in lines of any length. */
+export const textWidth = (): number => Math.min(Math.max(outputWidth(), 20), 100)
+
+/** Waits until what was printed has left, so that a long answer needs no memory for all of itself. */
+export async function drained(): Promise<void> {
+  if (!process.stdout.writableNeedDrain) return
+  await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
+}

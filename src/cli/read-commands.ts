@@ -14,7 +14,7 @@ function addStatus(program: Command): void {
     .command('status', { isDefault: true })
     .description('what is remembered (the default command)')
     .option('--json', 'one JSON document')
-    .action(async (options) => (await import('./read.ts')).showStatus(options))
+    .action(async (options) => (await import('./status.ts')).showStatus(options))
   addExamples(status, ['recollect', 'the same as recollect status'], 'recollect status --json')
 }
 
@@ -22,15 +22,20 @@ function addShow(program: Command): void {
   const show = program
     .command('show')
     .argument('<id>', `${ID_HELP}; with #SEQ one event of it`)
-    .description('show a session, event by event')
+    .description('a session to read: prompts, answers, calls, edits')
+    .option('--around <count>', 'with #SEQ: so many events before and after it too')
     .option('--kind <kinds>', 'only these kinds, comma-separated')
+    .option('--full', 'fold nothing: all output, diffs, thinking, inherited events')
+    .option('--thinking', 'unfold what the model thought')
+    .option('--format <format>', 'text or json')
     .option('--json', 'one JSON document: {"session":…,"receipts":[…],"events":[…]}')
     .option('--payload', 'with --json: the full redacted body of each event')
-    .action(async (id, options) => (await import('./read.ts')).showSession(id, options))
+    .option('--raw', "the agent's own records, redacted, one per line")
+    .action(async (id, options) => (await import('./show.ts')).showSession(id, options))
   addExamples(
     show,
     ['recollect show @last', 'the newest session'],
-    ['recollect show 7c36#41', 'one event of the session whose id begins with 7c36'],
+    ['recollect show 7c36#41 --around 5', 'event 41 of session 7c36…, and its neighbours'],
     ['recollect show @last --kind user_msg,error', 'only what was asked, and what failed'],
   )
 }
@@ -40,6 +45,6 @@ function addVerify(program: Command): void {
     .command('verify')
     .description('check every reference and payload of the memory')
     .option('--json', 'one JSON document')
-    .action(async (options) => (await import('./read.ts')).runVerify(options))
+    .action(async (options) => (await import('./verify.ts')).runVerify(options))
   addExamples(verify, ['recollect verify', 'exit code 1 when something is wrong'], 'recollect verify --json')
 }

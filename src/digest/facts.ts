@@ -69,7 +69,8 @@ const PROMPT_LENGTH = 400
 const ANSWER_LENGTH = 800
 const MAX_STEP_FILES = 100
 const KEPT = { tools: 500, failures: 120, agents: 200, commits: 100, pullRequests: 50 }
-const COMPACTED = /\b(?:conversation|context|auto[- ]compact) ?(?:compacted|completed)\b|^compacted:/i
+/** How a compaction reads in any log. */
+export const COMPACTED = /\b(?:conversation|context|auto[- ]compact) ?(?:compacted|completed)\b|^compacted:/i
 const DENIED =
   /\b(?:requires? approval|permission|not (?:been )?(?:allowed|permitted|granted)|operation not permitted|sandbox denied|denied by|rejected by)\b/i
 

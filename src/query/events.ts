@@ -11,6 +11,9 @@ export interface EventFilter {
   toSeq?: number
 }
 
+/** Page by page: a reader that pauses (a pager, a browser) must hold no statement, and with it no old state, open. */
+const PAGE = 256
+
 /** Streams a session's events: those of its transcript by number, decisions among them by time. */
 export function* sessionEvents(
   handle: ReadHandle,
@@ -28,14 +31,18 @@ export function* sessionEvents(
 
 function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter): Generator<SessionEvent> {
   const kinds = (filter.kinds ?? EVENT_KINDS).map((kind) => EVENT_KINDS.indexOf(kind))
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.seq BETWEEN ? AND ? AND e.kind IN (${kinds.join(',')}) ORDER BY e.seq`,
-    )
-    .iterate(uid, filter.fromSeq ?? 0, filter.toSeq ?? Number.MAX_SAFE_INTEGER)
+  const read = handle.cache.prepare(
+    `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
+     WHERE c.session_uid = ? AND e.seq BETWEEN ? AND ? AND e.kind IN (${kinds.join(',')}) ORDER BY e.seq LIMIT ${PAGE}`,
+  )
+  const toSeq = filter.toSeq ?? Number.MAX_SAFE_INTEGER
   const tokens = tokensByTime(handle, uid)
-  for (const row of rows as Iterable<Record<string, unknown>>) yield toEvent(uid, row, tokens)
+  for (let fromSeq = filter.fromSeq ?? 0; ; ) {
+    const rows = read.all(uid, fromSeq, toSeq) as unknown as Record<string, unknown>[]
+    for (const row of rows) yield toEvent(uid, row, tokens)
+    if (rows.length < PAGE) return
+    fromSeq = ((rows.at(-1) as Record<string, unknown>)['seq'] as number) + 1
+  }
 }
 
 /** Output tokens of a response, shown on the one event that carries its time; a display aid, the ledger is the truth. */

@@ -1,0 +1,201 @@
+// `recollect show`: one session as text, as a document, or as its redacted records.
+import type { Config } from '../config.ts'
+import { getDigest } from '../digest/patterns.ts'
+import { RecollectError } from '../errors.ts'
+import type { EventKind, Session, SessionEvent } from '../model.ts'
+import { type EventFilter, sessionEvents } from '../query/events.ts'
+import { resolveEvent } from '../query/ids.ts'
+import { receiptsOf } from '../query/receipts.ts'
+import { getSession } from '../query/sessions.ts'
+import { TimeZone } from '../query/timezone.ts'
+import { transcript } from '../query/transcript.ts'
+import { usageReport } from '../query/usage.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { shortUsd, unitsOf } from '../usage/money.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices } from '../usage/prices.ts'
+import { paint } from './colour.ts'
+import { plural } from './format.ts'
+import { drained, print, write } from './print.ts'
+import { headLines, type SessionHead } from './render-head.ts'
+import { TextRenderer } from './render-text.ts'
+import { parseChoice, parseCount, parseKinds } from './values.ts'
+import { withMemory } from './with-memory.ts'
+
+export const SHOW_FORMATS = ['text', 'json'] as const
+
+export interface ShowCommand {
+  format?: string
+  json?: boolean
+  payload?: boolean
+  raw?: boolean
+  kind?: string
+  around?: string
+  full?: boolean
+  thinking?: boolean
+}
+
+interface Target {
+  uid: string
+  session: Session
+  kinds: readonly EventKind[] | undefined
+  range: EventFilter
+}
+
+export async function showSession(typed: string, options: ShowCommand): Promise<void> {
+  const format = options.json
+    ? 'json'
+    : parseChoice(options.format ?? 'text', SHOW_FORMATS, '--format', 'format')
+  await withMemory(async (handle, config) => {
+    const target = findTarget(handle, typed, options)
+    const count = options.raw
+      ? await printRaw(handle, target)
+      : format === 'json'
+        ? await printDocument(handle, target, options)
+        : await printText(handle, target, options, config)
+    if (target.range.fromSeq !== undefined && count === 0)
+      throw new RecollectError('NOT_FOUND', `there is no such event in ${target.uid}`, {
+        where: typed,
+        hint: `recollect show ${target.uid}`,
+      })
+  })
+}
+
+function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Target {
+  const kinds = options.kind === undefined ? undefined : parseKinds(options.kind)
+  const { uid, seq } = resolveEvent(handle, typed)
+  const around = options.around === undefined ? 0 : parseCount(options.around, '--around')
+  if (options.around !== undefined && seq === undefined)
+    throw new RecollectError('USAGE', '--around needs an event to be around', {
+      where: typed,
+      hint: `recollect show ${typed}#SEQ --around ${around}`,
+    })
+  return {
+    uid,
+    session: getSession(handle, uid) as Session,
+    kinds,
+    range: seq === undefined ? {} : { fromSeq: Math.max(0, seq - around), toSeq: seq + around },
+  }
+}
+
+async function printText(
+  handle: ReadHandle,
+  { uid, session, kinds, range }: Target,
+  options: ShowCommand,
+  config: Config,
+): Promise<number> {
+  const isPart = kinds !== undefined || range.fromSeq !== undefined
+  const isOne = range.fromSeq !== undefined && range.fromSeq === range.toSeq
+  const renderer = new TextRenderer({
+    full: options.full ?? isOne,
+    thinking: options.thinking ?? false,
+    lifecycle: isOne || (kinds?.includes('lifecycle') ?? false),
+    payload: (event) => payloadOf(handle, event),
+  })
+  const head: SessionHead = {
+    session,
+    digest: digestOf(handle, uid),
+    cost: isPart ? undefined : await costOf(handle, uid, config),
+    receipts: receiptsOf(handle, uid),
+    gaps: gapsOf(handle, uid),
+  }
+  print(headLines(head).join('\n'))
+  if (isPart) print('')
+  let count = 0
+  for (const entry of transcript(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })) {
+    count++
+    const lines = renderer.lines(entry)
+    if (lines.length > 0) print(lines.join('\n'))
+    await drained()
+  }
+  for (const line of footLines(renderer, head, count)) print(line)
+  return count
+}
+
+/** What is not on the screen, and how to see it. */
+function footLines({ leftOut }: TextRenderer, { session, digest }: SessionHead, count: number): string[] {
+  const lines: string[] = []
+  if (count === 0 && digest && session.evicted_at) {
+    lines.push(`asked      ${digest.first_prompt}`, `answered   ${digest.last_assistant}`, '')
+    lines.push(`its events were evicted; recollect digest ${session.session_uid} has the account`)
+  }
+  if (leftOut.inherited > 0)
+    lines.push(
+      `${plural(leftOut.inherited, 'event')} inherited from another session: --full, recollect lineage`,
+    )
+  if (leftOut.folded > 0) lines.push(`${plural(leftOut.folded, 'line')} folded: --full`)
+  if (leftOut.lifecycle > 0)
+    lines.push(`${plural(leftOut.lifecycle, 'lifecycle record')} left out: --kind lifecycle`)
+  return lines.length === 0 ? [] : ['', ...lines.map((line) => paint.dim(line))]
+}
+
+function digestOf(handle: ReadHandle, uid: string): SessionHead['digest'] {
+  try {
+    return getDigest(handle, uid)
+  } catch (error) {
+    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+async function costOf(handle: ReadHandle, uid: string, config: Config): Promise<string | undefined> {
+  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  const { total } = usageReport(handle, {
+    group: 'session',
+    zone: new TimeZone('UTC'),
+    prices,
+    sessions: [uid],
+  })
+  if (total.cost_usd === null) return undefined
+  return shortUsd(unitsOf(total.cost_usd)) + (total.unpriced_responses > 0 ? '+?' : '')
+}
+
+function gapsOf(handle: ReadHandle, uid: string): SessionHead['gaps'] {
+  const rows = handle.cache
+    .prepare(
+      `SELECT g.reason, count(*) AS count, sum(g.length) AS bytes FROM cached c
+       JOIN source_sessions w ON w.session = c.id JOIN gaps g ON g.path = w.path
+       WHERE c.session_uid = ? GROUP BY g.reason ORDER BY g.reason`,
+    )
+    .all(uid)
+  return rows as unknown as SessionHead['gaps']
+}
+
+function payloadOf(handle: ReadHandle, event: SessionEvent): unknown {
+  const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+  return body === undefined ? null : (JSON.parse(body) as unknown)
+}
+
+const eventsOf = (handle: ReadHandle, { uid, kinds, range }: Target): Generator<SessionEvent> =>
+  sessionEvents(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })
+
+/** The redacted native records, one per line. */
+async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
+  let count = 0
+  for (const event of eventsOf(handle, target)) {
+    count++
+    const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+    if (body !== undefined) write(`${body}\n`)
+    await drained()
+  }
+  return count
+}
+
+/** Event by event: a session may be larger than a string can be. */
+async function printDocument(handle: ReadHandle, target: Target, options: ShowCommand): Promise<number> {
+  const indented = (value: unknown, by: string): string =>
+    JSON.stringify(value, null, 2).replaceAll('\n', `\n${by}`)
+  const head = `{\n  "session": ${indented(target.session, '  ')},\n  "receipts": ${indented(receiptsOf(handle, target.uid), '  ')},\n  "events": [`
+  let count = 0
+  for (const event of eventsOf(handle, target)) {
+    if (count === 0) write(head)
+    const shown = options.payload ? { ...event, payload: payloadOf(handle, event) } : event
+    write(`${count === 0 ? '' : ','}\n    ${indented(shown, '    ')}`)
+    count++
+    await drained()
+  }
+  // Nothing is begun before there is something: an event that is not there is an error, and a document of its own.
+  if (count > 0) write('\n  ]\n}\n')
+  else if (target.range.fromSeq === undefined) write(`${head}]\n}\n`)
+  return count
+}

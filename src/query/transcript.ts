@@ -1,0 +1,195 @@
+// A session in the order a person reads it: each call with its result, each sub-agent below the call that started it.
+// Streams: what is held is the calls that still wait for a result, and the list of sub-agents.
+import type { EventKind, SessionEvent } from '../model.ts'
+import { FLAG } from '../store/rows.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { sessionEvents } from './events.ts'
+
+/** One line of the story. */
+export type Entry =
+  | { type: 'event'; event: SessionEvent; result: SessionEvent | null; depth: number }
+  | { type: 'agent'; name: string; sessionUid: string; eventCount: number; depth: number }
+
+export interface TranscriptFilter {
+  kinds?: readonly EventKind[]
+  /** First and last seq, both included. With one of these the events stand in their own order, sub-agents among them. */
+  fromSeq?: number
+  toSeq?: number
+}
+
+/** A result that has not come by then is told on its own. */
+const MAX_WAITING = 500
+const MAX_DEPTH = 4
+const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry', 'decision'])
+
+/** The entries of a session, its sub-agents nested in it. */
+export function transcript(handle: ReadHandle, uid: string, filter: TranscriptFilter = {}): Generator<Entry> {
+  const isPart = filter.fromSeq !== undefined || filter.toSeq !== undefined || filter.kinds !== undefined
+  return isPart ? flat(handle, uid, filter) : nested(handle, uid, 0, new Set([uid]))
+}
+
+/** So far behind the range the results of its calls are looked for. */
+const LOOK_AHEAD = 200
+
+function* flat(handle: ReadHandle, uid: string, filter: TranscriptFilter): Generator<Entry> {
+  const { kinds, fromSeq = 0, toSeq = Number.MAX_SAFE_INTEGER } = filter
+  const rows = readRows(handle, uid, { fromSeq, toSeq: toSeq + LOOK_AHEAD })
+  const isWanted = (event: SessionEvent): boolean => !kinds || kinds.includes(event.kind)
+  for (const entry of paired(rows, (event) => (event.is_sidechain ? 1 : 0))) {
+    if (entry.event.seq > toSeq) return
+    if (isWanted(entry.event)) yield entry
+    else if (entry.result && isWanted(entry.result)) yield { ...entry, event: entry.result, result: null }
+  }
+}
+
+function* nested(handle: ReadHandle, uid: string, depth: number, above: Set<string>): Generator<Entry> {
+  const agents = depth < MAX_DEPTH ? [...sidechains(handle, uid), ...children(handle, uid, above)] : []
+  const waiting = agents.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))
+  const take = (isDue: (agent: Agent) => boolean): Agent[] => {
+    const due = waiting.filter(isDue)
+    for (const agent of due) waiting.splice(waiting.indexOf(agent), 1)
+    return due
+  }
+  const main = readRows(handle, uid, {}, (event) => !event.is_sidechain || event.agent === null)
+  for (const entry of paired(main, (event) => depth + (event.is_sidechain ? 1 : 0))) {
+    const at = entry.event.ts === null ? Number.NEGATIVE_INFINITY : Date.parse(entry.event.ts)
+    for (const agent of take((one) => one.anchorSeq === null && one.at !== null && one.at < at))
+      yield* agentEntries(handle, agent, depth + 1, above)
+    yield entry
+    for (const agent of take((one) => one.anchorSeq === entry.event.seq))
+      yield* agentEntries(handle, agent, depth + 1, above)
+  }
+  for (const agent of take(() => true)) yield* agentEntries(handle, agent, depth + 1, above)
+}
+
+interface Agent {
+  sessionUid: string
+  /** Of a sub-agent inside the session; null for a session of its own. */
+  name: string | null
+  /** The event that started it, if the log says so; else it stands by its time. */
+  anchorSeq: number | null
+  at: number | null
+  eventCount: number
+  fromSeq: number
+  toSeq: number
+}
+
+/** Sub-agents whose events are the session's own. */
+function sidechains(handle: ReadHandle, uid: string): Agent[] {
+  const rows = handle.cache
+    .prepare(
+      `SELECT a.name, a.eventCount, a.at, a.fromSeq, a.toSeq, f.parent_seq AS anchorSeq FROM (
+         SELECT e.session, e.agent AS name, count(*) AS eventCount, min(e.ts) AS at, min(e.seq) AS fromSeq,
+           max(e.seq) AS toSeq
+         FROM cached c JOIN events e ON e.session = c.id
+         WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} AND e.agent IS NOT NULL GROUP BY e.session, e.agent
+       ) a JOIN events f ON f.session = a.session AND f.seq = a.fromSeq`,
+    )
+    .all(uid) as unknown as Omit<Agent, 'sessionUid'>[]
+  return rows.map((row) => ({ ...row, sessionUid: uid }))
+}
+
+/** Sub-agents that are sessions of their own. */
+function children(handle: ReadHandle, uid: string, above: ReadonlySet<string>): Agent[] {
+  const rows = handle.memory
+    .prepare(
+      `SELECT e.session_uid AS sessionUid, coalesce(e.at, s.started_at) AS at, s.event_count AS eventCount
+       FROM edges e JOIN sessions s ON s.session_uid = e.session_uid
+       WHERE e.parent_uid = ? AND e.kind = 'subagent' ORDER BY 2`,
+    )
+    .all(uid) as unknown as Pick<Agent, 'sessionUid' | 'at' | 'eventCount'>[]
+  return rows
+    .filter((row) => !above.has(row.sessionUid))
+    .map((row) => ({ ...row, name: null, anchorSeq: null, fromSeq: 0, toSeq: Number.MAX_SAFE_INTEGER }))
+}
+
+function* agentEntries(
+  handle: ReadHandle,
+  agent: Agent,
+  depth: number,
+  above: ReadonlySet<string>,
+): Generator<Entry> {
+  const { sessionUid, name, eventCount } = agent
+  yield { type: 'agent', name: name ?? sessionUid, sessionUid, eventCount, depth }
+  if (name === null) return yield* nested(handle, sessionUid, depth, new Set([...above, sessionUid]))
+  const { fromSeq, toSeq } = agent
+  const rows = readRows(
+    handle,
+    sessionUid,
+    { fromSeq, toSeq },
+    (event) => event.is_sidechain && event.agent === name,
+  )
+  yield* paired(rows, () => depth)
+}
+
+interface Row {
+  event: SessionEvent
+  /** Joins a call with its result. */
+  call: string | null
+}
+
+function* readRows(
+  handle: ReadHandle,
+  uid: string,
+  filter: { fromSeq?: number; toSeq?: number },
+  isWanted: (event: SessionEvent) => boolean = () => true,
+): Generator<Row> {
+  const callOf = callReader(handle, uid, filter.fromSeq ?? 0)
+  for (const event of sessionEvents(handle, uid, filter))
+    if (isWanted(event)) yield { event, call: callOf(event.seq) }
+}
+
+const PAGE = 1024
+
+/** The ids of calls, asked for in the order of their events. */
+function callReader(handle: ReadHandle, uid: string, fromSeq: number): (seq: number) => string | null {
+  const read = handle.cache.prepare(
+    `SELECT e.seq, e.call FROM cached c JOIN events e ON e.session = c.id
+     WHERE c.session_uid = ? AND e.seq >= ? AND e.call IS NOT NULL ORDER BY e.seq LIMIT ${PAGE}`,
+  )
+  let page = new Map<number, string>()
+  let knownTo = fromSeq - 1
+  return (seq) => {
+    if (seq > knownTo) {
+      const rows = read.all(uid, seq) as unknown as { seq: number; call: Uint8Array }[]
+      page = new Map(rows.map((row) => [row.seq, Buffer.from(row.call).toString('latin1')]))
+      knownTo = rows.length < PAGE ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.seq as number)
+    }
+    return page.get(seq) ?? null
+  }
+}
+
+type EventEntry = Extract<Entry, { type: 'event' }>
+
+/** Puts results beside their calls, and keeps the order of the calls. */
+function* paired(rows: Iterable<Row>, depthOf: (event: SessionEvent) => number): Generator<EventEntry> {
+  const queue: EventEntry[] = []
+  const open = new Map<string, EventEntry>()
+  const waiting = new Set<EventEntry>()
+  for (const { event, call } of rows) {
+    const asked = call !== null && event.role === 'tool' ? open.get(call) : undefined
+    if (asked && call !== null) {
+      asked.result = event
+      open.delete(call)
+      waiting.delete(asked)
+    } else {
+      const entry: EventEntry = { type: 'event', event, result: null, depth: depthOf(event) }
+      queue.push(entry)
+      if (call !== null && CALLS.has(event.kind)) {
+        open.set(call, entry)
+        waiting.add(entry)
+      }
+    }
+    // Nobody waits for a result across the next prompt.
+    if (event.kind === 'user_msg') {
+      open.clear()
+      waiting.clear()
+    }
+    while (queue.length > MAX_WAITING || (queue.length > 0 && !waiting.has(queue[0] as EventEntry))) {
+      const first = queue.shift() as EventEntry
+      waiting.delete(first)
+      yield first
+    }
+  }
+  yield* queue
+}

@@ -1,0 +1,85 @@
+// `recollect status`: what is remembered, what it takes, what needs attention, what to do next.
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { unpackAgent } from './setup/fixtures.ts'
+import { cli, World } from './setup/sweeping.ts'
+
+interface Status {
+  sessions: number
+  flavors: { flavor: string; sessions: number; events: number; last_at: string; read_at: string }[]
+  storage: { raw: Record<string, number>; distilled: Record<string, number> }
+  attention: { code: string; message: string; fix: string }[]
+  looked_in: { flavor: string; path: string; exists: boolean }[]
+}
+const statusOf = (world: World): Status => JSON.parse(cli(world.env, 'status', '--json').stdout) as Status
+
+describe('the status', () => {
+  it('counts sessions by flavor, measures both tiers and is the default command', async () => {
+    const world = new World()
+    cpSync(join(unpackAgent('claude'), 'subagent'), world.home, { recursive: true })
+    cpSync(join(unpackAgent('codex'), 'qa'), world.home, { recursive: true })
+    await world.sweep()
+    const status = statusOf(world)
+    expect(status.sessions).toBe(2)
+    expect(status.flavors.map(({ flavor, sessions }) => [flavor, sessions])).toEqual([
+      ['claude', 1],
+      ['codex', 1],
+    ])
+    expect(status.storage.raw['bytes']).toBeGreaterThan(100_000)
+    expect(status.storage.raw['soft_cap_bytes']).toBe(4 * 1024 ** 3)
+    expect(status.storage.distilled['bytes']).toBeGreaterThan(10_000)
+    expect([status.attention, status.looked_in]).toEqual([[], []])
+    const { stdout, code } = cli({ ...world.env, COLUMNS: '80' })
+    expect(code).toBe(0)
+    expect(stdout).toBe(cli({ ...world.env, COLUMNS: '80' }, 'status').stdout)
+    expect(stdout).toMatch(/^2 sessions remembered$/m)
+    expect(stdout).toMatch(/^claude +1 +\d+ +\d+ \w+ ago +just now$/m)
+    expect(stdout).toMatch(/^raw +[█░]{20} [\d.]+ [KM]B of 4\.3 GB \(soft cap; hard 6\.4 GB\)$/m)
+    expect(stdout).toMatch(/^next: recollect sessions/m)
+    expect(stdout.split('\n').every((line) => line.length <= 80)).toBe(true)
+    world.remove()
+  })
+
+  it('names what needs attention, with the command to begin with', async () => {
+    const world = new World()
+    const directory = join(world.home, '.claude', 'projects', '-w')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(
+      join(directory, '44444444-4444-4444-8444-444444444444.jsonl'),
+      '{"type":"user","uuid":"u","timestamp":"2026-11-15T10:00:00Z","sessionId":"44444444-4444-4444-8444-444444444444","message":{"role":"user","content":"hi"}}\nnot json\n{"type":"martian"}\n',
+    )
+    world.configure(
+      '[session_memory.retention]\nraw_soft_cap_bytes = 1\nraw_hard_cap_bytes = "1GiB"\ndistilled_cap_bytes = 1\n',
+    )
+    await world.sweep()
+    const { attention } = statusOf(world)
+    expect(attention.map((one) => one.code)).toEqual(
+      expect.arrayContaining(['gaps', 'unknown_records', 'raw_over_soft_cap', 'distilled_over_cap']),
+    )
+    for (const one of attention) expect(one.fix).toMatch(/^recollect /)
+    expect(cli(world.env).stdout).toMatch(/▲ 1 gap in 1 file: 8 B could not be understood\n {2}→ recollect/)
+    world.remove()
+  })
+
+  it.each(['never swept', 'swept and empty'])(
+    'of a machine without sessions, %s, says where it looked',
+    async (how) => {
+      const world = new World()
+      if (how === 'never swept') rmSync(world.memory, { recursive: true })
+      else await world.sweep()
+      const status = statusOf(world)
+      expect(status).toMatchObject({ sessions: 0, flavors: [] })
+      const roots = ADAPTERS.flatMap((adapter) => adapter.roots(world.env))
+      expect(status.looked_in.map((place) => place.path)).toEqual(roots)
+      const { stdout, code } = cli(world.env)
+      expect(code).toBe(0)
+      for (const root of roots) expect(stdout).toContain(root)
+      expect(stdout).toContain('next: recollect demo')
+      cpSync(join(unpackAgent('claude'), 'qa'), world.home, { recursive: true })
+      expect(cli(world.env).stdout).toMatch(/✔ claude[\s\S]*next: recollect sweep$/m)
+      world.remove()
+    },
+  )
+})
