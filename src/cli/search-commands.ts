@@ -39,8 +39,9 @@ function addSearch(program: Command): void {
     .addHelpText(
       'after',
       `
-All words have to be in one event; --since, --until and --tool are about that event. What was said
-ranks before what tools printed. Sessions whose events are gone are found through their digests.`,
+All words have to be in one event; --since, --until and --tool are about that
+event. What was said ranks before what tools printed. Sessions whose events are
+gone are found through their digests.`,
     )
     .action(async (words, options, command) =>
       (await import('./search.ts')).runSearch(words, options, command),
