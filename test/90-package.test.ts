@@ -73,6 +73,15 @@ describe('the package', () => {
 
   it('brings no file that only developers need', () => {
     const files = readdirSync(join(project, 'node_modules/recollect'))
-    expect(files.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
+    expect(files.sort()).toEqual([
+      '.claude-plugin',
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist',
+      'docs',
+      'package.json',
+      'plugin',
+    ])
   })
 })
