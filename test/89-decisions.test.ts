@@ -6,6 +6,7 @@ import { decide } from '../src/decide.ts'
 import { getDigest } from '../src/digest/patterns.ts'
 import { type Decision, FIRST_DECISION_SEQ } from '../src/model.ts'
 import { sessionEvents } from '../src/query/events.ts'
+import { search } from '../src/query/search.ts'
 import { getSession, listSessions } from '../src/query/sessions.ts'
 import { forget } from '../src/retention/apply.ts'
 import { policyOf } from '../src/retention/policy.ts'
@@ -50,6 +51,13 @@ const expectTold = (decision: Decision): void =>
     const [event, ...rest] = eventsOf(handle, ['decision'])
     expect(rest).toEqual([])
     expect(event).toMatchObject({ kind: 'decision', seq: FIRST_DECISION_SEQ, summary: TEXT, ts: decision.ts })
+    for (const query of ['quuxfs', 'locking', '"rename is not atomic"'])
+      expect(search(handle, query)).toMatchObject([
+        { session_uid: made.uid, seq: decision.seq, kind: 'decision' },
+      ])
+    expect(search(handle, 'quuxfs', { kinds: ['user_msg'] })).toEqual([])
+    expect(search(handle, 'quuxfs', { flavor: 'nobody' })).toEqual([])
+    expect(search(handle, 'quuxfs -rename')).toEqual([])
     const body = JSON.parse(handle.payload(event?.payload_ref as string) as string)
     expect(body).toEqual({ text: TEXT, tags: ['locking'], author: 'ada' })
   })

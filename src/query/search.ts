@@ -5,7 +5,7 @@
 //   searchSessions(handle, query, options)  the same, grouped by session: what a person reads
 //
 // A query without a word that has to be there finds nothing; no query is an error.
-import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { parseQuery } from '../store/words.ts'
@@ -13,6 +13,7 @@ import { type Candidate, findCandidates } from './candidates.ts'
 import type { SessionFilter } from './filters.ts'
 import { LineFinder, type MatchingLine } from './line.ts'
 import { type Receipt, receiptsOf } from './receipts.ts'
+import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
 import { sessionsOf } from './sessions.ts'
 
@@ -76,7 +77,11 @@ export function searchSessions(
   const limit = options.limit ?? 10
   if (parsed === undefined || limit <= 0) return []
   const finder = new LineFinder(parsed.wanted, options.lineLength)
-  const found = [...inEvents(handle, parsed.match, options), ...inDigests(handle, parsed.match, options)]
+  const found = [
+    ...inEvents(handle, parsed.match, options),
+    ...inDecisions(handle, parsed.match, options),
+    ...inDigests(handle, parsed.match, options),
+  ]
   const groups = grouped(found)
     .sort((a, b) => b.score - a.score || (b.newestAt ?? 0) - (a.newestAt ?? 0) || (a.uid < b.uid ? -1 : 1))
     .slice(0, limit)
@@ -109,8 +114,9 @@ interface Match {
   uid: string
   score: number
   ts: number | null
-  /** Undefined for a digest. */
+  /** Neither for a digest. */
   event?: Candidate
+  decision?: Decision
 }
 
 /** Prompts and answers before what tools printed. */
@@ -210,6 +216,19 @@ function uidsOf(handle: ReadHandle, ids: ReadonlySet<number>): Map<number, strin
   return new Map(rows.map((row) => [row.id, row.session_uid]))
 }
 
+/** bm25 is next to nothing where few texts are compared: a decision that matches is worth about a prompt that does. */
+const DECISION_SCORE = 10
+
+function inDecisions(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+  const { kinds, limit: _limit, perSession: _perSession, ...filter } = options
+  return findDecisions(handle, match, filter, kinds).map(({ decision, rank }) => ({
+    uid: decision.session_uid,
+    score: WEIGHTS.decision * (DECISION_SCORE - rank),
+    ts: Date.parse(decision.ts),
+    decision,
+  }))
+}
+
 function inDigests(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
   return findDigests(handle, match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
     uid,
@@ -230,7 +249,7 @@ function grouped(found: readonly Match[]): Group[] {
   const groups = new Map<string, Group>()
   for (const match of found) {
     const group = groups.get(match.uid) ?? { uid: match.uid, score: 0, newestAt: null, matches: [] }
-    if (match.event === undefined && group.matches.length > 0) continue
+    if (!match.event && !match.decision && group.matches.length > 0) continue
     groups.set(match.uid, group)
     group.matches.push(match)
     group.newestAt = Math.max(group.newestAt ?? 0, match.ts ?? 0)
@@ -261,6 +280,7 @@ class HitReader {
 
   /** Undefined when it went between finding and reading, or a digest holds nothing of the kinds asked for. */
   read(match: Match): SearchHit | undefined {
+    if (match.decision) return this.#fromDecision(match, match.decision)
     return match.event ? this.#fromEvent(match, match.event) : this.#fromDigest(match)
   }
 
@@ -277,6 +297,22 @@ class HitReader {
       kind: EVENT_KINDS[event.kind] as EventKind,
       tool: row.tool,
       summary: row.summary,
+      line: line.text,
+      marks: line.marks,
+      score: round(match.score),
+      is_evicted: false,
+    }
+  }
+
+  #fromDecision(match: Match, decision: Decision): SearchHit {
+    const line = this.#finder.find(decision.text) ?? { text: decision.text, marks: [] }
+    return {
+      session_uid: match.uid,
+      seq: decision.seq,
+      ts: decision.ts,
+      kind: 'decision',
+      tool: null,
+      summary: line.text,
       line: line.text,
       marks: line.marks,
       score: round(match.score),

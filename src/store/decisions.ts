@@ -31,6 +31,20 @@ export function decisionsIn(memory: Database, uids: readonly string[]): Decision
   return (rows as unknown as Row[]).map(toDecision)
 }
 
+/** Those of the sessions (`s`) a condition holds for. */
+export function allDecisions(
+  memory: Database,
+  where: string,
+  values: readonly (string | number)[],
+): Decision[] {
+  const rows = memory
+    .prepare(
+      `SELECT d.* FROM decisions d CROSS JOIN sessions s ON s.session_uid = d.session_uid WHERE ${where}`,
+    )
+    .all(...values)
+  return (rows as unknown as Row[]).map(toDecision)
+}
+
 export interface NewDecision {
   sessionUid: string
   at: number
