@@ -9,6 +9,7 @@ import { errnoOf, fromSystem, RecollectError } from './errors.ts'
 interface SettingTypes {
   text: string
   path: string
+  url: string
   bytes: number
   duration: number
   count: number
@@ -102,6 +103,24 @@ export const SETTINGS = [
     type: 'map',
     default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
     doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
+  },
+  {
+    key: 'hub.digests_dir',
+    type: 'path',
+    default: '',
+    doc: 'A directory in which each digest and each decision also stands as a JSON file. Empty: none. See docs/hub.md.',
+  },
+  {
+    key: 'hub.url',
+    type: 'url',
+    default: '',
+    doc: 'Events such as `session_memory.data_loss` are posted here as JSON. Empty: nowhere.',
+  },
+  {
+    key: 'hub.timeout',
+    type: 'duration',
+    default: '5s',
+    doc: 'How long the hub may take to answer; a sweep waits at most twice as long for it.',
   },
   {
     key: 'session_memory.retention.raw_soft_cap_bytes',
@@ -265,6 +284,10 @@ function check(row: Row, value: unknown, where: string): unknown {
     case 'path':
       if (typeof value !== 'string') return refuse('a path')
       return value === '' ? '' : resolve(value.replace(/^~(?=\/|$)/, homedir()))
+    case 'url':
+      return value === '' || isWebAddress(value)
+        ? value
+        : refuse('an address such as "https://hub.example/events", without a password in it')
     case 'bytes':
       return parseBytes(value) ?? refuse('a size such as 500, "64MiB" or "4GiB"')
     case 'duration':
@@ -331,6 +354,11 @@ export function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : undefined
   const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*$/.exec(value) : null
   return match ? Number(match[1]) * (DURATION_UNITS[match[2] as string] as number) : undefined
+}
+
+function isWebAddress(value: unknown): boolean {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+  return /^https?:$/.test(url?.protocol ?? '') && url?.username === '' && url.password === ''
 }
 
 /** The candidate closest in spelling, if any is close enough to be meant. */

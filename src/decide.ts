@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { tellDecisions } from './digest/decisions.ts'
 import type { Digest } from './digest/digest.ts'
 import { RecollectError } from './errors.ts'
+import { tellFiles } from './hub/index.ts'
 import type { Decision } from './model.ts'
 import { resolveSession } from './query/sessions.ts'
 import { createRedactor, loadRedactionKey, type Redactor } from './redact/index.ts'
@@ -46,6 +47,7 @@ export function decide(options: DecideOptions): Decision {
     })
   } finally {
     close()
+    tellFiles(config)
   }
 }
 

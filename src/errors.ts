@@ -24,6 +24,7 @@ export const ERROR_CODES = {
   REFUSED: 'another program did not do what it was asked to',
   BUSY: 'another process is doing this work right now',
   LOCK_UNAVAILABLE: 'kernel file locks cannot be used here',
+  UNREACHABLE: 'a server did not answer, or not as it should',
   CORRUPT: 'stored bytes are not what they should be',
   BAD_CONFIG: 'a setting has an impossible value',
   USAGE: 'the command line was not understood',

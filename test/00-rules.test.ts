@@ -49,7 +49,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   query: ['errors.ts', 'model.ts', 'store', 'usage'],
   digest: ['errors.ts', 'model.ts', 'store', 'query'],
   retention: ['errors.ts', 'config.ts', 'store'],
-  'decide.ts': ['errors.ts', 'model.ts', 'config.ts', 'redact', 'store', 'query', 'digest'],
+  hub: ['errors.ts', 'model.ts', 'config.ts', 'files', 'store'],
+  'decide.ts': ['errors.ts', 'model.ts', 'config.ts', 'redact', 'store', 'query', 'digest', 'hub'],
   sweep: [
     'errors.ts',
     'model.ts',
@@ -61,6 +62,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'store',
     'digest',
     'retention',
+    'hub',
   ],
   mcp: [
     'errors.ts',

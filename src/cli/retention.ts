@@ -4,6 +4,7 @@ import { digestChanged } from '../digest/index.ts'
 import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
+import { tellHub } from '../hub/index.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { forget, planNow, type RetentionOptions, retain } from '../retention/apply.ts'
 import { policyOf } from '../retention/policy.ts'
@@ -12,6 +13,7 @@ import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import { takeSweepLock } from '../sweep/index.ts'
 import { EXIT } from './exit.ts'
+import { reportHub } from './hub-report.ts'
 import {
   planJson,
   planLines,
@@ -70,6 +72,7 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
     else print(retentionLines(report))
     if (report.steps.some((step) => step.reason === 'hard_cap')) process.exitCode = EXIT.partial
   })
+  if (!options.dryRun) reportHub(await tellHub(new Config()))
 }
 
 export async function runPin(typed: string): Promise<void> {
@@ -104,4 +107,5 @@ export async function runForget(typed: string, options: { yes?: boolean; json?: 
         ...(isErased ? [] : ['a reader held up erasing; the next sweep finishes it']),
       ])
   })
+  reportHub(await tellHub(new Config()))
 }

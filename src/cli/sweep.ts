@@ -7,6 +7,7 @@ import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, printable } from './format.ts'
+import { hubJson, reportHub } from './hub-report.ts'
 import { bar, Progress, print, printJson } from './print.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 import { parseFlavor } from './values.ts'
@@ -51,6 +52,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     shown.clear()
     if (options.json) printJson(toJson(report))
     else print(toText(report))
+    reportHub(report.hub)
     process.exitCode = stoppedBy === 'SIGTERM' ? EXIT.terminated : exitCodeOf(report)
   } finally {
     shown.clear()
@@ -103,6 +105,7 @@ function toJson(report: SweepReport): Record<string, unknown> {
     problem_count: rest.problems.length,
     problems: rest.problems.slice(0, MAX_PROBLEMS),
     ...(rest.retention ? { retention: retentionJson(rest.retention) } : {}),
+    ...(rest.hub ? { hub: hubJson(rest.hub) } : {}),
   }
 }
 

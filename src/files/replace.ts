@@ -22,6 +22,8 @@ export interface ReplaceOptions {
   exactMode?: boolean
   /** False skips the flushes: atomic for readers and process kills, not durable over a power cut. */
   durable?: boolean
+  /** False leaves what a killed writer left behind: looking for it reads the whole directory. */
+  tidy?: boolean
 }
 
 /** Atomically puts `data` at `path`. The directory must exist; the caller holds whatever lock the file needs. */
@@ -29,7 +31,7 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
   const durable = options.durable ?? true
   const temporary = join(dirname(path), `.${basename(path)}.${randomHex()}.tmp`)
   try {
-    removeLeftovers(path)
+    if (options.tidy ?? true) removeLeftovers(path)
     writeNew(temporary, data, options)
     renameSync(temporary, path)
   } catch (error) {

@@ -111,6 +111,17 @@ export const MEMORY_MIGRATIONS = [
     tags TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (session_uid, id)
   ) WITHOUT ROWID;
   `,
+  // What was told to others: files that were written, events that were logged and sent.
+  `
+  CREATE TABLE hub_files (
+    session_uid TEXT NOT NULL, item TEXT NOT NULL, directory TEXT NOT NULL, made_at INTEGER NOT NULL,
+    PRIMARY KEY (session_uid, item)
+  ) WITHOUT ROWID;
+  CREATE TABLE deliveries (
+    session_uid TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL, sink TEXT NOT NULL, attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (session_uid, at, name, sink)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

@@ -9,6 +9,7 @@ import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
+import { hasNews, tellHub } from '../hub/index.ts'
 import { loadRedactionKey } from '../redact/index.ts'
 import { type RetentionEvent, type RetentionOptions, retain } from '../retention/apply.ts'
 import { isDue, type Trigger } from '../retention/due.ts'
@@ -54,6 +55,13 @@ const GROUP_EVENTS = 16_000
 
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
+  const { report, hasNews } = await sweepAlone(options)
+  // With the memory closed and its lock free: a slow hub holds up nobody else.
+  if (hasNews) report.hub = await tellHub(options.config)
+  return report
+}
+
+async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport; hasNews: boolean }> {
   const { config } = options
   const policy = policyOf(config)
   const paths = storePaths(config.home, config.get('store.db_path'))
@@ -80,7 +88,7 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
     keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
     if (!report.interrupted) capture.finish(report)
     report.endedAt = Date.now()
-    return report
+    return { report, hasNews: hasNews(config, store.read().memory) }
   } finally {
     store?.close()
     unlockSweep()

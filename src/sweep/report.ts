@@ -1,4 +1,5 @@
 // What a sweep did, source by source: nothing is dropped without a name and a count.
+import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
 import type { Problem } from '../sources/discover.ts'
 import type { Change } from '../sources/identity.ts'
@@ -35,6 +36,8 @@ export interface SweepReport {
   problems: Problem[]
   /** Undefined when nothing had to be evicted. */
   retention?: RetentionReport
+  /** What was told to others; undefined when there was nothing to tell. */
+  hub?: HubReport
 }
 
 export function newReport(isFull: boolean): SweepReport {

@@ -1,0 +1,22 @@
+// What became of telling the hub: warnings on stderr, and the part of a report that is JSON.
+import type { HubReport } from '../hub/index.ts'
+
+/** Never a reason for another exit code: what was asked for is done. */
+export function reportHub(hub: HubReport | undefined): void {
+  for (const problem of hub?.problems ?? []) {
+    process.stderr.write(`warning: ${problem.message} [${problem.code}]\n`)
+    if (problem.where !== undefined) process.stderr.write(`where: ${problem.where}\n`)
+    if (problem.hint !== undefined) process.stderr.write(`try: ${problem.hint}\n`)
+  }
+}
+
+export function hubJson(hub: HubReport): Record<string, unknown> {
+  const { files, posts } = hub
+  return {
+    ...(files ? { files: { written: files.written, removed: files.removed } } : {}),
+    ...(posts
+      ? { posts: { delivered: posts.delivered, pending: posts.pending, given_up: posts.givenUp } }
+      : {}),
+    problems: hub.problems,
+  }
+}

@@ -1,0 +1,196 @@
+// Events of the memory (`events_log`, written in the commit they tell of) on their way out: into events.jsonl beside the
+// memory, and to a hub by HTTP. The table is the outbox: `deliveries` notes what became of each event, so a kill or a hub
+// that is down delays an event and loses none. A kill between an answer and its note sends it twice, under the same id.
+import { createHash } from 'node:crypto'
+import { renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { RecollectError } from '../errors.ts'
+import { AppendFile } from '../files/append.ts'
+import type { Database } from '../store/database.ts'
+
+export interface Posting {
+  delivered: number
+  /** Still to be sent: waiting for the hub, or for the next time to try it. */
+  pending: number
+  /** Refused by the hub, or not taken for too long: they are not sent again. */
+  givenUp: number
+  problem: RecollectError | undefined
+}
+
+interface Event {
+  session_uid: string
+  at: number
+  name: string
+  detail: string
+  attempts: number
+}
+
+const LOG = 'log'
+const MAX_PER_RUN = 100
+const MAX_WAITING = 1000
+const MAX_ATTEMPTS = 24
+const LOG_BYTES = 1 << 20
+const FIRST_PAUSE = 30_000
+const LONGEST_PAUSE = 6 * 3_600_000
+
+/** What goes out: counts, hashes and ids, never a word of a transcript. */
+function bodyOf(memory: Database, event: Event): { id: string; body: string } {
+  const { id: memoryId } = memory.prepare('SELECT id FROM pair').get() as { id: string }
+  const parts = [memoryId, event.session_uid, event.at, event.name].join('\0')
+  const id = createHash('sha256').update(parts).digest('hex').slice(0, 32)
+  const body = JSON.stringify({
+    id,
+    name: event.name,
+    at: new Date(event.at).toISOString(),
+    session_uid: event.session_uid || null,
+    ...(JSON.parse(event.detail) as Record<string, unknown>),
+  })
+  return { id, body }
+}
+
+/** Oldest first, of the newest `MAX_WAITING`. */
+function waiting(memory: Database, sink: string): Event[] {
+  const rows = memory
+    .prepare(
+      `SELECT e.session_uid, e.at, e.name, e.detail, coalesce(d.attempts, 0) AS attempts FROM events_log e
+       LEFT JOIN deliveries d ON d.session_uid = e.session_uid AND d.at = e.at AND d.name = e.name AND d.sink = ?
+       WHERE d.state IS NULL OR d.state = 'waiting' ORDER BY e.at DESC, e.session_uid LIMIT ${MAX_WAITING}`,
+    )
+    .all(sink) as unknown as Event[]
+  return rows.reverse()
+}
+
+type State = 'waiting' | 'delivered' | 'given_up'
+
+function note(memory: Database, sink: string, event: Event, state: State, nextAt = 0): void {
+  memory
+    .prepare(
+      `INSERT OR REPLACE INTO deliveries (session_uid, at, name, sink, attempts, next_at, state)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(event.session_uid, event.at, event.name, sink, event.attempts + 1, nextAt, state)
+}
+
+export const hasUnlogged = (memory: Database): boolean =>
+  memory
+    .prepare(
+      `SELECT 1 FROM events_log e WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_uid = e.session_uid
+       AND d.at = e.at AND d.name = e.name AND d.sink = '${LOG}') LIMIT 1`,
+    )
+    .get() !== undefined
+
+/** Appends what is new to events.jsonl; the one before it is kept when it grows too long. */
+export async function logEvents(memory: Database, home: string): Promise<void> {
+  const events = waiting(memory, LOG)
+  if (events.length === 0) return
+  const path = join(home, 'events.jsonl')
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > LOG_BYTES) renameSync(path, join(home, 'events.1.jsonl'))
+  const file = new AppendFile(path)
+  try {
+    for (const event of events) {
+      await file.append(bodyOf(memory, event).body)
+      note(memory, LOG, event, 'delivered')
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Sends what waits, until the hub fails or twice the timeout has passed: nobody waits longer than that for it. */
+export async function postEvents(
+  memory: Database,
+  url: string,
+  timeoutMs: number,
+  now: number,
+): Promise<Posting> {
+  const events = waiting(memory, url)
+  const posting: Posting = { delivered: 0, pending: events.length, givenUp: 0, problem: undefined }
+  if (events.length === 0 || isPausing(memory, url, now)) return posting
+  const deadline = performance.now() + 2 * timeoutMs
+  for (const event of events.slice(0, MAX_PER_RUN)) {
+    if (performance.now() >= deadline) break
+    const { id, body } = bodyOf(memory, event)
+    const answer = await post(url, id, body, timeoutMs)
+    if (answer.isTaken) {
+      note(memory, url, event, 'delivered')
+      posting.delivered++
+      posting.pending--
+      continue
+    }
+    const isFinal = answer.isRefused || event.attempts + 1 >= MAX_ATTEMPTS
+    note(
+      memory,
+      url,
+      event,
+      isFinal ? 'given_up' : 'waiting',
+      now + pauseAfter(event.attempts, answer.retryAfterMs),
+    )
+    posting.problem = unreachable(url, answer.reason, isFinal)
+    if (isFinal) {
+      posting.givenUp++
+      posting.pending--
+    }
+    if (!answer.isRefused) break
+  }
+  return posting
+}
+
+/** One failure is about the hub, not about the event: all wait. */
+function isPausing(memory: Database, sink: string, now: number): boolean {
+  const row = memory
+    .prepare("SELECT max(next_at) AS at FROM deliveries WHERE sink = ? AND state = 'waiting'")
+    .get(sink)
+  const until = (row as { at: number | null }).at ?? 0
+  // A clock that was set back must not make it wait for ever.
+  return until > now && until - now <= LONGEST_PAUSE
+}
+
+const pauseAfter = (attempts: number, retryAfterMs: number): number =>
+  Math.min(LONGEST_PAUSE, Math.max(retryAfterMs, FIRST_PAUSE * 2 ** Math.min(attempts, 20)))
+
+interface Answer {
+  isTaken: boolean
+  /** It will never be taken: sending it again is of no use. */
+  isRefused: boolean
+  retryAfterMs: number
+  reason: string
+}
+
+const PASSING = new Set([408, 425, 429])
+
+async function post(url: string, id: string, body: string, timeoutMs: number): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': id },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    await response.body?.cancel()
+    const { status } = response
+    const seconds = Number(response.headers.get('retry-after') ?? 0)
+    return {
+      isTaken: status >= 200 && status < 300,
+      isRefused: status >= 400 && status < 500 && !PASSING.has(status),
+      retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
+      reason: `it answered ${status}`,
+    }
+  } catch (error) {
+    const { cause, name, message } = error as Error
+    const reason =
+      name === 'TimeoutError' ? `no answer within ${timeoutMs} ms` : (cause as Error)?.message || message
+    return { isTaken: false, isRefused: false, retryAfterMs: 0, reason }
+  }
+}
+
+function unreachable(url: string, reason: string, isFinal: boolean): RecollectError {
+  const { origin, pathname } = new URL(url)
+  return new RecollectError('UNREACHABLE', `the hub did not take an event: ${reason}`, {
+    where: origin + pathname,
+    hint: isFinal
+      ? 'it is not sent again: it stands in events.jsonl'
+      : 'later sweeps send it again; check hub.url, or whether the hub is running',
+  })
+}

@@ -1,0 +1,96 @@
+// Tells others what is remembered, as far as the configuration asks for it: digests and decisions as files in a
+// directory, events to a log beside the memory and to a hub. Runs after the work it tells of, holds none of its locks,
+// and fails by reporting: nothing here can stop or undo a sweep.
+import { closeSync, constants, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { fromSystem, type RecollectError } from '../errors.ts'
+import { tryLock } from '../files/lock.ts'
+import { openMemory, storePaths } from '../store/sqlite.ts'
+import { hasUnlogged, logEvents, type Posting, postEvents } from './events.ts'
+import { type FileChanges, syncFiles } from './files.ts'
+
+export interface HubReport {
+  /** Undefined without `hub.digests_dir`. */
+  files?: FileChanges
+  /** Undefined without `hub.url`. */
+  posts?: Posting
+  problems: RecollectError[]
+}
+
+type Memory = ReturnType<typeof openMemory>['memory']
+
+/** Whether there is anything to be told, asked while the memory is open anyway. */
+export function hasNews(config: Config, memory: Memory): boolean {
+  return config.get('hub.digests_dir') !== '' || config.get('hub.url') !== '' || hasUnlogged(memory)
+}
+
+/** Writes the files, then logs and posts the events. */
+export async function tellHub(config: Config): Promise<HubReport> {
+  const report: HubReport = { problems: [] }
+  let opened: Opened | undefined
+  try {
+    opened = openAlone(config)
+    if (!opened) return report
+    writeFiles(config, opened.memory, report)
+    await logEvents(opened.memory, config.home)
+    const url = config.get('hub.url')
+    if (url === '') return report
+    report.posts = await postEvents(opened.memory, url, config.get('hub.timeout'), Date.now())
+    if (report.posts.problem) report.problems.push(report.posts.problem)
+  } catch (error) {
+    report.problems.push(fromSystem(error, 'cannot tell the hub', config.home))
+  } finally {
+    opened?.close()
+  }
+  return report
+}
+
+/** Only the files, at once. What is wrong with the directory is told by the next sweep, which tries again. */
+export function tellFiles(config: Config): void {
+  if (config.get('hub.digests_dir') === '') return
+  let opened: Opened | undefined
+  try {
+    opened = openAlone(config)
+    if (opened) writeFiles(config, opened.memory, { problems: [] })
+  } catch {
+    return
+  } finally {
+    opened?.close()
+  }
+}
+
+function writeFiles(config: Config, memory: Memory, report: HubReport): void {
+  const directory = config.get('hub.digests_dir')
+  if (directory === '') return
+  report.files = syncFiles(memory, directory)
+  report.problems.push(...report.files.problems)
+}
+
+interface Opened {
+  memory: Memory
+  close(): void
+}
+
+/** One teller at a time: while another is at it there is nothing to do here, the next sweep tells the rest. */
+function openAlone(config: Config): Opened | undefined {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW
+  const fd = openSync(join(config.home, 'hub.lock'), flags, 0o600)
+  try {
+    if (tryLock(fd)) {
+      const { memory, close } = openMemory(storePaths(config.home, config.get('store.db_path')), 'write')
+      return {
+        memory,
+        close: () => {
+          close()
+          closeSync(fd)
+        },
+      }
+    }
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+  closeSync(fd)
+  return undefined
+}

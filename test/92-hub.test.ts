@@ -1,0 +1,355 @@
+// Telling others: a file for each digest and decision, and events to a real HTTP server that is down, slow, broken and
+// then well. Nothing of it may stop a sweep, be lost, or be told twice.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Config } from '../src/config.ts'
+import { decide } from '../src/decide.ts'
+import { postEvents } from '../src/hub/events.ts'
+import { baseName } from '../src/hub/files.ts'
+import type { Database } from '../src/store/database.ts'
+import { openMemory, storePaths } from '../src/store/sqlite.ts'
+import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
+import { cli, temporary } from './setup/sweeping.ts'
+
+let memory: Memory
+let made: MadeSession
+let directory: string
+let isMounted = false
+beforeEach(async () => {
+  memory = new Memory()
+  directory = join(memory.root, 'hub')
+  made = makeSession(memory.env['HOME'] as string, 2)
+  writeLines(made)
+})
+afterEach(() => {
+  if (isMounted) execFileSync('umount', ['-l', directory])
+  isMounted = false
+  memory.remove()
+})
+
+const configure = (lines: string): void =>
+  writeFileSync(join(memory.home, 'config.toml'), `[hub]\n${lines}\n`)
+const withDirectory = (): void => configure(`digests_dir = ${JSON.stringify(directory)}`)
+const namesIn = (): string[] => readdirSync(directory).sort()
+const digestName = (uid: string): string => `${baseName(uid)}.digest.json`
+function withMemory<T>(work: (memory: Database) => T): T {
+  const { memory: database, close } = openMemory(storePaths(memory.home), 'write')
+  try {
+    return work(database)
+  } finally {
+    close()
+  }
+}
+
+describe('files', () => {
+  beforeEach(() => {
+    mkdirSync(directory)
+    withDirectory()
+  })
+
+  it('hold each digest as it is stored, and each decision', async () => {
+    const report = await memory.sweep()
+    expect(report.hub).toMatchObject({ files: { written: 1, removed: 0 }, problems: [] })
+    expect(namesIn()).toEqual([digestName(made.uid)])
+    const stored = withMemory(
+      (database) => (database.prepare('SELECT digest FROM digests').get() as { digest: string }).digest,
+    )
+    expect(readFileSync(join(directory, digestName(made.uid)), 'utf8')).toBe(`${stored}\n`)
+    expect(statSync(join(directory, digestName(made.uid))).mode & 0o777).toBe(0o600)
+    const decision = decide({ config: memory.config, session: made.uid, text: 'Keep it', author: 'ada' })
+    expect(namesIn()).toEqual([`${baseName(made.uid)}.decision-${decision.id}.json`, digestName(made.uid)])
+    const read = (name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
+    expect(read(namesIn()[0] as string)).toEqual({ ...decision, kind: 'decision', schema_version: 1 })
+    expect(read(digestName(made.uid)).decisions).toHaveLength(1)
+  })
+
+  it('are written again only when they changed or are missing', async () => {
+    await memory.sweep()
+    const path = join(directory, digestName(made.uid))
+    const old = new Date(2020, 1, 1)
+    utimesSync(path, old, old)
+    // The digest is made anew, and says the same.
+    await memory.sweep({ full: true })
+    withMemory((database) => database.exec('UPDATE digests SET made_at = made_at + 1'))
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 0 } })
+    expect(statSync(path).mtimeMs).toBe(old.getTime())
+    rmSync(path)
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 1 } })
+    const more = makeSession(memory.env['HOME'] as string, 3, made.lines)
+    const line = (one: string): string =>
+      JSON.stringify({ ...JSON.parse(one), sessionId: made.uid.replace('claude:', '') })
+    writeLines({ ...made, lines: more.lines.slice(made.lines.length).map(line) })
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 1 } })
+    expect(JSON.parse(readFileSync(path, 'utf8')).cost.turns).toBe(5)
+  })
+
+  it('go when the session is forgotten, also later; others stay', async () => {
+    const other = makeSession(memory.env['HOME'] as string, 1)
+    writeLines(other)
+    await memory.sweep()
+    decide({ config: memory.config, session: made.uid, text: 'Keep it' })
+    writeFileSync(join(directory, 'of-somebody-else.digest.json'), '{}')
+    expect(cli(memory.env, 'forget', made.uid, '--yes').code).toBe(0)
+    const left = ['of-somebody-else.digest.json', digestName(other.uid)].sort()
+    expect(namesIn()).toEqual(left)
+    writeFileSync(join(directory, digestName(made.uid)), 'brought back from a backup')
+    expect((await memory.sweep()).hub).toMatchObject({ files: { removed: 1 } })
+    expect(namesIn()).toEqual(left)
+  })
+
+  it('have names that are safe and different for any uid', () => {
+    const uids = [
+      'a:b',
+      'a_b',
+      'A:b',
+      'a:../../etc/passwd',
+      'a:\0\n',
+      `a:${'x'.repeat(500)}`,
+      'a:ü',
+      'con:nul',
+      'a:.',
+    ]
+    const names = uids.map(baseName)
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(uids.length)
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,80}\.[0-9a-f]{16}$/)
+  })
+
+  it('leave no temporary file of a killed writer behind for long', async () => {
+    const leftover = join(directory, `.${digestName(made.uid)}.0123456789ab.tmp`)
+    const young = join(directory, `.${digestName(made.uid)}.ba9876543210.tmp`)
+    for (const path of [leftover, young]) writeFileSync(path, 'half')
+    utimesSync(leftover, new Date(2020, 1, 1), new Date(2020, 1, 1))
+    await memory.sweep()
+    expect([existsSync(leftover), existsSync(young)]).toEqual([false, true])
+  })
+
+  it('that cannot be written stop nothing, and are written once they can', async () => {
+    rmSync(directory, { recursive: true })
+    const run = cli(memory.env, 'sweep')
+    expect(run.code).toBe(0)
+    const [problem] = (await memory.sweep()).hub?.problems ?? []
+    expect(problem).toMatchObject({
+      code: 'NOT_FOUND',
+      where: directory,
+      hint: expect.stringContaining('mkdir'),
+    })
+    expect(() => decide({ config: memory.config, session: made.uid, text: 'Keep it' })).not.toThrow()
+    writeFileSync(directory, 'a file')
+    expect((await memory.sweep()).hub?.problems).toMatchObject([{ code: 'UNSAFE_PATH' }])
+    rmSync(directory)
+    mkdirSync(directory)
+    // Stands for a directory that takes no writes (root may write anywhere): a directory where the file should be.
+    mkdirSync(join(directory, digestName(made.uid)))
+    const blocked = (await memory.sweep()).hub
+    expect(blocked?.problems).toMatchObject([
+      { code: 'NOT_A_FILE', where: join(directory, digestName(made.uid)) },
+    ])
+    expect(blocked?.files?.written).toBe(1)
+    rmSync(join(directory, digestName(made.uid)), { recursive: true })
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 1 }, problems: [] })
+  })
+
+  const canMount = ((): boolean => {
+    const place = temporary('mount')
+    const isMounted = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', place]).status === 0
+    if (isMounted) execFileSync('umount', [place])
+    return isMounted
+  })()
+  /** A file system of its own, gone when the test ends. */
+  const mounted = (): void => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])
+    isMounted = true
+  }
+
+  it.skipIf(!canMount)(
+    'on a full disk are reported, with a bound on the noise, and come when there is room',
+    async () => {
+      for (let at = 0; at < 6; at++) writeLines(makeSession(memory.env['HOME'] as string, 1))
+      mounted()
+      writeFileSync(join(directory, 'large'), Buffer.alloc(60 << 10))
+      const { hub } = await memory.sweep()
+      expect(hub?.problems).toHaveLength(3)
+      for (const problem of hub?.problems ?? []) expect(problem).toMatchObject({ code: 'DISK_FULL' })
+      expect(namesIn().filter((name) => name.endsWith('.tmp'))).toEqual([])
+      rmSync(join(directory, 'large'))
+      expect((await memory.sweep()).hub?.problems).toEqual([])
+      expect(namesIn()).toHaveLength(7)
+    },
+  )
+
+  it.skipIf(!canMount)('on a disk that is read-only are reported', async () => {
+    mounted()
+    execFileSync('mount', ['-o', 'remount,ro', directory])
+    expect((await memory.sweep()).hub?.problems).toMatchObject([{ code: 'NOT_WRITABLE' }])
+    execFileSync('mount', ['-o', 'remount,rw', directory])
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 1 }, problems: [] })
+  })
+})
+
+interface Hub {
+  server: Server
+  url: string
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => void
+  got: { key: string; body: Record<string, unknown> }[]
+}
+
+async function startHub(): Promise<Hub> {
+  const hub: Hub = { server: createServer(), url: '', answer: (_, response) => response.end('ok'), got: [] }
+  hub.server.on('request', (request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (part: string) => {
+      body += part
+    })
+    request.on('end', () => {
+      hub.got.push({ key: String(request.headers['idempotency-key']), body: JSON.parse(body) })
+      hub.answer(request, response, body)
+    })
+  })
+  await new Promise<void>((done) => hub.server.listen(0, '127.0.0.1', done))
+  hub.url = `http://127.0.0.1:${(hub.server.address() as AddressInfo).port}/events`
+  return hub
+}
+
+describe('events', () => {
+  let hub: Hub
+  beforeEach(async () => {
+    hub = await startHub()
+    configure(`url = ${JSON.stringify(hub.url)}\ntimeout = "300ms"`)
+    await memory.sweep()
+    log('session_memory.data_loss', made.uid, 1)
+    log('session_memory.over_hard_cap', '', 2)
+  })
+  afterEach(async () => {
+    hub.server.closeAllConnections()
+    await new Promise((done) => hub.server.close(done))
+  })
+  const AT = Date.UTC(2026, 10, 1)
+  const log = (name: string, uid: string, serial: number): void =>
+    withMemory((database) => {
+      database
+        .prepare('INSERT INTO events_log (session_uid, at, name, detail) VALUES (?, ?, ?, ?)')
+        .run(uid, AT + serial, name, '{"bytes":7}')
+    })
+  const post = (now: number) => {
+    const { memory: database, close } = openMemory(storePaths(memory.home), 'write')
+    return postEvents(database, hub.url, 300, now).finally(close)
+  }
+  const HOUR = 3_600_000
+
+  it('are posted once each, oldest first, with an id', async () => {
+    expect((await memory.sweep()).hub).toMatchObject({ posts: { delivered: 2, pending: 0 }, problems: [] })
+    expect(hub.got.map((one) => one.body)).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        name: 'session_memory.data_loss',
+        at: '2026-11-01T00:00:00.001Z',
+        session_uid: made.uid,
+        bytes: 7,
+      },
+      expect.objectContaining({ name: 'session_memory.over_hard_cap', session_uid: null }),
+    ])
+    for (const { key, body } of hub.got) expect(key).toBe(body['id'])
+    await memory.sweep()
+    expect(hub.got).toHaveLength(2)
+  })
+
+  it('stand in events.jsonl, once each', async () => {
+    await memory.sweep()
+    await memory.sweep()
+    const lines = readFileSync(join(memory.home, 'events.jsonl'), 'utf8').trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toEqual(hub.got.map((one) => one.body))
+  })
+
+  it('wait while the hub is down, slow or broken, for longer each time, and then arrive once each', async () => {
+    const { server } = hub
+    hub.answer = (_, response) => response.writeHead(500).end()
+    const now = Date.now()
+    const broken = await post(now)
+    expect(broken).toMatchObject({ delivered: 0, pending: 2, problem: { code: 'UNREACHABLE' } })
+    expect(hub.got).toHaveLength(1)
+    // The second event does not go round the pause that the first one has earned.
+    expect((await post(now + 1000)).problem).toBeUndefined()
+    expect(hub.got).toHaveLength(1)
+    hub.answer = () => undefined
+    const startedAt = performance.now()
+    const slow = await post(now + 31_000)
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+    expect(slow.problem?.message).toContain('300 ms')
+    expect((await post(now + 31_000 + 31_000)).problem).toBeUndefined()
+    server.closeAllConnections()
+    await new Promise((done) => server.close(done))
+    expect((await post(now + HOUR)).problem).toMatchObject({ code: 'UNREACHABLE', where: hub.url })
+    await new Promise<void>((done) => server.listen(Number(new URL(hub.url).port), '127.0.0.1', done))
+    hub.answer = (_, response) => response.writeHead(202).end()
+    hub.got = []
+    expect(await post(now + 2 * HOUR)).toMatchObject({ delivered: 2, pending: 0 })
+    expect(await post(now + 3 * HOUR)).toMatchObject({ delivered: 0, pending: 0 })
+    expect(hub.got.map((one) => one.body['name'])).toEqual([
+      'session_memory.data_loss',
+      'session_memory.over_hard_cap',
+    ])
+  })
+
+  it('that were taken just before a kill are sent again under the same id', async () => {
+    const now = Date.now()
+    await post(now)
+    withMemory((database) => database.exec(`DELETE FROM deliveries WHERE session_uid <> ''`))
+    await post(now)
+    expect(hub.got).toHaveLength(3)
+    expect(hub.got[2]?.key).toBe(hub.got[0]?.key)
+    expect(new Set(hub.got.map((one) => one.key)).size).toBe(2)
+  })
+
+  it('that the hub refuses are given up and named; the others go on', async () => {
+    hub.answer = (_, response, body) => response.writeHead(body.includes('data_loss') ? 422 : 200).end()
+    expect(await post(Date.now())).toMatchObject({ delivered: 1, pending: 0, givenUp: 1 })
+    expect(await post(Date.now() + 24 * HOUR)).toMatchObject({ delivered: 0, pending: 0, problem: undefined })
+    expect(hub.got).toHaveLength(2)
+  })
+
+  it('that the hub sends elsewhere go nowhere', async () => {
+    hub.answer = (_, response) => response.writeHead(307, { location: hub.url }).end()
+    expect(await post(Date.now())).toMatchObject({ delivered: 0, pending: 2 })
+    expect(hub.got).toHaveLength(1)
+  })
+
+  it('make a sweep that succeeds warn, not fail', async () => {
+    hub.server.closeAllConnections()
+    await new Promise((done) => hub.server.close(done))
+    const run = cli(memory.env, 'sweep', '--json')
+    expect(run.code).toBe(0)
+    expect(JSON.parse(run.stdout).hub).toMatchObject({
+      posts: { delivered: 0, pending: 2 },
+      problems: [{ code: 'UNREACHABLE', hint: expect.stringContaining('hub.url') }],
+    })
+    hub = await startHub()
+  })
+
+  it('carry no word of a transcript', async () => {
+    await memory.sweep()
+    const sent = JSON.stringify(hub.got)
+    expect(made.words.filter((word) => sent.includes(word))).toEqual([])
+  })
+})
+
+it.each(['ftp://hub', 'hub.example', 'https://ada:secret@hub.example/', 7])(
+  'refuses %s as an address',
+  (url) => {
+    configure(`url = ${JSON.stringify(url)}`)
+    expect(() => new Config({ env: memory.env })).toThrow(expect.objectContaining({ code: 'BAD_CONFIG' }))
+  },
+)
