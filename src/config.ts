@@ -1,163 +1,17 @@
-// Settings: one table, from which come the environment variables, the flags, the TOML file and docs/config.md.
+// Settings: one table (settings.ts), from which come the environment variables, the flags, the TOML file and docs/config.md.
 // Later wins: built-in default, config.toml, environment, flag. A value that is not possible is refused, with its place.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
+import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
 
-interface SettingTypes {
-  text: string
-  path: string
-  url: string
-  bytes: number
-  duration: number
-  count: number
-  list: string[]
-  map: Record<string, unknown>
-}
+export { SETTINGS } from './settings.ts'
 
-interface Row {
-  key: string
-  type: keyof SettingTypes
-  env?: string
-  flag?: string
-  choices?: readonly string[]
-  default: string | number | readonly string[] | Record<string, unknown>
-  doc: string
-}
-
-/** Every setting there is. */
-export const SETTINGS = [
-  {
-    key: 'record.flush',
-    type: 'text',
-    env: 'RECOLLECT_RECORD_FLUSH',
-    flag: '--flush <policy>',
-    choices: ['os', 'fdatasync'],
-    default: 'fdatasync',
-    doc: 'What an acknowledged append survives: `os` a kill of the process, `fdatasync` also a crash of the machine.',
-  },
-  {
-    key: 'record.lock_timeout',
-    type: 'duration',
-    env: 'RECOLLECT_RECORD_LOCK_TIMEOUT',
-    flag: '--lock-timeout <duration>',
-    default: '30s',
-    doc: 'How long an append waits while another process holds the lock of the file.',
-  },
-  {
-    key: 'record.max_line',
-    type: 'bytes',
-    env: 'RECOLLECT_RECORD_MAX_LINE',
-    flag: '--max-line <size>',
-    default: '256MiB',
-    doc: 'A longer input line of `recollect record` is refused.',
-  },
-  {
-    key: 'capture.interval',
-    type: 'duration',
-    env: 'RECOLLECT_CAPTURE_INTERVAL',
-    default: '10s',
-    doc: 'Sweeps set off by hooks, or by `recollect watch`, begin at least this long after one another.',
-  },
-  {
-    key: 'store.db_path',
-    type: 'path',
-    env: 'HELIX_STORE_DB',
-    default: '',
-    doc: 'The durable memory (SQLite). Empty: `memory.db` in the home directory.',
-  },
-  {
-    key: 'sources',
-    type: 'map',
-    default: {},
-    doc: 'More directories to look in, by flavor: `[sources.<flavor>] roots = ["…"]`.',
-  },
-  {
-    key: 'domains',
-    type: 'map',
-    default: {},
-    doc: 'Repository name, or absolute path of a repository, to the domain it belongs to.',
-  },
-  {
-    key: 'prices',
-    type: 'map',
-    default: {},
-    doc: 'Your own prices, in USD per million tokens: `[prices."<model>"]` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `since`. See docs/usage.md.',
-  },
-  {
-    key: 'price_aliases',
-    type: 'map',
-    default: {},
-    doc: 'Name of a model as logs have it to the name it is priced under.',
-  },
-  {
-    key: 'task_ref.patterns',
-    type: 'list',
-    default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
-    doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
-  },
-  {
-    key: 'digest.buckets',
-    type: 'map',
-    default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
-    doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
-  },
-  {
-    key: 'hub.digests_dir',
-    type: 'path',
-    default: '',
-    doc: 'A directory in which each digest and each decision also stands as a JSON file. Empty: none. See docs/hub.md.',
-  },
-  {
-    key: 'hub.url',
-    type: 'url',
-    default: '',
-    doc: 'Events such as `session_memory.data_loss` are posted here as JSON. Empty: nowhere.',
-  },
-  {
-    key: 'hub.timeout',
-    type: 'duration',
-    default: '5s',
-    doc: 'How long the hub may take to answer; a sweep waits at most twice as long for it.',
-  },
-  {
-    key: 'session_memory.retention.raw_soft_cap_bytes',
-    type: 'bytes',
-    default: '4GiB',
-    doc: 'Above this, raw sessions that were analyzed are evicted, the one analyzed longest ago first.',
-  },
-  {
-    key: 'session_memory.retention.raw_hard_cap_bytes',
-    type: 'bytes',
-    default: '6GiB',
-    doc: 'Ceiling of the raw cache. Above it, if analysis cannot help, the oldest raw is dropped un-analyzed, and reported.',
-  },
-  {
-    key: 'session_memory.retention.raw_max_age_days',
-    type: 'count',
-    default: 45,
-    doc: 'Analyzed raw that has lain in the cache for longer than this goes whatever the space.',
-  },
-  {
-    key: 'session_memory.retention.distilled_cap_bytes',
-    type: 'bytes',
-    default: '1GiB',
-    doc: 'Above this the durable memory is reported for review; nothing of it is ever dropped by itself.',
-  },
-  {
-    key: 'session_memory.retention.cadence',
-    type: 'text',
-    choices: ['daily', 'weekly', 'on-hook'],
-    default: 'daily',
-    doc: 'How often the scheduled sweep runs and, with it, eviction. Sweeps set off by a hook evict each time only with `on-hook`.',
-  },
-] as const satisfies readonly Row[]
-
-type SettingRow = (typeof SETTINGS)[number]
-export type SettingKey = SettingRow['key']
-type ValueOf<K extends SettingKey> = SettingTypes[Extract<SettingRow, { key: K }>['type']]
+type KnownRow = (typeof SETTINGS)[number]
+export type SettingKey = KnownRow['key']
+type ValueOf<K extends SettingKey> = SettingTypes[Extract<KnownRow, { key: K }>['type']]
 
 export interface ConfigSources {
   env?: Record<string, string | undefined>
@@ -179,7 +33,7 @@ export class Config {
     this.file = sources.file ?? join(this.home, 'config.toml')
     const toml = readToml(this.file, sources.file !== undefined)
     refuseUnknown(toml, this.file)
-    for (const row of SETTINGS as readonly Row[])
+    for (const row of SETTINGS as readonly SettingRow[])
       this.#values.set(row.key, this.#pick(row, toml, env, sources.flags ?? {}))
   }
 
@@ -193,7 +47,7 @@ export class Config {
   }
 
   #pick(
-    row: Row,
+    row: SettingRow,
     toml: Record<string, unknown>,
     env: Record<string, string | undefined>,
     flags: Partial<Record<string, string>>,
@@ -249,7 +103,7 @@ function lookUp(table: Record<string, unknown>, key: string): unknown {
 
 /** A misspelt key would otherwise be a setting that silently does nothing. */
 function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''): void {
-  const rows: readonly Row[] = SETTINGS
+  const rows: readonly SettingRow[] = SETTINGS
   for (const [name, value] of Object.entries(table)) {
     const key = prefix + name
     if (rows.some((row) => row.key === key)) continue
@@ -269,7 +123,7 @@ function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''
   }
 }
 
-function check(row: Row, value: unknown, where: string): unknown {
+function check(row: SettingRow, value: unknown, where: string): unknown {
   const refuse = (expected: string): never => {
     throw new RecollectError('BAD_CONFIG', `${row.key} must be ${expected}, not ${JSON.stringify(value)}`, {
       where,
@@ -390,14 +244,14 @@ export function configDocs(): string {
   const lines = [
     '# Settings',
     '',
-    'Made from the table in `src/config.ts` by `npm run docs`. Later wins: default, `config.toml`, environment, flag.',
+    'Made from the table in `src/settings.ts` by `npm run docs`. Later wins: default, `config.toml`, environment, flag.',
     '`config.toml` lies in `$RECOLLECT_HOME` (default: `recollect/` in the XDG data directory). Unknown keys are refused.',
     'Sizes are written `500`, `"64MiB"`, `"4GiB"`; durations `"500ms"`, `"30s"`, `"7d"`.',
     '',
     '| key | default | environment | flag | meaning |',
     '|---|---|---|---|---|',
   ]
-  for (const row of SETTINGS as readonly Row[]) {
+  for (const row of SETTINGS as readonly SettingRow[]) {
     const choices = row.choices ? ` One of ${row.choices.map((one) => `\`${one}\``).join(', ')}.` : ''
     const code = (text: string | undefined): string => (text === undefined ? '' : `\`${text}\``)
     const fallback = `\`${JSON.stringify(row.default)}\``

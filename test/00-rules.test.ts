@@ -38,7 +38,8 @@ function importsOf(path: string): string[] {
 const MAY_IMPORT: Record<string, string[]> = {
   'errors.ts': [],
   'model.ts': [],
-  'config.ts': ['errors.ts'],
+  'settings.ts': [],
+  'config.ts': ['errors.ts', 'settings.ts'],
   files: ['errors.ts'],
   redact: ['errors.ts', 'files'],
   record: ['errors.ts', 'files'],
@@ -99,6 +100,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'query',
     'digest',
     'retention',
+    'hub',
     'decide.ts',
     'sweep',
     'capture',

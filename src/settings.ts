@@ -1,0 +1,150 @@
+// The table of settings: key, type, where it can be set, default, meaning. Reading and checking is config.ts.
+
+export interface SettingTypes {
+  text: string
+  path: string
+  url: string
+  bytes: number
+  duration: number
+  count: number
+  list: string[]
+  map: Record<string, unknown>
+}
+
+export interface SettingRow {
+  key: string
+  type: keyof SettingTypes
+  env?: string
+  flag?: string
+  choices?: readonly string[]
+  default: string | number | readonly string[] | Record<string, unknown>
+  doc: string
+}
+
+/** Every setting there is. */
+export const SETTINGS = [
+  {
+    key: 'record.flush',
+    type: 'text',
+    env: 'RECOLLECT_RECORD_FLUSH',
+    flag: '--flush <policy>',
+    choices: ['os', 'fdatasync'],
+    default: 'fdatasync',
+    doc: 'What an acknowledged append survives: `os` a kill of the process, `fdatasync` also a crash of the machine.',
+  },
+  {
+    key: 'record.lock_timeout',
+    type: 'duration',
+    env: 'RECOLLECT_RECORD_LOCK_TIMEOUT',
+    flag: '--lock-timeout <duration>',
+    default: '30s',
+    doc: 'How long an append waits while another process holds the lock of the file.',
+  },
+  {
+    key: 'record.max_line',
+    type: 'bytes',
+    env: 'RECOLLECT_RECORD_MAX_LINE',
+    flag: '--max-line <size>',
+    default: '256MiB',
+    doc: 'A longer input line of `recollect record` is refused.',
+  },
+  {
+    key: 'capture.interval',
+    type: 'duration',
+    env: 'RECOLLECT_CAPTURE_INTERVAL',
+    default: '10s',
+    doc: 'Sweeps set off by hooks, or by `recollect watch`, begin at least this long after one another.',
+  },
+  {
+    key: 'store.db_path',
+    type: 'path',
+    env: 'HELIX_STORE_DB',
+    default: '',
+    doc: 'The durable memory (SQLite). Empty: `memory.db` in the home directory.',
+  },
+  {
+    key: 'sources',
+    type: 'map',
+    default: {},
+    doc: 'More directories to look in, by flavor: `[sources.<flavor>] roots = ["…"]`.',
+  },
+  {
+    key: 'domains',
+    type: 'map',
+    default: {},
+    doc: 'Repository name, or absolute path of a repository, to the domain it belongs to.',
+  },
+  {
+    key: 'prices',
+    type: 'map',
+    default: {},
+    doc: 'Your own prices, in USD per million tokens: `[prices."<model>"]` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `since`. See docs/usage.md.',
+  },
+  {
+    key: 'price_aliases',
+    type: 'map',
+    default: {},
+    doc: 'Name of a model as logs have it to the name it is priced under.',
+  },
+  {
+    key: 'task_ref.patterns',
+    type: 'list',
+    default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
+    doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
+  },
+  {
+    key: 'digest.buckets',
+    type: 'map',
+    default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
+    doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
+  },
+  {
+    key: 'hub.digests_dir',
+    type: 'path',
+    default: '',
+    doc: 'A directory in which each digest and each decision also stands as a JSON file. Empty: none. See docs/hub.md.',
+  },
+  {
+    key: 'hub.url',
+    type: 'url',
+    default: '',
+    doc: 'Events such as `session_memory.data_loss` are posted here as JSON. Empty: nowhere.',
+  },
+  {
+    key: 'hub.timeout',
+    type: 'duration',
+    default: '5s',
+    doc: 'How long the hub may take to answer; a sweep waits at most twice as long for it.',
+  },
+  {
+    key: 'session_memory.retention.raw_soft_cap_bytes',
+    type: 'bytes',
+    default: '4GiB',
+    doc: 'Above this, raw sessions that were analyzed are evicted, the one analyzed longest ago first.',
+  },
+  {
+    key: 'session_memory.retention.raw_hard_cap_bytes',
+    type: 'bytes',
+    default: '6GiB',
+    doc: 'Ceiling of the raw cache. Above it, if analysis cannot help, the oldest raw is dropped un-analyzed, and reported.',
+  },
+  {
+    key: 'session_memory.retention.raw_max_age_days',
+    type: 'count',
+    default: 45,
+    doc: 'Analyzed raw that has lain in the cache for longer than this goes whatever the space.',
+  },
+  {
+    key: 'session_memory.retention.distilled_cap_bytes',
+    type: 'bytes',
+    default: '1GiB',
+    doc: 'Above this the durable memory is reported for review; nothing of it is ever dropped by itself.',
+  },
+  {
+    key: 'session_memory.retention.cadence',
+    type: 'text',
+    choices: ['daily', 'weekly', 'on-hook'],
+    default: 'daily',
+    doc: 'How often the scheduled sweep runs and, with it, eviction. Sweeps set off by a hook evict each time only with `on-hook`.',
+  },
+] as const satisfies readonly SettingRow[]
