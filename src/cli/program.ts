@@ -11,6 +11,7 @@ import { addRetentionCommands } from './retention-commands.ts'
 import { addSearchCommands } from './search-commands.ts'
 import { addSweepCommands } from './sweep-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
+import { addWatchCommands } from './watch-commands.ts'
 
 /** The whole tree, as the program, the completions, the man page and the tests use it. */
 export function buildProgram(): Command {
@@ -23,6 +24,7 @@ export function buildProgram(): Command {
   addRecordCommands(program)
   addSweepCommands(program)
   addHookCommands(program)
+  addWatchCommands(program)
   addReadCommands(program)
   addSearchCommands(program)
   addDigestCommands(program)

@@ -57,6 +57,16 @@ export function realRoots(
   return real
 }
 
+/** All roots, each once; by their real names where they exist. */
+export function rootPaths(
+  adapters: readonly Adapter[],
+  env: Environment,
+  extraRoots: Record<string, string[]>,
+): string[] {
+  const paths = adapters.flatMap((adapter) => [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])])
+  return [...new Set(paths.map((path) => realDirectory(path) ?? path))]
+}
+
 function realDirectory(path: string): string | undefined {
   try {
     return realpathSync.native(path)
