@@ -10,8 +10,8 @@ export function addWatchCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Idle, it costs nothing. Where the system's limit of watches is reached it says so
-and sweeps everything every 5 minutes instead. docs/capture.md tells more.
+Idle, it costs nothing. Where the system's limit of watches is reached it says
+so and sweeps everything every 5 minutes besides. docs/capture.md tells more.
 
 Exit code: 130 or 143 by the signal that ended it, 5 another watcher is running.`,
     )
