@@ -35,6 +35,7 @@ const library = defineConfig({
   noExternal: [
     'zod',
     'commander',
+    /^@?hono\b/,
     'smol-toml',
     'jsonc-parser',
     'diff',
@@ -54,4 +55,23 @@ const handler = defineConfig({
   clean: false,
 })
 
-export default [library, handler]
+/** The page: one script for the browser, with the files that go beside it. */
+const page = defineConfig({
+  entry: { page: 'src/web/page/main.tsx' },
+  outDir: 'dist/page',
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  minify: true,
+  dts: false,
+  noExternal: [/./],
+  outExtensions: () => ({ js: '.js' }),
+  copy: ['index.html', 'style.css', 'icon.svg'].map((name) => ({
+    from: `src/web/page/${name}`,
+    to: 'dist/page',
+  })),
+  tsconfig: 'src/web/page/tsconfig.json',
+  clean: false,
+})
+
+export default [page, library, handler]

@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'settings.ts': [],
   'config.ts': ['errors.ts', 'settings.ts'],
   files: ['errors.ts'],
+  web: ['errors.ts', 'config.ts', 'model.ts', 'store', 'usage', 'query', 'digest', 'retention'],
   redact: ['errors.ts', 'files'],
   record: ['errors.ts', 'files'],
   adapters: ['errors.ts', 'files', 'model.ts', 'record'],
@@ -90,6 +91,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   capture: ['errors.ts', 'config.ts', 'files', 'adapters', 'sources', 'sweep'],
   cli: [
+    'web',
     'errors.ts',
     'config.ts',
     'model.ts',

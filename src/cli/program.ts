@@ -10,6 +10,7 @@ import { addRecordCommands } from './record-commands.ts'
 import { addRetentionCommands } from './retention-commands.ts'
 import { addSearchCommands } from './search-commands.ts'
 import { addSweepCommands } from './sweep-commands.ts'
+import { addUiCommand } from './ui-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
 import { addWatchCommands } from './watch-commands.ts'
 
@@ -29,6 +30,7 @@ export function buildProgram(): Command {
   addSearchCommands(program)
   addDigestCommands(program)
   addUsageCommands(program)
+  addUiCommand(program)
   addMemoryCommands(program)
   addRetentionCommands(program)
   addMcpCommands(program)

@@ -1,6 +1,7 @@
 // What retention did or would do, as text and as JSON.
 import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
-import type { Plan, Reason, Step } from '../retention/plan.ts'
+import { stepJson } from '../retention/json.ts'
+import type { Plan, Reason } from '../retention/plan.ts'
 import { formatBytes } from './format.ts'
 
 export const REASONS: Record<Reason | 'forgotten', string> = {
@@ -19,27 +20,6 @@ export function reportRetentionEvent(event: RetentionEvent): void {
     'session_memory.distilled_over_cap': `the durable memory is ${size} over distilled_cap_bytes: nothing was dropped, please review`,
   }
   process.stderr.write(`warning: ${event.name}: ${text[event.name]}\n`)
-}
-
-const stepJson = ({ uid, reason, bytes, usageAfterBytes }: Step): Record<string, unknown> => ({
-  session_uid: uid,
-  reason,
-  bytes,
-  usage_after_bytes: usageAfterBytes,
-  is_data_loss: reason === 'hard_cap',
-})
-
-export function planJson(plan: Plan): Record<string, unknown> {
-  return {
-    dry_run: true,
-    steps: plan.steps.map(stepJson),
-    analyze_first: plan.analyzeNow,
-    usage_before_bytes: plan.usageBeforeBytes,
-    usage_after_bytes: plan.usageAfterBytes,
-    over_soft_cap_bytes: plan.overSoftCapBytes,
-    over_hard_cap_bytes: plan.overHardCapBytes,
-    over_distilled_cap_bytes: plan.overDistilledCapBytes,
-  }
 }
 
 export function retentionJson(report: RetentionReport): Record<string, unknown> {

@@ -7,6 +7,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { tellHub } from '../hub/index.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { forget, planNow, type RetentionOptions, retain } from '../retention/apply.ts'
+import { planJson } from '../retention/json.ts'
 import { policyOf } from '../retention/policy.ts'
 import { pin, unpin } from '../retention/sessions.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
@@ -14,13 +15,7 @@ import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
 import { takeSweepLock } from '../sweep/index.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
-import {
-  planJson,
-  planLines,
-  reportRetentionEvent,
-  retentionJson,
-  retentionLines,
-} from './retention-report.ts'
+import { planLines, reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 
 const print = (lines: string[]): void => {
   process.stdout.write(`${lines.join('\n')}\n`)

@@ -111,6 +111,40 @@ export function usageReport(handle: Pick<ReadHandle, 'memory'>, question: UsageQ
   }
 }
 
+export interface DayModelCost {
+  day: string | null
+  model: string | null
+  cost_usd: string | null
+  total_tokens: number
+}
+
+/** The days of a span with each day's models apart, oldest first. */
+export function usageByDayAndModel(handle: ReadHandle, question: UsageQuestion): DayModelCost[] {
+  const sums = new Map<string, { day: string | null; model: string; sum: Sum }>()
+  for (const row of slotRows(handle, { ...question, group: 'day' })) {
+    const rates = question.prices.rates(
+      row.model,
+      row.slot < 0 ? Date.now() : row.slot * SLOT_MS,
+      row.promptOver,
+    )
+    const key = `${row.key}\0${row.model}`
+    const known = sums.get(key) ?? { day: keyOf('day', row.key), model: row.model, sum: new Sum() }
+    sums.set(key, known)
+    known.sum.add(row, rates ? { cost: costOf(row, rates), savings: 0n } : undefined)
+  }
+  return [...sums.values()]
+    .map(({ day, model, sum }) => ({
+      day,
+      model: model === '' ? null : model,
+      cost_usd: sum.cost === null ? null : exactUsd(sum.cost),
+      total_tokens: sum.tokens,
+    }))
+    .sort((a, b) => byText(a.day, b.day) || byText(a.model, b.model))
+}
+
+const byText = (a: string | null, b: string | null): number =>
+  (a ?? '') === (b ?? '') ? 0 : (a ?? '') < (b ?? '') ? -1 : 1
+
 const isTime = (group: UsageGroup): boolean => group === 'day' || group === 'week' || group === 'month'
 
 /** Rows that share key, model, size of prompt and price: few, however long the history. */

@@ -39,7 +39,10 @@ export interface RetentionReport {
 }
 
 /** What retention would do now. Changes nothing. */
-export function planNow(options: RetentionOptions, isTried: (uid: string) => boolean = () => false): Plan {
+export function planNow(
+  options: Pick<RetentionOptions, 'paths' | 'policy' | 'now'> & { store: Pick<Store, 'read'> },
+  isTried: (uid: string) => boolean = () => false,
+): Plan {
   const { store, paths, policy } = options
   const raw = databaseBytes(join(paths.cacheDirectory, 'cache.db'))
   const sessions = rawSessions(store.read(), raw, isTried)

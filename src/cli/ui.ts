@@ -1,0 +1,82 @@
+// `recollect ui`: starts the server of the page, says where it is and opens a browser there.
+import { spawn } from 'node:child_process'
+import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import { sweepRunner } from '../web/server/changes.ts'
+import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
+import { parseCount } from './values.ts'
+
+export interface UiCommand {
+  port?: string
+  host?: string
+  open: boolean
+  sweep: boolean
+}
+
+const DEFAULT_PORT = 7077
+
+export async function runUi(options: UiCommand): Promise<void> {
+  const config = new Config()
+  // So that the server can watch for a memory that the first sweep will make.
+  ensureDirectory(config.home, 0o700, false)
+  const runSweep = sweepRunner([process.execPath, process.argv[1] as string, 'sweep'])
+  const server = await start(options, {
+    config,
+    runSweep,
+    password: process.env['RECOLLECT_UI_PASSWORD'],
+    onViolation: (report) => process.stderr.write(`warning: the browser refused something: ${report}\n`),
+    ...(options.host === undefined ? {} : { host: options.host }),
+  })
+  process.stdout.write(`${server.url}\n`)
+  process.stderr.write('recollect is listening; stop with Ctrl-C\n')
+  if (options.host !== undefined)
+    process.stderr.write('warning: what you read here travels unencrypted over the network\n')
+  if (options.open) openBrowser(server.url)
+  if (options.sweep) {
+    runSweep().then(
+      ({ code, output }) => {
+        if (code !== 0) process.stderr.write(`sweep: ${output.trim()}\n`)
+      },
+      (error: Error) => process.stderr.write(`warning: could not sweep: ${error.message}\n`),
+    )
+  }
+  await stopped()
+  await server.close()
+}
+
+async function start(options: UiCommand, rest: Omit<ServerOptions, 'port'>): Promise<Server> {
+  if (options.port !== undefined) return await startServer({ ...rest, port: parsePort(options.port) })
+  try {
+    return await startServer({ ...rest, port: DEFAULT_PORT })
+  } catch (error) {
+    if ((error as RecollectError).code !== 'BUSY') throw error
+    return await startServer({ ...rest, port: 0 })
+  }
+}
+
+function parsePort(text: string): number {
+  const port = parseCount(text, '--port')
+  if (port <= 65_535) return port
+  throw new RecollectError('USAGE', `${text} is no port`, { where: '--port', hint: 'a number up to 65535' })
+}
+
+function stopped(): Promise<void> {
+  return new Promise((done) => {
+    process.once('SIGINT', () => done())
+    process.once('SIGTERM', () => done())
+  })
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** The address is on stdout all the same: a machine without a browser is no error. */
+function openBrowser(url: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  child.on('error', () => process.stderr.write('no browser could be opened: open the address above\n'))
+  child.unref()
+}

@@ -1,0 +1,136 @@
+// The shapes in which calls describe changes of files: replace this by that, write this file, apply this patch.
+
+export interface Change {
+  path: string
+  before: string
+  after: string
+  /** `after` is the whole file. */
+  isWhole: boolean
+  /** Every occurrence, not only the first. */
+  isAll: boolean
+}
+
+type Fields = Record<string, unknown>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const textIn = (fields: Fields, names: readonly string[]): string | undefined => {
+  for (const name of names) if (typeof fields[name] === 'string') return fields[name]
+  return undefined
+}
+
+const PATHS = ['file_path', 'filePath', 'path', 'target_file', 'filename', 'notebook_path']
+const OLD = ['old_string', 'oldString', 'old_str', 'oldText', 'old_text']
+const NEW = ['new_string', 'newString', 'new_str', 'newText', 'new_text', 'new_source']
+const WHOLE = ['content', 'contents', 'file_text', 'text']
+const PATCH = /\*\*\* Begin Patch/
+const MAX_DEPTH = 4
+
+/** Every change a body describes, in order; empty when it has none of the shapes. */
+export function changesIn(body: unknown, depth = MAX_DEPTH): Change[] {
+  if (typeof body === 'string') return PATCH.test(body) ? patchChanges(body) : []
+  if (Array.isArray(body)) return depth === 0 ? [] : body.flatMap((part) => changesIn(part, depth - 1))
+  if (!isFields(body) || depth === 0) return []
+  const own = ownChanges(body)
+  if (own.length > 0) return own
+  // Only where calls keep what they are about: an answer may quote anything.
+  for (const name of ['input', 'rawInput', 'arguments', 'changes', 'patch', 'command', 'content']) {
+    const inner = name === 'changes' ? mappedChanges(body[name]) : changesIn(body[name], depth - 1)
+    if (inner.length > 0) return inner
+  }
+  return []
+}
+
+function ownChanges(fields: Fields): Change[] {
+  const path = textIn(fields, PATHS)
+  if (path === undefined) return []
+  const before = textIn(fields, OLD)
+  const after = textIn(fields, NEW)
+  if (after !== undefined && (before !== undefined || !('content' in fields))) {
+    const isAll = fields['replace_all'] === true || fields['replaceAll'] === true
+    return [{ path, before: before ?? '', after, isWhole: !before, isAll }]
+  }
+  const edits = fields['edits']
+  if (Array.isArray(edits))
+    return edits.flatMap((edit) => (isFields(edit) ? ownChanges({ path, ...edit }) : []))
+  const whole = textIn(fields, WHOLE)
+  return whole === undefined ? [] : [{ path, before: '', after: whole, isWhole: true, isAll: false }]
+}
+
+/** `{path: {add|update|delete…}}`, or the same with a `type` beside the text. */
+function mappedChanges(value: unknown): Change[] {
+  if (!isFields(value)) return []
+  return Object.entries(value).flatMap(([path, change]) => {
+    if (!isFields(change)) return []
+    const inner = [change, ...Object.values(change).filter(isFields)]
+    for (const fields of inner) {
+      const diff = textIn(fields, ['unified_diff', 'diff'])
+      if (diff !== undefined) return hunks(path, diff.split('\n'))
+      const content = textIn(fields, ['content'])
+      if (content !== undefined) return [{ path, before: '', after: content, isWhole: true, isAll: false }]
+    }
+    return []
+  })
+}
+
+const FILE_LINE = /^\*\*\* (Add|Update|Delete) File: (.+)$/
+
+function patchChanges(patch: string): Change[] {
+  const changes: Change[] = []
+  let open: { verb: string; path: string; lines: string[] } | undefined
+  const close = (): void => {
+    if (!open) return
+    const { verb, path, lines } = open
+    if (verb === 'Add') {
+      const after = lines.map((line) => line.replace(/^\+/, '')).join('\n')
+      changes.push({ path, before: '', after, isWhole: true, isAll: false })
+    } else if (verb === 'Delete') changes.push({ path, before: '', after: '', isWhole: true, isAll: false })
+    else changes.push(...hunks(path, lines))
+    open = undefined
+  }
+  for (const line of patch.split('\n')) {
+    const match = FILE_LINE.exec(line)
+    if (match) {
+      close()
+      open = { verb: match[1] as string, path: match[2] as string, lines: [] }
+    } else if (line.startsWith('*** End Patch')) close()
+    else open?.lines.push(line)
+  }
+  close()
+  return changes
+}
+
+/** Each part of a diff as the lines it takes away and puts in, context included in both. */
+function hunks(path: string, lines: readonly string[]): Change[] {
+  const changes: Change[] = []
+  let [before, after]: [string[], string[]] = [[], []]
+  const close = (): void => {
+    if (before.join('\n') !== after.join('\n'))
+      changes.push({ path, before: before.join('\n'), after: after.join('\n'), isWhole: false, isAll: false })
+    before = []
+    after = []
+  }
+  for (const line of lines) {
+    if (line.startsWith('@@')) close()
+    else if (/^(---|\+\+\+) |^\*\*\* /.test(line)) continue
+    else if (line.startsWith('-')) before.push(line.slice(1))
+    else if (line.startsWith('+')) after.push(line.slice(1))
+    else if (line !== '') {
+      before.push(line.replace(/^ /, ''))
+      after.push(line.replace(/^ /, ''))
+    }
+  }
+  close()
+  return changes
+}
+
+/** The whole file as an answer quotes it from before the edit. */
+export function originalIn(answer: unknown, depth = MAX_DEPTH): string | undefined {
+  if (!isFields(answer) || depth === 0) return undefined
+  const own = textIn(answer, ['originalFile', 'original_file'])
+  if (own !== undefined) return own
+  for (const inner of Object.values(answer)) {
+    const found = originalIn(inner, depth - 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,128 @@
+// The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
+// (replace, write, patch); they are told apart by shape, not by who wrote them.
+import { EVENT_KINDS } from '../model.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { type Change, changesIn, originalIn } from './edit-shapes.ts'
+
+export interface EditStep {
+  seq: number
+  ts: string | null
+  tool: string | null
+  has_failed: boolean
+  /** The whole file before and after where it is known, otherwise the part that the call names. */
+  before: string
+  after: string
+  is_whole: boolean
+  /** True when a text was too long to be sent. */
+  is_cut: boolean
+}
+
+export interface EditedFile {
+  path: string
+  steps: EditStep[]
+}
+
+export interface EditedFiles {
+  session_uid: string
+  files: EditedFile[]
+  /** Edits whose shape we do not know: their raw record is all there is to show. */
+  unreadable: number[]
+}
+
+interface Row {
+  seq: number
+  ts: number | null
+  tool: string | null
+  call: string
+  payload: Uint8Array
+}
+
+const MAX_TEXT = 300_000
+const MAX_EDITS = 5000
+const EDIT = EVENT_KINDS.indexOf('edit')
+const ERROR = EVENT_KINDS.indexOf('error')
+
+export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
+  const rows = handle.cache
+    .prepare(
+      `SELECT e.seq, e.ts, e.tool, hex(e.call) AS call, e.payload FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.kind = ${EDIT} AND e.flags & 6 = 0 ORDER BY e.seq LIMIT ${MAX_EDITS}`,
+    )
+    .all(uid) as unknown as Row[]
+  const answers = answersOf(handle, uid)
+  const files = new Map<string, FileState>()
+  const unreadable: number[] = []
+  for (const row of rows) {
+    const body = bodyOf(handle, row.payload)
+    const answer = answers.get(row.call)
+    const answerBody = answer ? bodyOf(handle, answer.payload) : undefined
+    const inCall = changesIn(body)
+    const changes = inCall.length > 0 ? inCall : changesIn(answerBody)
+    if (changes.length === 0) unreadable.push(row.seq)
+    for (const change of changes) {
+      const state = files.get(change.path) ?? new FileState(change.path)
+      files.set(change.path, state)
+      state.apply(row, change, answer?.kind === ERROR, originalIn(answerBody))
+    }
+  }
+  return {
+    session_uid: uid,
+    files: [...files.values()].map(({ path, steps }) => ({ path, steps })),
+    unreadable,
+  }
+}
+
+function answersOf(handle: ReadHandle, uid: string): Map<string, { kind: number; payload: Uint8Array }> {
+  const rows = handle.cache
+    .prepare(
+      `SELECT hex(e.call) AS call, e.kind, e.payload FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.role = 3 AND e.call IS NOT NULL ORDER BY e.seq`,
+    )
+    .all(uid) as unknown as { call: string; kind: number; payload: Uint8Array }[]
+  return new Map(rows.map((row) => [row.call, row]))
+}
+
+function bodyOf(handle: ReadHandle, payload: Uint8Array): unknown {
+  const body = handle.payload(`blob://${Buffer.from(payload).toString('hex')}`)
+  return body === undefined ? undefined : (JSON.parse(body) as unknown)
+}
+
+/** What is known of a file as its edits go by. */
+class FileState {
+  readonly path: string
+  readonly steps: EditStep[] = []
+  #text: string | undefined
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  apply(row: Row, change: Change, hasFailed: boolean, original: string | undefined): void {
+    if (original !== undefined) this.#text = original
+    const before = this.#text
+    const after = hasFailed ? before : changed(before, change)
+    const isWhole = after !== undefined && (before !== undefined || change.isWhole)
+    const shown = isWhole ? { before: before ?? '', after } : { before: change.before, after: change.after }
+    const isCut = shown.before.length > MAX_TEXT || shown.after.length > MAX_TEXT
+    this.steps.push({
+      seq: row.seq,
+      ts: row.ts === null ? null : new Date(row.ts).toISOString(),
+      tool: row.tool,
+      has_failed: hasFailed,
+      before: hasFailed ? change.before.slice(0, MAX_TEXT) : shown.before.slice(0, MAX_TEXT),
+      after: hasFailed ? change.after.slice(0, MAX_TEXT) : shown.after.slice(0, MAX_TEXT),
+      is_whole: isWhole && !hasFailed,
+      is_cut: isCut,
+    })
+    if (!hasFailed) this.#text = after
+  }
+}
+
+/** The text after a change; undefined when it cannot be known. */
+function changed(text: string | undefined, change: Change): string | undefined {
+  if (change.isWhole) return change.after
+  if (text === undefined || change.before === '' || !text.includes(change.before)) return undefined
+  return change.isAll
+    ? text.split(change.before).join(change.after)
+    : text.replace(change.before, () => change.after)
+}

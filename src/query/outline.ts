@@ -1,0 +1,111 @@
+// A session's events without their bodies, column by column: small enough to send whole, so that a reader can jump, filter
+// and draw a timeline over 50,000 events and fetch only the bodies it shows.
+import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { FLAG } from '../store/rows.ts'
+import type { ReadHandle } from '../store/store.ts'
+
+export interface Outline {
+  session_uid: string
+  /** What the numbers in `kind`, `tool` and `agent` stand for; -1 is none. */
+  kinds: readonly EventKind[]
+  tools: string[]
+  agents: string[]
+  seq: number[]
+  kind: number[]
+  tool: number[]
+  agent: number[]
+  /** Milliseconds after `started_at`; null where an event has no time. */
+  at: (number | null)[]
+  started_at: string | null
+  duration_ms: (number | null)[]
+  exit_code: (number | null)[]
+  /** For a result, the seq of the call it answers; otherwise 0. */
+  call_seq: number[]
+  /** 1 sub-agent, 2 inherited, 4 taken back. */
+  flags: number[]
+}
+
+interface Row {
+  seq: number
+  kind: number
+  tool: string | null
+  agent: string | null
+  ts: number | null
+  duration_ms: number | null
+  exit_code: number | null
+  call: string | null
+  flags: number
+}
+
+const TOOL_ROLE = 3
+
+/** Events after `afterSeq`; the numbering of tools and agents is that of this answer. */
+export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outline {
+  const rows = handle.cache
+    .prepare(
+      `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call,
+         e.flags | (e.role = ${TOOL_ROLE}) << 8 AS flags
+       FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? ORDER BY e.seq`,
+    )
+    .all(uid) as unknown as Row[]
+  const startedAt = rows.find((row) => row.ts !== null)?.ts ?? null
+  const outline = emptyOutline(uid, startedAt)
+  const tools = new Numbering(outline.tools)
+  const agents = new Numbering(outline.agents)
+  const calls = new Map<string, number>()
+  for (const row of rows) {
+    const isResult = row.flags >= 256
+    const callSeq = isResult && row.call ? (calls.get(row.call) ?? 0) : 0
+    if (!isResult && row.call) calls.set(row.call, row.seq)
+    if (row.seq <= afterSeq) continue
+    outline.seq.push(row.seq)
+    outline.kind.push(row.kind)
+    outline.tool.push(tools.of(row.tool))
+    outline.agent.push(agents.of(row.agent))
+    outline.at.push(row.ts === null || startedAt === null ? null : row.ts - startedAt)
+    outline.duration_ms.push(row.duration_ms)
+    outline.exit_code.push(row.exit_code)
+    outline.call_seq.push(callSeq)
+    outline.flags.push(shownFlags(row.flags))
+  }
+  return outline
+}
+
+const shownFlags = (flags: number): number =>
+  (flags & FLAG.sidechain) | (flags & (FLAG.inherited | FLAG.copied) ? 2 : 0) | (flags & FLAG.superseded)
+
+function emptyOutline(uid: string, startedAt: number | null): Outline {
+  return {
+    session_uid: uid,
+    kinds: EVENT_KINDS,
+    tools: [],
+    agents: [],
+    seq: [],
+    kind: [],
+    tool: [],
+    agent: [],
+    at: [],
+    started_at: startedAt === null ? null : new Date(startedAt).toISOString(),
+    duration_ms: [],
+    exit_code: [],
+    call_seq: [],
+    flags: [],
+  }
+}
+
+class Numbering {
+  readonly #names: string[]
+  readonly #numbers = new Map<string, number>()
+
+  constructor(names: string[]) {
+    this.#names = names
+  }
+
+  of(name: string | null): number {
+    if (name === null) return -1
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    this.#numbers.set(name, this.#names.length)
+    return this.#names.push(name) - 1
+  }
+}

@@ -1,0 +1,118 @@
+// The first look: figures of a span of time, cost per day and model, a year of days, what runs now.
+import type { ReadHandle } from '../store/store.ts'
+import type { PriceBook } from '../usage/prices.ts'
+import type { Brief } from './briefs.ts'
+import { isOwn } from './narrow.ts'
+import type { TimeZone } from './timezone.ts'
+import { type DayModelCost, type UsageRow, usageByDayAndModel, usageReport } from './usage.ts'
+
+export interface OverviewQuestion {
+  days: number
+  zone: TimeZone
+  prices: PriceBook
+  now: number
+}
+
+export interface Overview {
+  days: number
+  timezone: string
+  since: string
+  totals: OverviewTotals
+  cost_by_day: DayModelCost[]
+  calendar: { day: string; sessions: number; active_s: number }[]
+  live: Brief[]
+  dearest: Brief[]
+  outcomes: Record<string, number>
+  unpriced: { model: string | null; responses: number; total_tokens: number }[]
+  sole_copies: number
+  sessions_ever: number
+}
+
+export interface OverviewTotals {
+  sessions: number
+  active_s: number
+  tool_calls: number
+  errors: number
+  /** Errors per tool call; null without a call. */
+  error_rate: number | null
+  /** What part of the tokens given to models came from their cache. */
+  cache_hit_share: number | null
+  usage: UsageRow
+}
+
+const DAY = 86_400_000
+/** A session counts as running while its last event is not older. */
+export const LIVE_MS = 10 * 60_000
+
+export function overviewOf(
+  handle: ReadHandle,
+  briefs: readonly Brief[],
+  question: OverviewQuestion,
+): Overview {
+  const { zone, prices, now, days } = question
+  const sinceAt = now - days * DAY
+  const since = new Date(sinceAt).toISOString()
+  const own = briefs.filter(isOwn)
+  const recent = own.filter((brief) => (brief.ended_at ?? brief.started_at ?? '') >= since)
+  const usage = usageReport(handle, { group: 'model', zone, prices, sinceAt })
+  return {
+    days,
+    timezone: zone.name,
+    since,
+    totals: totalsOf(recent, usage.total),
+    cost_by_day: usageByDayAndModel(handle, { group: 'day', zone, prices, sinceAt }),
+    calendar: calendarOf(own, zone.name, now),
+    live: own.filter((brief) => now - Date.parse(brief.ended_at ?? '') < LIVE_MS),
+    dearest: recent.toSorted((a, b) => Number(b.cost_usd ?? 0) - Number(a.cost_usd ?? 0)).slice(0, 6),
+    outcomes: countBy(recent, (brief) => brief.outcome),
+    unpriced: usage.models
+      .filter((one) => one.priced_as === null)
+      .map(({ model, responses, total_tokens }) => ({ model, responses, total_tokens })),
+    sole_copies: own.filter((brief) => brief.is_sole_copy).length,
+    sessions_ever: own.length,
+  }
+}
+
+function totalsOf(recent: readonly Brief[], usage: UsageRow): OverviewTotals {
+  const sum = (of: (brief: Brief) => number): number => recent.reduce((total, brief) => total + of(brief), 0)
+  const calls = sum((brief) => brief.tool_calls)
+  const errors = sum((brief) => brief.error_count)
+  const given =
+    usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+  return {
+    sessions: recent.length,
+    active_s: sum((brief) => brief.active_s),
+    tool_calls: calls,
+    errors,
+    error_rate: calls === 0 ? null : Math.min(1, errors / calls),
+    cache_hit_share: given === 0 ? null : usage.cache_read_tokens / given,
+    usage,
+  }
+}
+
+const countBy = (rows: readonly Brief[], of: (brief: Brief) => string): Record<string, number> => {
+  const counts: Record<string, number> = {}
+  for (const row of rows) counts[of(row)] = (counts[of(row)] ?? 0) + 1
+  return counts
+}
+
+/** The last year, days with something in them only. */
+function calendarOf(briefs: readonly Brief[], timeZone: string, now: number): Overview['calendar'] {
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  })
+  const from = new Date(now - 371 * DAY).toISOString()
+  const days = new Map<string, { day: string; sessions: number; active_s: number }>()
+  for (const brief of briefs) {
+    if (!brief.started_at || brief.started_at < from) continue
+    const day = format.format(new Date(brief.started_at))
+    const known = days.get(day) ?? { day, sessions: 0, active_s: 0 }
+    days.set(day, known)
+    known.sessions++
+    known.active_s += brief.active_s
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
+}

@@ -1,0 +1,111 @@
+// Bars stacked by series over days, largest series at the bottom.
+import type { JSX } from 'preact'
+import { ticks, useWidth } from './size.ts'
+
+export interface Series {
+  name: string
+  values: number[]
+}
+
+const HEIGHT = 220
+const LEFT = 48
+const BOTTOM = 24
+const TOP = 8
+
+export function StackedBars(props: {
+  labels: string[]
+  series: Series[]
+  format: (value: number) => string
+  name: string
+}): JSX.Element {
+  const [ref, width] = useWidth<HTMLDivElement>()
+  const totals = props.labels.map((_, i) => props.series.reduce((sum, one) => sum + (one.values[i] ?? 0), 0))
+  const steps = ticks(Math.max(...totals, 0))
+  const top = steps.at(-1) ?? 1
+  const inner = width - LEFT
+  const slot = inner / Math.max(1, props.labels.length)
+  const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
+  const every = Math.max(1, Math.ceil(64 / slot))
+  return (
+    <div ref={ref}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={props.name}>
+        {steps.map((value) => (
+          <g class="axis">
+            <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
+            <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
+              {props.format(value)}
+            </text>
+          </g>
+        ))}
+        {props.labels.map((label, i) => (
+          <g>
+            {columns(props.series, i).map(({ from, to, series }) => (
+              <rect
+                class={`series-${series % 8}`}
+                x={LEFT + i * slot + slot * 0.12}
+                width={Math.max(1, slot * 0.76)}
+                y={y(to)}
+                height={Math.max(0.5, y(from) - y(to))}
+              >
+                <title>{`${label} · ${props.series[series]?.name}: ${props.format(to - from)}`}</title>
+              </rect>
+            ))}
+            {i % every === 0 && (
+              <text class="label" x={LEFT + (i + 0.5) * slot} y={HEIGHT - 6} text-anchor="middle">
+                {label.slice(5)}
+              </text>
+            )}
+          </g>
+        ))}
+      </svg>
+    </div>
+  )
+}
+
+function columns(series: readonly Series[], at: number): { from: number; to: number; series: number }[] {
+  let sum = 0
+  return series.flatMap((one, i) => {
+    const value = one.values[at] ?? 0
+    if (value <= 0) return []
+    sum += value
+    return [{ from: sum - value, to: sum, series: i }]
+  })
+}
+
+export function Legend({ series }: { series: Pick<Series, 'name'>[] }): JSX.Element {
+  return (
+    <ul class="legend">
+      {series.map((one, i) => (
+        <li>
+          <span class={`swatch series-${i % 8}`} aria-hidden="true" /> {one.name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** One bar in words and length. */
+export function ShareBar(props: {
+  value: number
+  most: number
+  marks?: number[]
+  label: string
+}): JSX.Element {
+  const part = props.most === 0 ? 0 : Math.min(1, props.value / props.most)
+  return (
+    <svg class="share-bar" width="100%" height="10" role="img" aria-label={props.label}>
+      <rect class="ground" width="100%" height="10" rx="5" />
+      {part > 0 && (
+        <rect
+          class={part >= 1 ? 'full' : 'filled'}
+          width={`${Math.max(1, part * 100)}%`}
+          height="10"
+          rx="5"
+        />
+      )}
+      {props.marks?.map((mark) => (
+        <rect class="mark" x={`${(mark / props.most) * 100}%`} width="2" height="10" />
+      ))}
+    </svg>
+  )
+}

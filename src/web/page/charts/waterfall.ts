@@ -1,0 +1,184 @@
+// The timeline of a session as spans on lanes, and how they are drawn. Times are milliseconds after the session's start.
+import type { EventKind } from '../../../model.ts'
+import type { Outline } from '../../../query/outline.ts'
+
+export type SpanKind = 'model' | 'tool' | 'failed' | 'waiting'
+
+export interface Span {
+  lane: number
+  from: number
+  to: number
+  kind: SpanKind
+  seq: number
+  name: string
+}
+
+export interface Waterfall {
+  lanes: string[]
+  spans: Span[]
+  from: number
+  to: number
+}
+
+const MAX_TOOLS = 10
+const MAX_AGENTS = 8
+const MODEL_KINDS: ReadonlySet<EventKind> = new Set([
+  'assistant_msg',
+  'thinking',
+  'tool_call',
+  'test_run',
+  'edit',
+  'retry',
+])
+
+export function waterfallOf(outline: Outline): Waterfall {
+  const lanes = new Lanes(outline)
+  const spans: Span[] = []
+  const places = new Map(outline.seq.map((seq, i) => [seq, i]))
+  /** When each speaker was last heard: what comes next took this long. */
+  const heard = new Map<number, number>()
+  const bounds = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY] as [number, number]
+  for (const [i, seq] of outline.seq.entries()) {
+    const at = outline.at[i]
+    if (at === null || at === undefined) continue
+    bounds[0] = Math.min(bounds[0], at)
+    bounds[1] = Math.max(bounds[1], at)
+    const kind = outline.kinds[outline.kind[i] as number] as EventKind
+    const agent = outline.agent[i] as number
+    const before = heard.get(agent)
+    const call = outline.call_seq[i] as number
+    if (call > 0) {
+      const start = outline.at[places.get(call) ?? i] ?? at
+      const tool = outline.tool[i] === -1 ? outline.tool[places.get(call) ?? i] : outline.tool[i]
+      const kindOf: SpanKind = kind === 'error' ? 'failed' : 'tool'
+      spans.push({
+        lane: lanes.tool(tool as number),
+        from: start,
+        to: at,
+        kind: kindOf,
+        seq: call,
+        name: outline.tools[tool as number] ?? '',
+      })
+    } else if (kind === 'user_msg' && agent === -1 && before !== undefined)
+      spans.push({ lane: 0, from: before, to: at, kind: 'waiting', seq, name: 'waiting for you' })
+    else if (MODEL_KINDS.has(kind) && before !== undefined)
+      spans.push({
+        lane: lanes.agent(agent),
+        from: before,
+        to: at,
+        kind: 'model',
+        seq,
+        name: kind.replace('_', ' '),
+      })
+    // Notes of the program itself say nothing about who was at work.
+    if (kind !== 'lifecycle') heard.set(agent, at)
+  }
+  const [from, to] = Number.isFinite(bounds[0]) ? bounds : [0, 1]
+  return { lanes: lanes.names, spans, from, to: Math.max(to, from + 1) }
+}
+
+/** Waiting, the main agent, sub-agents, then the tools that were called most. */
+class Lanes {
+  readonly names: string[]
+  readonly #agents = new Map<number, number>()
+  readonly #tools = new Map<number, number>()
+
+  constructor(outline: Outline) {
+    this.names = ['waiting for you', 'main agent']
+    const agents = countsOf(outline.agent).slice(0, MAX_AGENTS)
+    for (const agent of agents)
+      this.#agents.set(agent, this.names.push(`sub-agent ${(outline.agents[agent] ?? '').slice(0, 10)}`) - 1)
+    const called = outline.tool.filter((_, i) => outline.call_seq[i] === 0)
+    const tools = countsOf(called).slice(0, MAX_TOOLS)
+    for (const tool of tools) this.#tools.set(tool, this.names.push(outline.tools[tool] ?? '') - 1)
+    if (new Set(called).size - (called.includes(-1) ? 1 : 0) > MAX_TOOLS) this.names.push('other tools')
+  }
+
+  agent(agent: number): number {
+    return this.#agents.get(agent) ?? 1
+  }
+
+  tool(tool: number): number {
+    return this.#tools.get(tool) ?? this.names.length - 1
+  }
+}
+
+/** Most frequent first, none left out. */
+function countsOf(numbers: readonly number[]): number[] {
+  const counts = new Map<number, number>()
+  for (const number of numbers) if (number >= 0) counts.set(number, (counts.get(number) ?? 0) + 1)
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([number]) => number)
+}
+
+export const LANE_HEIGHT = 26
+const MIN_WIDTH = 2
+
+export interface View {
+  from: number
+  to: number
+}
+
+/** Draws the spans in view; what failed also carries a stroke, so that colour is not needed to tell. */
+export function draw(
+  canvas: HTMLCanvasElement,
+  { spans, lanes }: Waterfall,
+  view: View,
+  width: number,
+): void {
+  const ratio = devicePixelRatio || 1
+  const height = lanes.length * LANE_HEIGHT
+  canvas.width = width * ratio
+  canvas.height = height * ratio
+  const context = canvas.getContext('2d')
+  if (!context) return
+  const style = getComputedStyle(canvas)
+  const colour = (name: string): string => style.getPropertyValue(`--span-${name}`).trim() || '#888'
+  const colours = {
+    model: colour('model'),
+    tool: colour('tool'),
+    failed: colour('failed'),
+    waiting: colour('waiting'),
+  }
+  context.scale(ratio, ratio)
+  context.fillStyle = colour('lane')
+  for (let lane = 0; lane < lanes.length; lane += 2)
+    context.fillRect(0, lane * LANE_HEIGHT, width, LANE_HEIGHT)
+  const scale = width / (view.to - view.from)
+  for (const span of spans) {
+    if (span.to < view.from || span.from > view.to) continue
+    const x = (span.from - view.from) * scale
+    const length = Math.max(MIN_WIDTH, (span.to - span.from) * scale)
+    const y = span.lane * LANE_HEIGHT + 5
+    context.fillStyle = colours[span.kind]
+    context.fillRect(x, y, length, LANE_HEIGHT - 10)
+    if (span.kind !== 'failed') continue
+    context.fillRect(x - 1, y - 4, Math.max(3, Math.min(length, 6)), 3)
+  }
+}
+
+/** The last span under a point. */
+export function spanAt(
+  { spans }: Waterfall,
+  view: View,
+  width: number,
+  x: number,
+  y: number,
+): Span | undefined {
+  const lane = Math.floor(y / LANE_HEIGHT)
+  const scale = width / (view.to - view.from)
+  const at = view.from + x / scale
+  const slack = 3 / scale
+  return spans.findLast((span) => span.lane === lane && at >= span.from - slack && at <= span.to + slack)
+}
+
+/** How much goes on in each part of the whole, for the small map. */
+export function density({ spans, from, to }: Waterfall, parts: number): number[] {
+  const counts = new Array<number>(parts).fill(0)
+  for (const span of spans) {
+    if (span.kind === 'waiting') continue
+    const first = Math.floor(((span.from - from) / (to - from)) * (parts - 1))
+    const last = Math.floor(((span.to - from) / (to - from)) * (parts - 1))
+    for (let i = Math.max(0, first); i <= Math.min(parts - 1, last); i++) counts[i] = (counts[i] ?? 0) + 1
+  }
+  return counts
+}

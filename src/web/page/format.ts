@@ -1,0 +1,99 @@
+// Figures, times and names as people read them.
+
+const number = new Intl.NumberFormat('en-US')
+export const count = (value: number): string => number.format(value)
+
+/** 1234567 → 1.2M */
+export function short(value: number): string {
+  const units = ['', 'k', 'M', 'G', 'T']
+  let power = 0
+  let rest = value
+  while (rest >= 999.5 && power < units.length - 1) {
+    rest /= 1000
+    power++
+  }
+  return power === 0
+    ? String(Math.round(rest))
+    : `${rest < 10 ? rest.toFixed(1) : Math.round(rest)}${units[power]}`
+}
+
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3))
+  return `${(value / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
+}
+
+/** `?` where no price is known, a dash where nothing was spent. Small amounts keep what can be seen of them. */
+export function usd(amount: string | null | undefined, unpriced = 0): string {
+  if (amount === null || amount === undefined) return unpriced > 0 ? '?' : '–'
+  const value = Number(amount)
+  const digits = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2
+  const text = `$${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+  return unpriced > 0 ? `${text}+?` : text
+}
+
+export const share = (value: number | null): string =>
+  value === null ? '–' : `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`
+
+/** 5025 s → 1 h 23 min */
+export function duration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+const dayTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
+
+export const when = (at: string | null): string => (at === null ? 'unknown' : dayTime.format(new Date(at)))
+export const exactly = (at: string | null): string =>
+  at === null ? 'time unknown' : full.format(new Date(at))
+export const time = (at: string | null): string => (at === null ? '' : clock.format(new Date(at)))
+
+/** How long ago, in the largest unit that says something. */
+export function ago(at: string | null): string {
+  if (at === null) return 'never'
+  const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000)
+  const steps: [number, string][] = [
+    [86_400, 'd'],
+    [3600, 'h'],
+    [60, 'min'],
+  ]
+  for (const [size, unit] of steps) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit} ago`
+  return 'just now'
+}
+
+interface Named {
+  session_uid: string
+  title: string | null
+  first_prompt?: string
+}
+
+/** A session's title, else how it began, else its id. */
+export function titleOf(session: Named): string {
+  const text = session.title || session.first_prompt || ''
+  return text.trim().replace(/\s+/g, ' ').slice(0, 160) || idOf(session.session_uid)
+}
+
+/** The beginning of an id is an id. */
+export const idOf = (uid: string): string => {
+  const [flavor, id = ''] = uid.split(/:(.*)/s)
+  return `${flavor}:${id.slice(0, 8)}`
+}
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`

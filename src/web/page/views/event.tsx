@@ -1,0 +1,242 @@
+// One step of a transcript: what was said, or a call with what it was given and what came back.
+import type { ComponentChildren, JSX } from 'preact'
+import { changesIn } from '../../../query/edit-shapes.ts'
+import type { EventWithBody } from '../../server/events.ts'
+import { bytes, duration, time } from '../format.ts'
+import { Terminal } from '../text/ansi.tsx'
+import { commandOf, inputOf, picturesIn, textOf } from '../text/body.ts'
+import { Code, coloured } from '../text/code.tsx'
+import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
+import { Markdown } from '../text/markdown.tsx'
+import { PictureView } from '../text/picture.tsx'
+import { redacted } from '../text/plain.tsx'
+
+export interface StepProps {
+  event: EventWithBody
+  answer: EventWithBody | undefined
+  href: (seq: number) => string
+  load: (seq: number) => void
+}
+
+const CALLS = new Set(['tool_call', 'test_run', 'edit', 'retry'])
+
+export function Step(props: StepProps): JSX.Element {
+  const { event } = props
+  if (event.kind === 'user_msg') return <Said {...props} who="You" class="prompt" />
+  if (event.kind === 'assistant_msg')
+    return <Said {...props} who={event.is_sidechain ? 'Sub-agent' : 'Agent'} class="answer" />
+  if (event.kind === 'thinking') return <Thought {...props} />
+  if (event.tool !== null && CALLS.has(event.kind)) return <Call {...props} />
+  if (event.kind === 'tool_result' || event.kind === 'error') return <Loose {...props} />
+  return <Note {...props} />
+}
+
+function Head({ event, href, children }: StepProps & { children: ComponentChildren }): JSX.Element {
+  return (
+    <span class="step-head">
+      {children}
+      {event.agent && <span class="badge">{event.agent.slice(0, 12)}</span>}
+      {event.is_inherited && <span class="badge">inherited</span>}
+      {event.is_superseded && <span class="badge">taken back</span>}
+      <a class="step-link" href={href(event.seq)} title={event.ts ?? ''} aria-label={`event ${event.seq}`}>
+        {time(event.ts)} <span class="seq">#{event.seq}</span>
+      </a>
+    </span>
+  )
+}
+
+/** The body is there, too large for a window, or gone. */
+function Missing({ event, load }: Pick<StepProps, 'event' | 'load'>): JSX.Element | null {
+  if (event.payload_bytes !== undefined)
+    return (
+      <button type="button" class="quiet" onClick={() => load(event.seq)}>
+        show all ({bytes(event.payload_bytes)})
+      </button>
+    )
+  return event.payload === null ? <p class="muted">The body is no longer in the cache.</p> : null
+}
+
+function Pictures({ event }: { event: EventWithBody | undefined }): JSX.Element {
+  return (
+    <>
+      {picturesIn(event?.payload).map((picture) => (
+        <PictureView picture={picture} />
+      ))}
+    </>
+  )
+}
+
+function Said(props: StepProps & { who: string; class: string }): JSX.Element {
+  const { event } = props
+  const text = textOf(event.payload) || event.summary
+  return (
+    <article class={`step said ${props.class}`}>
+      <Head {...props}>
+        <strong>{props.who}</strong>
+      </Head>
+      <Markdown text={text} />
+      <Pictures event={event} />
+      <Missing {...props} />
+    </article>
+  )
+}
+
+function Thought(props: StepProps): JSX.Element {
+  return (
+    <details class="step thought">
+      <summary>
+        <Head {...props}>
+          <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
+        </Head>
+      </summary>
+      <Markdown text={textOf(props.event.payload) || props.event.summary} />
+    </details>
+  )
+}
+
+const subjectOf = ({ tool, summary }: EventWithBody): string =>
+  tool !== null && summary.startsWith(tool)
+    ? summary.slice(tool.length).replace(/^:?\s*/, '') || summary
+    : summary
+
+function Verdict({
+  event,
+  answer,
+}: {
+  event: EventWithBody
+  answer: EventWithBody | undefined
+}): JSX.Element {
+  const ms = answer?.duration_ms ?? event.duration_ms
+  const hasFailed = answer?.kind === 'error' || (answer?.exit_code ?? 0) !== 0
+  const word = !answer
+    ? 'no answer'
+    : hasFailed
+      ? answer.exit_code
+        ? `exit ${answer.exit_code}`
+        : 'failed'
+      : 'ok'
+  return (
+    <span class={`verdict ${!answer ? 'open' : hasFailed ? 'failed' : 'ok'}`}>
+      <span aria-hidden="true">{!answer ? '…' : hasFailed ? '✕' : '✓'}</span> {word}
+      {ms !== null && ms !== undefined && <span class="muted"> {duration(ms / 1000)}</span>}
+    </span>
+  )
+}
+
+const LABELS: Record<string, string> = { test_run: 'test', edit: 'edit', retry: 'again' }
+
+function Call(props: StepProps): JSX.Element {
+  const { event, answer } = props
+  const isOpen = event.kind === 'edit' || answer?.kind === 'error'
+  return (
+    <details class={`step call kind-${event.kind}`} open={isOpen}>
+      <summary>
+        <Head {...props}>
+          <span class="tool">{event.tool}</span>
+          {LABELS[event.kind] && <span class="badge">{LABELS[event.kind]}</span>}
+          <span class="subject clip">{redacted(subjectOf(event))}</span>
+          <Verdict event={event} answer={answer} />
+        </Head>
+      </summary>
+      <Given event={event} answer={answer} />
+      <Missing {...props} />
+      {answer && <Came {...props} answer={answer} />}
+    </details>
+  )
+}
+
+/** What the call was given, in the form that shows most: a change, a command, or its fields. */
+function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody | undefined }): JSX.Element {
+  const found = event.kind === 'edit' ? changesIn(event.payload) : []
+  const changes = found.length > 0 || event.kind !== 'edit' ? found : changesIn(answer?.payload)
+  if (changes.length > 0)
+    return (
+      <>
+        {changes.slice(0, 20).map((change) => (
+          <div class="file-change">
+            <p class="path">
+              {change.path} <DiffSize {...sizeOf(change.before, change.after)} />
+            </p>
+            <Diff before={change.before} after={change.after} label={`change of ${change.path}`} />
+          </div>
+        ))}
+      </>
+    )
+  const input = inputOf(event.payload)
+  const command = commandOf(input)
+  if (command !== undefined)
+    return (
+      <pre class="code shell">
+        <span class="prompt-sign" aria-hidden="true">
+          $
+        </span>{' '}
+        {coloured(command)}
+      </pre>
+    )
+  if (typeof input === 'string') return <Code text={input} />
+  return <Code text={JSON.stringify(input, null, 2)} />
+}
+
+const MAX_LINES = 40
+
+function Came({ answer, load }: StepProps & { answer: EventWithBody }): JSX.Element {
+  const text = textOf(answer.payload) || (answer.payload === undefined ? answer.summary : '')
+  const lines = text.split('\n')
+  const start = lines.slice(0, MAX_LINES).join('\n')
+  return (
+    <div class={`came ${answer.kind === 'error' ? 'is-error' : ''}`}>
+      {text !== '' && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+        <pre class="terminal" tabIndex={0}>
+          <Terminal text={start} />
+        </pre>
+      )}
+      {lines.length > MAX_LINES && (
+        <details>
+          <summary>{lines.length - MAX_LINES} more lines</summary>
+          <pre class="terminal">
+            <Terminal text={lines.slice(MAX_LINES).join('\n')} />
+          </pre>
+        </details>
+      )}
+      <Pictures event={answer} />
+      <Missing event={answer} load={load} />
+    </div>
+  )
+}
+
+/** An answer or error without a call of its own. */
+function Loose(props: StepProps): JSX.Element {
+  const { event } = props
+  return (
+    <div class={`step loose ${event.kind === 'error' ? 'is-error' : ''}`}>
+      <Head {...props}>
+        <strong>{event.kind === 'error' ? '✕ Error' : 'Result'}</strong>{' '}
+        {event.tool && <span class="tool">{event.tool}</span>}
+      </Head>
+      <pre class="terminal">
+        <Terminal text={textOf(event.payload) || event.summary} />
+      </pre>
+      <Missing {...props} />
+    </div>
+  )
+}
+
+const NOTES: Record<string, string> = {
+  human_intervention: 'You stepped in',
+  decision: 'Decision',
+  completion: 'Turn ended',
+  lifecycle: '·',
+  retry: 'Asked again',
+}
+
+function Note(props: StepProps): JSX.Element {
+  return (
+    <p class={`step note kind-${props.event.kind}`}>
+      <Head {...props}>
+        <span class="note-kind">{NOTES[props.event.kind] ?? props.event.kind}</span>{' '}
+        <span class="clip">{redacted(props.event.summary)}</span>
+      </Head>
+    </p>
+  )
+}

@@ -1,0 +1,96 @@
+// Which session came from which: trees as nested rows, each below the one it was born from.
+import type { JSX } from 'preact'
+import type { Lineage, LineageNode } from '../../../query/lineage.ts'
+import { useAnswer } from '../api.ts'
+import { plural, short, titleOf, usd } from '../format.ts'
+import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
+import { sessionPath } from '../router.ts'
+
+const EDGES: Record<string, string> = {
+  created: 'created',
+  compacted: 'compacted into',
+  swapped: 'swapped to',
+  cleared: 'cleared, then',
+  interactive_fork: 'forked',
+  bg_fork: 'forked in the background',
+  resumed: 'resumed as',
+  subagent: 'sub-agent',
+}
+
+export function LineageView(): JSX.Element {
+  const answer = useAnswer<Lineage>('lineage')
+  return (
+    <>
+      <div class="view-head">
+        <h1>Lineage</h1>
+        <p class="muted">Sessions that came from another one, or led to one.</p>
+      </div>
+      <Answered answer={answer}>
+        {(lineage) =>
+          lineage.nodes.length === 0 ? (
+            <Empty title="Every session stands alone">
+              <p>Forks, resumes, compactions and sub-agents will be drawn here.</p>
+            </Empty>
+          ) : (
+            <LineageList lineage={lineage} />
+          )
+        }
+      </Answered>
+    </>
+  )
+}
+
+export function LineageList({ lineage, here }: { lineage: Lineage; here?: string }): JSX.Element {
+  if (lineage.nodes.length === 0) return <Empty title="This session stands alone" />
+  return (
+    <div class="card lineage">
+      {here !== undefined && lineage.nodes.length === 1 && (
+        <p class="muted">This session came from no other and led to none.</p>
+      )}
+      <ul>
+        {lineage.nodes.map((node) => (
+          <NodeRow node={node} isHere={node.session_uid === here} />
+        ))}
+      </ul>
+      {lineage.problems.map((problem) => (
+        <p class="muted">
+          <span aria-hidden="true">! </span>
+          {problem.kind.replace('_', ' ')}: {problem.session_uid} {problem.detail}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+function NodeRow({ node, isHere }: { node: LineageNode; isHere: boolean }): JSX.Element {
+  const isKnown = node.state === 'here' || node.state === 'evicted'
+  return (
+    <li
+      class={`lineage-node ${isHere ? 'here' : ''} ${node.depth === 0 ? 'root' : ''}`}
+      style={{ '--depth': Math.min(node.depth, 12) }}
+      aria-current={isHere ? 'true' : undefined}
+    >
+      <span class="edge">{node.edge ? (EDGES[node.edge.kind] ?? node.edge.kind) : ''}</span>
+      <span class="node-title">
+        {isKnown ? (
+          <a href={sessionPath(node.session_uid)}>{titleOf(node)}</a>
+        ) : (
+          <span class="muted">{node.session_uid}</span>
+        )}
+        {isHere && <span class="badge">this one</span>}
+        {node.state !== 'here' && <span class="badge">{node.state}</span>}
+      </span>
+      <span class="muted node-facts">
+        <span>{node.flavor}</span>
+        {node.model && <span>{node.model}</span>}
+        <When at={node.started_at} />
+        {node.agents.length > 0 && <span>{plural(node.agents.length, 'sub-agent')} inside</span>}
+        {node.compactions > 0 && <span>{plural(node.compactions, 'compaction')}</span>}
+        {node.commits.length > 0 && <span>{plural(node.commits.length, 'commit')}</span>}
+        {node.total_tokens > 0 && <span>{short(node.total_tokens)} tokens</span>}
+        {node.cost_usd !== null && <strong>{usd(node.cost_usd)}</strong>}
+        {isKnown && <OutcomeBadge outcome={node.outcome} />}
+      </span>
+    </li>
+  )
+}

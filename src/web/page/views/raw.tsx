@@ -1,0 +1,93 @@
+// What is stored, as it is stored: every record after redaction, and what could not be read.
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { GapRow } from '../../../query/coverage.ts'
+import type { Outline } from '../../../query/outline.ts'
+import type { EventWithBody } from '../../server/events.ts'
+import { useBodies } from '../bodies.ts'
+import { bytes, count, time } from '../format.ts'
+import { Card, Table } from '../parts.tsx'
+import { param, setParams } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
+import type { SessionDocument } from './session.tsx'
+
+const PAGE = 40
+
+export function RawTab({ document, outline }: { document: SessionDocument; outline: Outline }): JSX.Element {
+  const from = Math.max(0, Number(param('from') ?? 0))
+  const seqs = outline.seq.slice(from, from + PAGE)
+  const bodies = useBodies(document.session.session_uid)
+  useEffect(() => bodies.want(seqs))
+  const { session } = document
+  return (
+    <>
+      <Card title="Source">
+        <dl class="pairs">
+          <dt>file</dt>
+          <dd>{session.source_path ?? 'unknown'}</dd>
+          <dt>size</dt>
+          <dd>{bytes(session.source_bytes)}</dd>
+          <dt>id</dt>
+          <dd>{session.session_uid}</dd>
+        </dl>
+      </Card>
+      {document.gaps.length > 0 && (
+        <Card title="Gaps">
+          <GapTable gaps={document.gaps} />
+        </Card>
+      )}
+      <Card title="Records" aside={<Pager from={from} total={outline.seq.length} />}>
+        {seqs.map((seq) => (
+          <Record seq={seq} event={bodies.get(seq)} />
+        ))}
+      </Card>
+    </>
+  )
+}
+
+function Pager({ from, total }: { from: number; total: number }): JSX.Element {
+  const move = (to: number): void => setParams({ from: String(Math.max(0, to)) })
+  return (
+    <span>
+      {count(Math.min(from + 1, total))}–{count(Math.min(from + PAGE, total))} of {count(total)}{' '}
+      <button type="button" class="quiet" disabled={from === 0} onClick={() => move(from - PAGE)}>
+        ← earlier
+      </button>
+      <button type="button" class="quiet" disabled={from + PAGE >= total} onClick={() => move(from + PAGE)}>
+        later →
+      </button>
+    </span>
+  )
+}
+
+function Record({ seq, event }: { seq: number; event: EventWithBody | undefined }): JSX.Element {
+  return (
+    <details class="record">
+      <summary>
+        <span class="seq">#{seq}</span>{' '}
+        {event ? `${event.kind} · ${event.tool ?? event.role} · ${time(event.ts)}` : '…'}{' '}
+        <span class="muted clip">{event && redacted(event.summary)}</span>
+      </summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      <pre class="code" tabIndex={0}>
+        {event && redacted(JSON.stringify(event, null, 2))}
+      </pre>
+    </details>
+  )
+}
+
+export function GapTable({ gaps }: { gaps: readonly GapRow[] }): JSX.Element {
+  return (
+    <Table
+      caption="Parts of logs that could not be read"
+      columns={[
+        { title: 'File', cell: (gap) => <span class="path">{gap.file || gap.path}</span> },
+        { title: 'At byte', cell: (gap) => count(gap.offset), isNumber: true },
+        { title: 'Bytes', cell: (gap) => count(gap.length), isNumber: true },
+        { title: 'Why', cell: (gap) => `${gap.reason.replaceAll('_', ' ')} ${gap.detail}` },
+        { title: 'State', cell: (gap) => (gap.is_pending ? 'may still be completed' : 'skipped') },
+      ]}
+      rows={gaps}
+    />
+  )
+}

@@ -1,0 +1,159 @@
+// Search over everything that was said and done, as one types.
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { SessionHits } from '../../../query/search.ts'
+import { useAnswer } from '../api.ts'
+import { plural, titleOf } from '../format.ts'
+import { useKeys } from '../keys.ts'
+import { Answered, Empty, When } from '../parts.tsx'
+import { param, sessionPath, setParams } from '../router.ts'
+import { MarkedLine } from '../text/plain.tsx'
+
+const WAIT_MS = 90
+
+export function SearchView(): JSX.Element {
+  const query = param('q') ?? ''
+  const input = useRef<HTMLInputElement>(null)
+  const asked = useSettled(query.trim())
+  const kind = param('kind')
+  const since = param('since')
+  const narrow = `${kind ? `&kind=${kind}` : ''}${since ? `&since=${since}` : ''}`
+  const path = asked === '' ? undefined : `search?q=${encodeURIComponent(finished(asked))}&limit=40${narrow}`
+  const answer = useAnswer<{ sessions: SessionHits[] }>(path)
+  useEffect(() => input.current?.focus(), [])
+  useKeys({ '/': () => input.current?.focus() })
+  return (
+    <>
+      <div class="view-head">
+        <h1>Search</h1>
+        <input
+          ref={input}
+          class="search-box"
+          type="search"
+          placeholder='words, "a phrase", prefix*, -not'
+          aria-label="search everything that was said"
+          value={query}
+          onInput={(event) => setParams({ q: event.currentTarget.value || undefined }, { replace: true })}
+        />
+        <Narrow name="kind" label="what" choices={KINDS} />
+        <Narrow name="since" label="when" choices={SPANS} />
+      </div>
+      {path === undefined ? (
+        <Empty title="Everything your agents and you said, every command and its output">
+          <p>
+            Type words, <kbd>"a phrase"</kbd>, <kbd>prefix*</kbd> or <kbd>-not</kbd>.
+          </p>
+        </Empty>
+      ) : (
+        <Answered answer={answer}>{({ sessions }) => <Hits sessions={sessions} query={asked} />}</Answered>
+      )}
+    </>
+  )
+}
+
+const KINDS: [string, string][] = [
+  ['', 'everything'],
+  ['user_msg', 'what you said'],
+  ['assistant_msg', 'what agents said'],
+  ['tool_call,test_run,edit,retry', 'calls'],
+  ['tool_result', 'output'],
+  ['error', 'errors'],
+]
+const SPANS: [string, string][] = [
+  ['', 'ever'],
+  ['7d', 'last 7 days'],
+  ['30d', 'last 30 days'],
+  ['365d', 'last year'],
+]
+
+function Narrow(props: { name: string; label: string; choices: [string, string][] }): JSX.Element {
+  return (
+    <select
+      aria-label={props.label}
+      value={param(props.name) ?? ''}
+      onChange={(event) => setParams({ [props.name]: event.currentTarget.value || undefined })}
+    >
+      {props.choices.map(([value, name]) => (
+        <option value={value}>{name}</option>
+      ))}
+    </select>
+  )
+}
+
+/** The last word may be unfinished: it counts as a beginning. */
+const finished = (query: string): string => (/[\p{L}\p{N}_]$/u.test(query) ? `${query}*` : query)
+
+/** Asks once the typing pauses. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
+function Hits({ sessions, query }: { sessions: SessionHits[]; query: string }): JSX.Element {
+  if (sessions.length === 0)
+    return (
+      <Empty title="Nothing found" command="recollect sweep">
+        <p>Fewer or shorter words find more. What was never swept cannot be found:</p>
+      </Empty>
+    )
+  const total = sessions.reduce((sum, one) => sum + one.match_count, 0)
+  return (
+    <>
+      <p class="muted" role="status">
+        {plural(total, 'hit')} in {plural(sessions.length, 'session')}
+      </p>
+      <ol class="hits">
+        {sessions.map((found) => (
+          <HitGroup found={found} query={query} />
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function HitGroup({ found, query }: { found: SessionHits; query: string }): JSX.Element {
+  const uid = found.session.session_uid
+  const rest = found.match_count - found.hits.length
+  return (
+    <li class="hit-group">
+      <h2>
+        <a href={sessionPath(uid)}>{titleOf(found.session)}</a>
+        <span>
+          {found.session.flavor}
+          {found.session.repo && ` · ${found.session.repo}`}
+        </span>
+        <When at={found.session.started_at} />
+        {found.evicted && <span class="badge">raw evicted: found in its digest</span>}
+      </h2>
+      <ul>
+        {found.hits.map((hit) => (
+          <li>
+            <a
+              href={sessionPath(
+                uid,
+                hit.seq === null ? { tab: 'signals' } : { seq: String(hit.seq), find: query },
+              )}
+            >
+              <span class="hit-kind">{hit.tool ?? hit.kind.replace('_', ' ')}</span>
+              <span class="hit-text">
+                <MarkedLine text={hit.line} marks={hit.marks} />
+              </span>
+            </a>
+          </li>
+        ))}
+        {rest > 0 && (
+          <li>
+            <a href={sessionPath(uid, { find: query })}>
+              <span class="hit-kind">{plural(rest, 'more hit')}</span>
+              <span class="hit-text muted">find them in the session</span>
+            </a>
+          </li>
+        )}
+      </ul>
+    </li>
+  )
+}

@@ -1,0 +1,212 @@
+// One session: what it was, and the ways to look at it.
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Digest } from '../../../digest/digest.ts'
+import type { Brief } from '../../../query/briefs.ts'
+import type { GapRow } from '../../../query/coverage.ts'
+import type { Lineage } from '../../../query/lineage.ts'
+import type { Outline } from '../../../query/outline.ts'
+import type { Receipt } from '../../../query/receipts.ts'
+import { ask, change, changes, type Problem, useAnswer } from '../api.ts'
+import { bytes, count, duration, plural, short, titleOf, usd } from '../format.ts'
+import { Answered, Command, OutcomeBadge, ProblemBox, When } from '../parts.tsx'
+import { param, sessionPath, to } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
+import { FilesTab } from './files.tsx'
+import { LineageList } from './lineage.tsx'
+import { RawTab } from './raw.tsx'
+import { SignalsTab } from './signals.tsx'
+import { ContextTab, CostTab } from './spend.tsx'
+import { TimelineTab } from './timeline.tsx'
+import { Transcript } from './transcript.tsx'
+import { joined } from './transcript-rows.ts'
+
+export interface SessionDocument {
+  session: Brief
+  receipts: Receipt[]
+  digest: Digest | null
+  gaps: GapRow[]
+  lineage: Lineage
+}
+
+const TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw'] as const
+type Tab = (typeof TABS)[number]
+
+export function SessionView({ uid }: { uid: string }): JSX.Element {
+  const answer = useAnswer<SessionDocument>(`sessions/${encodeURIComponent(uid)}`)
+  return <Answered answer={answer}>{(document) => <Session document={document} />}</Answered>
+}
+
+function Session({ document: shown }: { document: SessionDocument }): JSX.Element {
+  const { session } = shown
+  const asked = param('tab') as Tab | undefined
+  const tab = asked !== undefined && TABS.includes(asked) ? asked : 'transcript'
+  useEffect(() => {
+    document.title = `${titleOf(session)} · Recollect`
+  }, [session])
+  return (
+    <div class="session">
+      <SessionHead document={shown} />
+      <nav class="tabs" aria-label="ways to look at it">
+        {TABS.map((name) => (
+          <a
+            href={sessionPath(session.session_uid, { tab: name === 'transcript' ? undefined : name })}
+            aria-current={name === tab ? 'page' : undefined}
+          >
+            {name[0]?.toUpperCase()}
+            {name.slice(1)}
+            {name === 'signals' && shown.digest && shown.digest.signals.length > 0 && (
+              <span class="total">{shown.digest.signals.length}</span>
+            )}
+          </a>
+        ))}
+      </nav>
+      <TabBody tab={tab} document={shown} />
+    </div>
+  )
+}
+
+function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument }): JSX.Element {
+  const uid = shown.session.session_uid
+  const { outline, problem } = useOutline(uid)
+  if (tab === 'files') return <FilesTab uid={uid} />
+  if (tab === 'context') return <ContextTab uid={uid} />
+  if (tab === 'cost') return <CostTab uid={uid} />
+  if (tab === 'lineage') return <LineageList lineage={shown.lineage} here={uid} />
+  if (tab === 'signals') return <SignalsTab document={shown} />
+  if (problem) return <ProblemBox problem={problem} />
+  if (!outline) return <div class="loading" role="status" aria-label="loading" />
+  if (tab === 'timeline') return <TimelineTab uid={uid} outline={outline} />
+  if (tab === 'raw') return <RawTab document={shown} outline={outline} />
+  const subagents = shown.lineage.nodes.filter(
+    (node) => node.parent_uid === uid && node.edge?.kind === 'subagent',
+  )
+  return <Transcript uid={uid} outline={outline} subagents={subagents} />
+}
+
+/** All of it once, then only what was added. */
+function useOutline(uid: string): { outline: Outline | undefined; problem: Problem | undefined } {
+  const [state, setState] = useState<{ outline: Outline | undefined; problem: Problem | undefined }>({
+    outline: undefined,
+    problem: undefined,
+  })
+  const known = useRef<Outline | undefined>(undefined)
+  const tick = changes.value
+  useEffect(() => {
+    if (known.current?.session_uid !== uid) known.current = undefined
+    const after = known.current?.seq.at(-1) ?? 0
+    let isCurrent = true
+    ask<Outline>(`sessions/${encodeURIComponent(uid)}/outline?after=${after}`).then(
+      (more) => {
+        if (!isCurrent) return
+        known.current = known.current ? joined(known.current, more) : more
+        setState({ outline: known.current, problem: undefined })
+      },
+      (problem: Problem) => {
+        if (isCurrent)
+          setState((old) => ({ outline: old.outline, problem: old.outline ? undefined : problem }))
+      },
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [uid, tick])
+  return state
+}
+
+function SessionHead({ document: shown }: { document: SessionDocument }): JSX.Element {
+  const { session, digest } = shown
+  const tokens = session.cost.input_tokens + session.cost.output_tokens + session.cost.cache_tokens
+  return (
+    <header class="session-head">
+      <h1>{redacted(titleOf(session))}</h1>
+      <p class="facts">
+        <OutcomeBadge outcome={session.outcome} />
+        <a href={to('/sessions', { flavor: session.flavor })}>{session.flavor}</a>
+        {session.repo && <a href={to('/sessions', { repo: session.repo })}>{session.repo}</a>}
+        {session.git_branch && <span>{session.git_branch}</span>}
+        {session.model && <a href={to('/sessions', { model: session.model })}>{session.model}</a>}
+        <When at={session.started_at} />
+        <span>
+          {duration(session.cost.wall_clock_s)}, {duration(session.active_s)} active
+        </span>
+        <span>{plural(session.cost.turns, 'turn')}</span>
+        <span>{plural(session.tool_calls, 'tool call')}</span>
+        <span title={count(tokens)}>{short(tokens)} tokens</span>
+        <strong>{usd(session.cost_usd, session.unpriced_responses)}</strong>
+      </p>
+      <p class="facts">
+        <Command text={`recollect show ${session.session_uid}`} />
+        <PinButton session={session} />
+        <a href={to('/compare', { a: session.session_uid })}>compare</a>
+        {digest?.commits.map((commit) => (
+          <a
+            href={sessionPath(session.session_uid, { seq: String(commit.seqs[0] ?? 1) })}
+            title={commit.subject}
+          >
+            commit {commit.sha.slice(0, 8)}
+          </a>
+        ))}
+      </p>
+      <Warnings document={shown} />
+    </header>
+  )
+}
+
+function PinButton({ session }: { session: Brief }): JSX.Element {
+  const [problem, setProblem] = useState('')
+  const toggle = (): void => {
+    change(session.is_pinned ? 'unpin' : 'pin', { session_uid: session.session_uid }).catch(
+      (error: Problem) => setProblem(error.message),
+    )
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={session.is_pinned}
+        onClick={toggle}
+        title="a pinned session is never evicted"
+      >
+        {session.is_pinned ? 'pinned: unpin' : 'pin'}
+      </button>
+      {problem && <span role="alert">{problem}</span>}
+    </>
+  )
+}
+
+/** What is not here: gaps, evicted parts, secrets taken out. */
+function Warnings({ document: shown }: { document: SessionDocument }): JSX.Element | null {
+  const { session, receipts, gaps } = shown
+  const secrets = Object.entries(session.redactions)
+  if (receipts.length === 0 && gaps.length === 0 && secrets.length === 0 && !session.is_sole_copy) return null
+  return (
+    <ul class="warnings">
+      {gaps.length > 0 && (
+        <li>
+          <a href={sessionPath(session.session_uid, { tab: 'raw' })}>
+            {plural(gaps.length, 'gap')}: {bytes(gaps.reduce((sum, gap) => sum + gap.length, 0))} of its log
+            could not be read
+          </a>
+        </li>
+      )}
+      {receipts.map((receipt) => (
+        <li>
+          events {receipt.first_seq}–{receipt.last_seq} were evicted <When at={receipt.evicted_at} /> (
+          {receipt.reason.replace('_', ' ')}, {bytes(receipt.bytes)})
+        </li>
+      ))}
+      {secrets.length > 0 && (
+        <li>
+          {plural(
+            secrets.reduce((sum, [, n]) => sum + n, 0),
+            'secret',
+          )}{' '}
+          taken out: {secrets.map(([rule, n]) => `${rule} ×${n}`).join(', ')}
+        </li>
+      )}
+      {session.is_sole_copy && <li>the agent’s own file is gone: this is the only copy</li>}
+    </ul>
+  )
+}

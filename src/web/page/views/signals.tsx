@@ -1,0 +1,191 @@
+// What the digest says of a session, each statement with jumps to the events it rests on.
+import type { ComponentChildren, JSX } from 'preact'
+import type { Digest } from '../../../digest/digest.ts'
+import { duration, plural } from '../format.ts'
+import { Card, Empty } from '../parts.tsx'
+import { sessionPath } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
+import { signalName } from './patterns.tsx'
+import type { SessionDocument } from './session.tsx'
+
+export function Jumps({ uid, seqs }: { uid: string; seqs: readonly number[] }): JSX.Element {
+  return (
+    <span class="jumps">
+      {seqs.slice(0, 8).map((seq) => (
+        <a href={sessionPath(uid, { seq: String(seq) })} aria-label={`event ${seq}`}>
+          #{seq}
+        </a>
+      ))}
+      {seqs.length > 8 && <span class="muted">+{seqs.length - 8}</span>}
+    </span>
+  )
+}
+
+export function SignalsTab({ document }: { document: SessionDocument }): JSX.Element {
+  const { digest } = document
+  if (!digest) return <Empty title="This session has no digest yet" command="recollect sweep" />
+  return (
+    <div class="columns">
+      <div class="stack wide">
+        <OutcomeCard digest={digest} />
+        <SignalList digest={digest} />
+        <ErrorList digest={digest} />
+      </div>
+      <SideLists digest={digest} />
+    </div>
+  )
+}
+
+function SideLists({ digest }: { digest: Digest }): JSX.Element {
+  const uid = digest.session_uid
+  return (
+    <div class="stack">
+      <Listed title="Tests" rows={digest.tests}>
+        {(test) => (
+          <>
+            <strong>{test.verdict}</strong> <code>{redacted(test.command)}</code>
+            {test.duration_ms !== null && <span class="muted"> {duration(test.duration_ms / 1000)}</span>}{' '}
+            <Jumps uid={uid} seqs={test.seqs} />
+          </>
+        )}
+      </Listed>
+      <Listed title="Commands" rows={digest.commands}>
+        {(command) => (
+          <>
+            <code>{redacted(command.command)}</code>{' '}
+            <span class="muted">
+              {plural(command.runs, 'run')}
+              {command.failures > 0 && `, ${command.failures} failed`}
+            </span>{' '}
+            <Jumps uid={uid} seqs={command.seqs} />
+          </>
+        )}
+      </Listed>
+      <Listed title="Files" rows={digest.files}>
+        {(file) => (
+          <>
+            {file.path} <span class="muted">{file.edits > 0 ? plural(file.edits, 'edit') : 'read'}</span>{' '}
+            <Jumps uid={uid} seqs={file.seqs} />
+          </>
+        )}
+      </Listed>
+      <Listed
+        title="Commits and pull requests"
+        rows={[
+          ...digest.commits.map((one) => ({
+            name: `${one.sha.slice(0, 8)} ${one.subject}`,
+            seqs: one.seqs,
+          })),
+          ...digest.pull_requests.map((one) => ({ name: one.url, seqs: one.seqs })),
+        ]}
+      >
+        {(one) => (
+          <>
+            {redacted(one.name)} <Jumps uid={uid} seqs={one.seqs} />
+          </>
+        )}
+      </Listed>
+    </div>
+  )
+}
+
+const SHOWN = 12
+
+function Listed<T>(props: {
+  title: string
+  rows: readonly T[]
+  children: (row: T) => ComponentChildren
+}): JSX.Element | null {
+  if (props.rows.length === 0) return null
+  const rest = props.rows.slice(SHOWN)
+  return (
+    <Card title={props.title} aside={<span class="muted">{props.rows.length}</span>}>
+      <ul class="list">
+        {props.rows.slice(0, SHOWN).map((row) => (
+          <li>{props.children(row)}</li>
+        ))}
+      </ul>
+      {rest.length > 0 && (
+        <details>
+          <summary>{rest.length} more</summary>
+          <ul class="list">
+            {rest.map((row) => (
+              <li>{props.children(row)}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Card>
+  )
+}
+
+function OutcomeCard({ digest }: { digest: Digest }): JSX.Element {
+  const { outcome_detail: detail } = digest
+  return (
+    <Card title="How it ended">
+      <p>
+        <strong>{digest.outcome}</strong>, by the rule <em>{detail.rule.replaceAll('_', ' ')}</em>,{' '}
+        {Math.round(detail.confidence * 100)} % sure <Jumps uid={digest.session_uid} seqs={detail.seqs} />
+      </p>
+      {digest.first_prompt && (
+        <p>
+          <span class="muted">Asked:</span> {redacted(digest.first_prompt)}{' '}
+          <Jumps uid={digest.session_uid} seqs={digest.evidence['first_prompt'] ?? []} />
+        </p>
+      )}
+      {digest.last_assistant && (
+        <p>
+          <span class="muted">Last words:</span> {redacted(digest.last_assistant)}{' '}
+          <Jumps uid={digest.session_uid} seqs={digest.evidence['last_assistant'] ?? []} />
+        </p>
+      )}
+      {digest.coverage.share < 1 && (
+        <p>{(digest.coverage.share * 100).toFixed(2)} % of its log was understood.</p>
+      )}
+    </Card>
+  )
+}
+
+function SignalList({ digest }: { digest: Digest }): JSX.Element {
+  return (
+    <Card title="Signals" aside={<span class="muted">{digest.signals.length}</span>}>
+      {digest.signals.length === 0 && (
+        <p class="muted">Nothing notable: no loop, no churn, no tests left failing.</p>
+      )}
+      <ul class="list">
+        {digest.signals.map((signal) => (
+          <li>
+            <strong>{signalName(signal.signal)}</strong>{' '}
+            {signal.subject && <code>{redacted(signal.subject)}</code>}{' '}
+            <span class="muted">×{signal.count}</span> <Jumps uid={digest.session_uid} seqs={signal.seqs} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function ErrorList({ digest }: { digest: Digest }): JSX.Element | null {
+  if (digest.error_snippets.length === 0) return null
+  return (
+    <Card title="Errors" aside={<span class="muted">{digest.error_snippets.length} kinds</span>}>
+      <ul class="list">
+        {digest.error_snippets.map((error) => (
+          <li>
+            <pre class="plain sample">{redacted(error.sample)}</pre>
+            <span class="muted">
+              {error.tool} ×{error.count}
+            </span>{' '}
+            <Jumps uid={digest.session_uid} seqs={error.seqs} />
+            {error.resolved_by && (
+              <span>
+                {' '}
+                ✓ mended at <Jumps uid={digest.session_uid} seqs={[error.resolved_by.resolved_seq]} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

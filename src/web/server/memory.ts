@@ -1,0 +1,98 @@
+// The memory as the page's server holds it: opened once, opened again when its files were replaced, with answers kept
+// until something is committed. A server that was started before the first sweep finds the memory when it appears.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { Briefs } from '../../query/briefs.ts'
+import { TimeZone } from '../../query/timezone.ts'
+import { openForReading, type StorePaths, storePaths } from '../../store/sqlite.ts'
+import type { ReadHandle } from '../../store/store.ts'
+import { readOverrides } from '../../usage/overrides.ts'
+import { loadPrices, type PriceBook } from '../../usage/prices.ts'
+
+type Handle = ReadHandle & { close(): void }
+
+export class Memory {
+  readonly config: Config
+  readonly paths: StorePaths
+  readonly prices: PriceBook
+  #open: { handle: Handle; files: string } | undefined
+  #version = ''
+  #answers = new Map<string, unknown>()
+  #briefs = new Briefs()
+  #briefsVersion = ''
+
+  private constructor(config: Config, prices: PriceBook) {
+    this.config = config
+    this.paths = storePaths(config.home, config.get('store.db_path'))
+    this.prices = prices
+  }
+
+  static async of(config: Config): Promise<Memory> {
+    return new Memory(
+      config,
+      await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
+    )
+  }
+
+  /** Throws NO_MEMORY where nothing was ever swept, CORRUPT where it cannot be read. */
+  handle(): ReadHandle {
+    const files = this.#files()
+    if (this.#open && this.#open.files !== files) this.close()
+    this.#open ??= { handle: openForReading(this.paths), files }
+    return this.#open.handle
+  }
+
+  /** Another value after every commit, by whatever process. */
+  version(): string {
+    const { memory, cache } = this.handle()
+    const of = (database: ReadHandle['cache']): number =>
+      (database.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
+    return `${this.#files()} ${of(memory)} ${of(cache)}`
+  }
+
+  /** The answer to a question that was asked before, if nothing was committed since. */
+  answer<T>(key: string, ask: (handle: ReadHandle) => T): T {
+    const version = this.version()
+    if (version !== this.#version) {
+      this.#version = version
+      this.#answers.clear()
+    }
+    const known = this.#answers.get(key)
+    if (known !== undefined) return known as T
+    const fresh = ask(this.handle())
+    this.#answers.set(key, fresh)
+    return fresh
+  }
+
+  /** All sessions, up to date. */
+  briefs(): Briefs {
+    this.refresh()
+    return this.#briefs
+  }
+
+  /** The sessions that changed since the last call. */
+  refresh(): string[] {
+    const version = this.version()
+    if (version === this.#briefsVersion) return []
+    // Another file holds other sessions.
+    if (version.split(' ')[0] !== this.#briefsVersion.split(' ')[0]) this.#briefs = new Briefs()
+    const changed = this.#briefs.refresh(this.handle(), { zone: new TimeZone('UTC'), prices: this.prices })
+    this.#briefsVersion = version
+    return changed
+  }
+
+  close(): void {
+    this.#open?.handle.close()
+    this.#open = undefined
+    this.#version = ''
+    this.#answers.clear()
+  }
+
+  /** Which files these are: a memory that was removed and made anew has others. */
+  #files(): string {
+    return [this.paths.memoryPath, join(this.paths.cacheDirectory, 'cache.db')]
+      .map((path) => statSync(path, { throwIfNoEntry: false })?.ino ?? 0)
+      .join('/')
+  }
+}

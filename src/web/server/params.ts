@@ -1,0 +1,63 @@
+// What stands behind the question mark, checked: a wrong value is an error with its place, never a silent default.
+
+import { parseDuration } from '../../config.ts'
+import { RecollectError } from '../../errors.ts'
+import { TimeZone } from '../../query/timezone.ts'
+
+export class Params {
+  readonly #of: (name: string) => string | undefined
+
+  constructor(of: (name: string) => string | undefined) {
+    this.#of = of
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#of(name)
+    return value === undefined || value === '' ? undefined : value
+  }
+
+  /** Also when it is empty: the empty text stands for unknown. */
+  value(name: string): string | undefined {
+    return this.#of(name)
+  }
+
+  flag(name: string): boolean {
+    const value = this.#of(name)
+    return value !== undefined && value !== '0' && value !== 'false'
+  }
+
+  count(name: string, fallback: number, most: number): number {
+    const value = this.text(name)
+    if (value === undefined) return fallback
+    if (!/^\d{1,9}$/.test(value)) throw wrong(name, value, 'a whole number')
+    return Math.min(Number(value), most)
+  }
+
+  choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const value = this.text(name)
+    return value === undefined ? fallback : this.oneOf(name, value, choices)
+  }
+
+  oneOf<T extends string>(name: string, value: string, choices: readonly T[]): T {
+    if ((choices as readonly string[]).includes(value)) return value as T
+    throw wrong(name, value, `one of ${choices.join(', ')}`)
+  }
+
+  /** A date, a time, or an age such as 30d. */
+  time(name: string): number | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const age = parseDuration(value)
+    const at = age === undefined ? Date.parse(value) : Date.now() - age
+    if (Number.isNaN(at)) throw wrong(name, value, 'a date such as 2026-11-01, or an age such as 30d')
+    return at
+  }
+
+  zone(): TimeZone {
+    return new TimeZone(this.text('timezone'))
+  }
+}
+
+function wrong(name: string, value: string, hint: string): RecollectError {
+  return new RecollectError('USAGE', `${value} is no ${name}`, { where: name, hint })
+}
