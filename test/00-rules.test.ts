@@ -62,6 +62,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'adapters',
     'sources',
     'store',
+    'usage',
+    'query',
     'digest',
     'retention',
     'hub',

@@ -10,7 +10,9 @@ import type { Digest } from '../src/digest/digest.ts'
 import { digestChanged } from '../src/digest/index.ts'
 import { listPatterns } from '../src/digest/patterns.ts'
 import { EVENT_KINDS } from '../src/model.ts'
+import type { UsageReport } from '../src/query/usage.ts'
 import { FLAG } from '../src/store/rows.ts'
+import { PRICE_LIST } from '../src/usage/prices.ts'
 import { filesBelow } from './setup/collect.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
 
@@ -189,12 +191,12 @@ describe('what a digest tells', () => {
     })
   })
 
-  it('is the same bytes when made again', () => {
+  it('is the same bytes when made again', async () => {
     const before = rawDigests(shared)
     shared.write((store) => {
       store.read().memory.exec("UPDATE digests SET rule_version = '0', digest = '{}'")
-      expect(digestChanged(store, { buckets: BUCKETS })).toBe(before.size)
     })
+    expect((await shared.sweep()).digestedCount).toBe(before.size)
     expect(rawDigests(shared)).toEqual(before)
   })
 })
@@ -285,16 +287,68 @@ describe('when digests are made', () => {
     expect(madeAt(memory)).toBeLessThanOrEqual(Date.now())
   })
 
-  it('with what the tokens cost, where prices are at hand', async () => {
-    const { memory, uid } = copyOf('claude/qa', 'projects')
+  it('with what the tokens cost, and when the prices were taken', async () => {
+    const { memory, uid } = copyOf('claude/tools', 'projects')
     await memory.sweep()
-    expect(memory.digests().get(uid)?.price).toBeNull()
-    const price = { usd: '0.0123', price_date: '2026-11-01', unpriced_models: [] }
-    memory.write((store) => {
-      store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL')
-      digestChanged(store, { buckets: BUCKETS, priceOf: (asked) => (asked === uid ? price : null) })
+    const { models, total } = JSON.parse(run(memory.home, 'usage', '--json').stdout) as UsageReport
+    expect(total.responses).toBeGreaterThan(3)
+    expect(models.map((one) => one.priced_as)).not.toContain(null)
+    expect(total.cost_usd).not.toBe('0.00')
+    expect(memory.digests().get(uid)?.price).toEqual({
+      usd: total.cost_usd,
+      price_date: PRICE_LIST.date,
+      unpriced_models: [],
     })
-    expect(memory.digests().get(uid)?.price).toEqual(price)
+  })
+
+  it('with no price where a model has none, and with one that the user gave', async () => {
+    const { memory, uid } = copyOf('claude/tools', 'projects')
+    await memory.sweep()
+    memory.write((store) =>
+      store
+        .read()
+        .memory.exec(
+          "UPDATE usage SET model = 'nobody-1'; INSERT INTO stale_slots SELECT session_uid FROM sessions; UPDATE sessions SET analyzed_at = NULL",
+        ),
+    )
+    await memory.sweep()
+    expect(memory.digests().get(uid)?.price).toEqual({
+      usd: null,
+      price_date: PRICE_LIST.date,
+      unpriced_models: ['nobody-1'],
+    })
+    expect(
+      memory
+        .digests()
+        .get(uid)
+        ?.signals.map((one) => one.signal),
+    ).not.toContain('cost_outlier')
+    appendFileSync(
+      join(memory.home, 'config.toml'),
+      '[prices."nobody-1"]\ninput = 1000000\noutput = 1000000\n',
+    )
+    memory.write((store) => store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL'))
+    await memory.sweep()
+    const digest = memory.digests().get(uid) as Digest
+    const tokens = digest.cost.input_tokens + digest.cost.output_tokens + digest.cost.cache_tokens
+    expect(digest.price?.usd).toBe(`${tokens}.00`)
+    expect(digest.signals.find((one) => one.signal === 'cost_outlier')).toMatchObject({
+      subject: '',
+      count: tokens,
+      seqs: [expect.any(Number), expect.any(Number)],
+    })
+  })
+
+  it('without loading the price list again, once its models were looked up', async () => {
+    const { memory } = copyOf('claude/qa', 'projects')
+    await memory.sweep()
+    const listed = (): unknown =>
+      memory.read((handle) => handle.memory.prepare('SELECT name, list FROM model_prices').all())
+    const before = listed() as { list: string }[]
+    expect(before.length).toBeGreaterThan(0)
+    for (const { list } of before) expect(list).toBe(PRICE_LIST.version)
+    await memory.sweep()
+    expect(listed()).toEqual(before)
   })
 
   it('as an addition to what is frozen, when a session goes on after its events were evicted', async () => {

@@ -1,7 +1,5 @@
 // `recollect evict`, `pin`, `unpin` and `forget`.
 import { Config } from '../config.ts'
-import { digestChanged } from '../digest/index.ts'
-import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tellHub } from '../hub/index.ts'
@@ -12,6 +10,7 @@ import { policyOf } from '../retention/policy.ts'
 import { pin, unpin } from '../retention/sessions.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
+import { analyze } from '../sweep/analyze.ts'
 import { takeSweepLock } from '../sweep/index.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
@@ -32,8 +31,8 @@ async function withStore(work: Work): Promise<void> {
   openForReading(paths).close()
   const store = openStore(paths)
   try {
-    const analyzeNow = (): void => {
-      digestChanged(store, { buckets: readBuckets(config.get('digest.buckets')) })
+    const analyzeNow = async (): Promise<void> => {
+      await analyze(store, config)
     }
     await work({ store, paths, policy, analyzeNow, onEvent: reportRetentionEvent })
   } finally {

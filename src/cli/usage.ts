@@ -1,6 +1,7 @@
 // `recollect usage`: the table, and what has to be known to read it.
 import { Config, parseDuration } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { pricesFor } from '../query/prices.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
   USAGE_GROUPS,
@@ -10,10 +11,9 @@ import {
   usageReport,
 } from '../query/usage.ts'
 import { SLOT_MS } from '../store/slots.ts'
-import { openForReading, storePaths } from '../store/sqlite.ts'
+import { openMemory, storePaths } from '../store/sqlite.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
-import { loadPrices } from '../usage/prices.ts'
 import { paint } from './colour.ts'
 import { formatCount } from './format.ts'
 import { print, printJson } from './print.ts'
@@ -34,18 +34,18 @@ export interface UsageCommand {
 export async function showUsage(group: string, options: UsageCommand): Promise<void> {
   const config = new Config()
   const zone = new TimeZone(options.timezone)
-  const question: UsageQuestion = {
+  const question: Omit<UsageQuestion, 'prices'> = {
     group: parseChoice(group, USAGE_GROUPS, 'usage', 'usage by'),
     zone,
-    prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
   }
   if (options.since) question.sinceAt = parseTime(options.since, zone, '--since')
   if (options.until) question.untilAt = parseTime(options.until, zone, '--until')
   if (options.flavor) question.flavor = parseFlavor(options.flavor)
   for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) question[name] = options[name]
-  const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
+  const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
+  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
-    const report = usageReport(handle, question)
+    const report = usageReport(handle, { ...question, prices: await pricesFor(handle, overrides) })
     if (options.json) printJson(report)
     else print(toText(report))
   } finally {

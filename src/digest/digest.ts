@@ -9,7 +9,7 @@ import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { type OutcomeVerdict, outcomeOf } from './outcome.ts'
 import { type Resolution, resolutionsOf } from './resolution.ts'
 import { cite, cited, type Seqs } from './seqs.ts'
-import { type Signal, signalsOf } from './signals.ts'
+import { COST_OUTLIER, type Signal, signalsOf } from './signals.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
 export const RULES = 2
@@ -162,12 +162,23 @@ export function buildDigest(input: DigestInput): Digest {
     subagents: subagentsOf(input),
     compactions: cited(facts.compactions),
     decisions: [],
-    signals: signalsOf(facts),
+    signals: [...signalsOf(facts), ...costSignal(input)],
     coverage: input.coverage,
     price: input.price ?? null,
     evidence: evidenceOf(facts),
     frozen: null,
   }
+}
+
+/** At list prices; docs/digest.md. */
+const COST_OUTLIER_USD = 25
+
+/** Cites where it began and where it led: what costs is the whole of it. */
+function costSignal({ facts, price }: DigestInput): Signal[] {
+  const usd = Math.floor(Number(price?.usd ?? 0))
+  if (usd < COST_OUTLIER_USD) return []
+  const seqs = [facts.firstPrompt, facts.lastAnswer].flatMap((said) => (said ? [said.seq] : []))
+  return [{ signal: COST_OUTLIER, subject: '', count: usd, seqs }]
 }
 
 type Contract = Pick<

@@ -3,6 +3,7 @@
 import { type Digest, MAX_COMMANDS, MAX_ERRORS, MAX_FILES } from './digest.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { cite } from './seqs.ts'
+import { COST_OUTLIER } from './signals.ts'
 import { MAX_TESTS } from './tests.ts'
 
 /** `untilSeq` is the last event that only `earlier` knows. */
@@ -33,7 +34,8 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
     },
     ...mergeWork(earlier, later),
     signals: join(
-      [...earlier.signals, ...later.signals],
+      // What a session cost is told of the whole of it, each time.
+      [...earlier.signals.filter((one) => one.signal !== COST_OUTLIER), ...later.signals],
       (one) => `${one.signal}\0${one.subject}`,
       (a, b) => ({ ...b, count: a.count + b.count, seqs: cite([...a.seqs, ...b.seqs]) }),
     ),

@@ -23,6 +23,10 @@ export type SignalName =
   | 'edit_churn'
   | 'repeated_error'
   | 'request_trouble'
+  | typeof COST_OUTLIER
+
+/** About money, not about events: found where the price is known. */
+export const COST_OUTLIER = 'cost_outlier'
 
 const INTERRUPTIONS_FROM = 2
 const COMPACTIONS_FROM = 2

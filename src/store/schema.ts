@@ -122,6 +122,10 @@ export const MEMORY_MIGRATIONS = [
     next_at INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (session_uid, at, name, sink)
   ) WITHOUT ROWID;
   `,
+  // What the price list (of that version) says of models in the ledger: who asks for money need not load it.
+  `
+  CREATE TABLE model_prices (name TEXT PRIMARY KEY, list TEXT NOT NULL, listed TEXT NOT NULL) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

@@ -4,8 +4,6 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
-import { digestChanged } from '../digest/index.ts'
-import { readBuckets } from '../digest/metrics.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tryLock } from '../files/lock.ts'
@@ -19,6 +17,7 @@ import { placeResolver } from '../sources/place.ts'
 import type { Batch } from '../store/batch.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
@@ -100,8 +99,8 @@ function retentionHooks(
   store: Store,
   { config, onEvent }: SweepOptions,
 ): Pick<RetentionOptions, 'analyzeNow' | 'onEvent'> {
-  const analyzeNow = (): void => {
-    digestChanged(store, { buckets: readBuckets(config.get('digest.buckets')) })
+  const analyzeNow = async (): Promise<void> => {
+    await analyze(store, config)
   }
   return { analyzeNow, ...(onEvent ? { onEvent } : {}) }
 }
@@ -131,8 +130,7 @@ async function run(
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>
   report.settledCount = store.settle(placeResolver(domains))
-  const buckets = readBuckets(options.config.get('digest.buckets'))
-  report.digestedCount = digestChanged(store, { buckets, signal: options.signal })
+  report.digestedCount = await analyze(store, options.config, options.signal)
   return report
 }
 

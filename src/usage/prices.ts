@@ -1,6 +1,6 @@
 // What a token of a model cost at a time. The list comes from a maintained package, loaded only when money is asked for;
 // the user's own prices go before it. A model that neither knows has no price: never a price of zero.
-import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
+import type { ConditionalPrice, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
 import aliases from './aliases.json' with { type: 'json' }
 import { rateOf } from './money.ts'
 import type { Overrides, OwnPrice } from './overrides.ts'
@@ -34,9 +34,19 @@ export interface PriceChanges {
 
 type Package = typeof import('@pydantic/genai-prices')
 
+/** What the list says of a model, as plain data; null: it is not in the list. */
+export type Listed = { provider: string; id: string; prices: ConditionalPrice[] } | null
+
+/** What was looked up before, so that the list (50 ms of CPU) need not be loaded. */
+export interface KeptPrices {
+  /** All there is to be priced. */
+  names: readonly string[]
+  listed: ReadonlyMap<string, Listed>
+}
+
 interface Listing {
   own: OwnPrice[]
-  listed: { info: ModelInfo; provider: string; at: (time: number) => ModelPrice } | undefined
+  listed: Listed
   startsAt: number[]
   dependsOnHour: boolean
   dependsOnPrompt: boolean
@@ -47,18 +57,34 @@ interface Listing {
 const QUARTER = 900_000
 const DAY = 86_400_000
 
-export async function loadPrices(overrides: Overrides): Promise<PriceBook> {
-  return new PriceBook(await import('@pydantic/genai-prices'), overrides)
+/** Loads the list, unless all there is to be priced was looked up before. */
+export async function loadPrices(overrides: Overrides, kept?: KeptPrices): Promise<PriceBook> {
+  const names = kept?.names.map((model) => listedName(model, overrides))
+  if (kept && names?.every((name) => kept.listed.has(name)))
+    return new PriceBook(overrides, (name) => kept.listed.get(name) as Listed)
+  const list = await import('@pydantic/genai-prices')
+  return new PriceBook(overrides, (name) => find(list, name))
+}
+
+/** Under which name the list may have a model. */
+function listedName(model: string, overrides: Overrides): string {
+  return overrides.aliases.get(model) ?? (aliases as Record<string, string | undefined>)[model] ?? model
 }
 
 export class PriceBook {
-  readonly #package: Package
   readonly #overrides: Overrides
+  readonly #find: (name: string) => Listed
   readonly #listings = new Map<string, Listing>()
 
-  constructor(list: Package, overrides: Overrides) {
-    this.#package = list
+  constructor(overrides: Overrides, findListed: (name: string) => Listed) {
     this.#overrides = overrides
+    this.#find = findListed
+  }
+
+  /** To be kept, for another time. */
+  lookUp(model: string): { name: string; listed: Listed } {
+    const name = listedName(model, this.#overrides)
+    return { name, listed: this.#find(name) }
   }
 
   /** Prices at a time (epoch milliseconds) for a prompt of more than `promptOver` tokens; undefined: not known. */
@@ -75,7 +101,7 @@ export class PriceBook {
   pricedAs(model: string): string | null {
     const { own, listed } = this.#listing(model)
     if (own.length > 0) return 'config.toml'
-    return listed ? `${listed.provider}/${listed.info.id}` : null
+    return listed ? `${listed.provider}/${listed.id}` : null
   }
 
   changes(models: readonly string[]): PriceChanges {
@@ -90,12 +116,9 @@ export class PriceBook {
   #listing(model: string): Listing {
     const known = this.#listings.get(model)
     if (known) return known
-    const name =
-      this.#overrides.aliases.get(model) ?? (aliases as Record<string, string | undefined>)[model] ?? model
+    const { name, listed } = this.lookUp(model)
     const own = this.#overrides.prices.get(model) ?? this.#overrides.prices.get(name) ?? []
-    const listed = this.#find(name)
-    const prices = listed?.info.prices ?? {}
-    const conditions: ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }]
+    const conditions = listed?.prices ?? []
     const starts = conditions.flatMap(({ constraint }) =>
       constraint?.type === 'start_date' ? [Date.parse(constraint.start_date)] : [],
     )
@@ -112,36 +135,43 @@ export class PriceBook {
     this.#listings.set(model, listing)
     return listing
   }
-
-  /** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
-  #find(name: string): Listing['listed'] {
-    const [provider, ...rest] = name.split('/')
-    const tries: [string, string | undefined][] = [[name, undefined]]
-    if (rest.length > 0) tries.push([rest.join('/'), provider], [name, 'openrouter'])
-    if (/^(?:[a-z]+\.)?[a-z]+\.[a-z]/.test(name)) tries.push([name, 'aws'])
-    for (const [model, providerId] of tries) {
-      const look = (time: number) =>
-        this.#package.calcPrice({}, model, {
-          timestamp: new Date(time),
-          ...(providerId ? { providerId } : {}),
-        })
-      const found = look(0)
-      if (found)
-        return {
-          info: found.model,
-          provider: found.provider.id,
-          at: (time) => look(time)?.model_price ?? {},
-        }
-    }
-    return undefined
-  }
 }
+
+/** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
+function find(list: Package, name: string): Listed {
+  const [provider, ...rest] = name.split('/')
+  const tries: [string, string | undefined][] = [[name, undefined]]
+  if (rest.length > 0) tries.push([rest.join('/'), provider], [name, 'openrouter'])
+  if (/^(?:[a-z]+\.)?[a-z]+\.[a-z]/.test(name)) tries.push([name, 'aws'])
+  for (const [model, providerId] of tries) {
+    const found = list.calcPrice({}, model, providerId ? { providerId } : {})
+    if (!found) continue
+    const { id, prices } = found.model
+    return { provider: found.provider.id, id, prices: Array.isArray(prices) ? prices : [{ prices }] }
+  }
+  return null
+}
+
+/** The last entry that holds at a time: as the list means it. */
+function priceAt({ prices }: NonNullable<Listed>, at: number): ModelPrice {
+  const holds = ({ constraint }: ConditionalPrice): boolean => {
+    if (constraint === undefined) return true
+    if (constraint.type === 'start_date') return at >= Date.parse(constraint.start_date)
+    const time = ((at % DAY) + DAY) % DAY
+    const [from, to] = [timeOfDay(constraint.start_time), timeOfDay(constraint.end_time)]
+    return from <= to ? time >= from && time < to : time >= from || time < to
+  }
+  return (prices.findLast(holds) ?? prices[0])?.prices ?? {}
+}
+
+/** Milliseconds since midnight UTC of `09:30:00Z`, `09:30:00+08:00`. */
+const timeOfDay = (text: string): number => Date.parse(`1970-01-02T${text}`) % DAY
 
 function ratesAt({ own, listed }: Listing, at: number, promptOver: number): Rates | undefined {
   const mine = own.findLast((one) => one.sinceAt <= at)
   if (mine) return { ...mine, reasoning: mine.output }
   if (!listed) return undefined
-  const price = listed.at(at)
+  const price = priceAt(listed, at)
   const rate = (key: string): bigint | undefined => {
     const value = price[key]
     return value === undefined

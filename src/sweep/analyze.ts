@@ -1,0 +1,23 @@
+// Makes the digests that are due, with what the tokens cost.
+import type { Config } from '../config.ts'
+import { ruleVersion } from '../digest/digest.ts'
+import { digestChanged } from '../digest/index.ts'
+import { readBuckets } from '../digest/metrics.ts'
+import { keepPrices, sessionPrices } from '../query/prices.ts'
+import type { Store } from '../store/store.ts'
+import { readOverrides } from '../usage/overrides.ts'
+
+/** Returns how many sessions were digested. */
+export async function analyze(
+  store: Store,
+  config: Config,
+  signal?: AbortSignal | undefined,
+): Promise<number> {
+  const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
+  const buckets = readBuckets(config.get('digest.buckets'))
+  const uids = store.undigested(ruleVersion(buckets))
+  if (uids.length === 0) return 0
+  const handle = store.read()
+  const priceOf = sessionPrices(handle, await keepPrices(handle, overrides, uids))
+  return digestChanged(store, { buckets, priceOf, signal })
+}
