@@ -49,6 +49,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   store: ['errors.ts', 'files', 'model.ts'],
   usage: ['errors.ts', 'model.ts'],
   query: ['errors.ts', 'model.ts', 'store', 'usage'],
+  export: ['errors.ts', 'model.ts', 'adapters', 'store', 'query', 'digest'],
   digest: ['errors.ts', 'model.ts', 'store', 'query'],
   retention: ['errors.ts', 'config.ts', 'store'],
   hub: ['errors.ts', 'model.ts', 'config.ts', 'files', 'store'],
@@ -110,6 +111,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'capture',
     'files',
     'mcp',
+    'export',
   ],
 }
 

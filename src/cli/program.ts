@@ -1,6 +1,7 @@
 // Declares every command and its options; the work is loaded when a command runs.
 import { Command } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
+import { addExportCommands } from './export-commands.ts'
 import { finishCommands } from './help.ts'
 import { addHookCommands } from './hooks-commands.ts'
 import { addMcpCommands } from './mcp-commands.ts'
@@ -28,6 +29,7 @@ export function buildProgram(): Command {
   addWatchCommands(program)
   addReadCommands(program)
   addSearchCommands(program)
+  addExportCommands(program)
   addDigestCommands(program)
   addUsageCommands(program)
   addUiCommand(program)

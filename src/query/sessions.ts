@@ -30,13 +30,8 @@ const ORDERS: Record<Exclude<SessionSort, 'cost'>, string> = {
 }
 
 export function listSessions(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): Session[] {
-  const { where, values } = sessionConditions(options)
   const isByCost = options.sort === 'cost'
-  const order = isByCost ? '' : `ORDER BY ${ORDERS[options.sort as 'recent'] ?? ORDERS.recent}, s.session_uid`
-  const rows = handle.memory
-    .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ${order} LIMIT ?`)
-    .all(...values, isByCost ? -1 : (options.limit ?? -1)) as unknown as { uid: string }[]
-  const uids = rows.map((row) => row.uid)
+  const uids = listUids(handle, isByCost ? { ...options, limit: -1 } : options)
   if (!options.prices) return sessionsOf(handle, uids)
   const costs = costsOf(handle, options.prices)
   const picked = isByCost ? byCost(uids, costs).slice(0, options.limit) : uids
@@ -44,6 +39,17 @@ export function listSessions(handle: Pick<ReadHandle, 'memory'>, options: ListOp
     ...session,
     cost: { ...session.cost, usd: costs.get(session.session_uid)?.usd ?? null },
   }))
+}
+
+/** The uids alone: little, even of a large memory. By `cost` they have no order. */
+export function listUids(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): string[] {
+  const { where, values } = sessionConditions(options)
+  const { sort = 'recent', limit = -1 } = options
+  const order = sort === 'cost' ? '' : `ORDER BY ${ORDERS[sort]}, s.session_uid`
+  const rows = handle.memory
+    .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ${order} LIMIT ?`)
+    .all(...values, limit) as unknown as { uid: string }[]
+  return rows.map((row) => row.uid)
 }
 
 type Costs = Map<string, { place: number; usd: string | null }>

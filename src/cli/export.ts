@@ -1,0 +1,150 @@
+// `recollect export`: one session after another, to stdout, a file, a directory or a collector. A file appears under its
+// name only when it is whole.
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { fromSystem, RecollectError } from '../errors.ts'
+import { EXPORT_FORMATS, ExportSource, FORMATS } from '../export/index.ts'
+import { send, tracesUrl } from '../export/send.ts'
+import { ensureDirectory } from '../files/directory.ts'
+import type { Session } from '../model.ts'
+import { isFiltering } from '../query/filters.ts'
+import { resolveSession } from '../query/ids.ts'
+import { getSession, listUids } from '../query/sessions.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { EXIT } from './exit.ts'
+import { filterFrom, refuseUnknown } from './filter-values.ts'
+import type { FilterFlags } from './filters.ts'
+import { drained, Progress, write } from './print.ts'
+import { parseChoice } from './values.ts'
+import { withMemory } from './with-memory.ts'
+
+export interface ExportCommand extends FilterFlags {
+  all?: boolean
+  format: string
+  out?: string
+  endpoint?: string
+}
+
+type Format = (typeof FORMATS)[keyof typeof FORMATS]
+
+export async function runExport(ids: string[], options: ExportCommand): Promise<void> {
+  const name = parseChoice(options.format, EXPORT_FORMATS, '--format', 'format')
+  const format = FORMATS[name]
+  if (options.endpoint !== undefined && name !== 'otlp')
+    throw usage('--endpoint takes spans', '--format otlp')
+  if (options.endpoint !== undefined && options.out !== undefined)
+    throw usage('either --out or --endpoint', 'leave one out')
+  const url = options.endpoint === undefined ? undefined : tracesUrl(options.endpoint)
+  await withMemory(async (handle) => {
+    const uids = pick(handle, ids, options, format)
+    const isDirectory = options.out !== undefined && looksLikeDirectory(options.out)
+    if (uids.length > 1 && format.between === undefined && !isDirectory)
+      throw usage(
+        `${uids.length} sessions are not one ${name} document`,
+        `--out DIRECTORY/ for a file per session`,
+      )
+    const progress = new Progress()
+    const sources = sourcesOf(handle, uids, progress)
+    if (url) await toCollector(url, sources, format)
+    else if (options.out === undefined) await toStdout(sources, format)
+    else if (isDirectory) toDirectory(options.out, sources, format)
+    else toFile(options.out, together(sources, format))
+    progress.clear()
+  })
+}
+
+const usage = (what: string, hint: string): RecollectError =>
+  new RecollectError('USAGE', what, { where: 'export', hint })
+
+/** The sessions meant, newest first; sub-agents come with their session where the format holds both. */
+function pick(handle: ReadHandle, ids: readonly string[], options: ExportCommand, format: Format): string[] {
+  const filter = filterFrom(options)
+  if (ids.length > 0) {
+    if (options.all || isFiltering(filter)) throw usage('either ids, or --all with filters', 'leave one out')
+    return [...new Set(ids.map((id) => resolveSession(handle, id)))]
+  }
+  if (!options.all && !isFiltering(filter))
+    throw usage('which sessions?', 'an id such as @last, --all, or filters such as --since 7d')
+  const uids = listUids(handle, { ...filter, withSubagents: !format.embedsSubagents })
+  if (uids.length === 0) {
+    refuseUnknown(handle, filter)
+    throw new RecollectError('NOT_FOUND', 'no session matches', { hint: 'recollect sessions lists them' })
+  }
+  return uids
+}
+
+/** Read one at a time: a session may go while others are written. */
+function* sourcesOf(
+  handle: ReadHandle,
+  uids: readonly string[],
+  progress: Progress,
+): Generator<ExportSource> {
+  for (const [at, uid] of uids.entries()) {
+    progress.show(() => `${at} of ${uids.length} sessions`)
+    const session = getSession(handle, uid)
+    if (session) yield new ExportSource(handle, session)
+  }
+}
+
+function* together(sources: Iterable<ExportSource>, format: Format): Generator<string> {
+  let isFirst = true
+  for (const source of sources) {
+    if (!isFirst) yield format.between ?? ''
+    isFirst = false
+    yield* format.write(source)
+  }
+}
+
+async function toStdout(sources: Iterable<ExportSource>, format: Format): Promise<void> {
+  for (const text of together(sources, format)) {
+    write(text)
+    await drained()
+  }
+}
+
+function toDirectory(directory: string, sources: Iterable<ExportSource>, format: Format): void {
+  ensureDirectory(directory, 0o700, false)
+  for (const source of sources)
+    toFile(join(directory, `${fileName(source.session)}.${format.extension}`), format.write(source))
+}
+
+const looksLikeDirectory = (path: string): boolean =>
+  path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
+
+/** Of letters that every file system takes; what had to be changed is told apart by a hash. */
+function fileName({ session_uid }: Session): string {
+  const plain = session_uid.replace(':', '-')
+  if (/^[\w][\w.-]{0,150}$/.test(plain)) return plain
+  const hash = createHash('sha256').update(session_uid).digest('hex').slice(0, 12)
+  return `${plain.replace(/[^\w.-]/g, '_').slice(0, 100)}-${hash}`
+}
+
+function toFile(path: string, texts: Iterable<string>): void {
+  const part = `${path}.part`
+  try {
+    const fd = openSync(part, 'w', 0o600)
+    try {
+      for (const text of texts) writeSync(fd, text)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(part, path)
+  } catch (error) {
+    if (existsSync(part)) rmSync(part)
+    throw fromSystem(error, 'cannot write the export', path)
+  }
+}
+
+async function toCollector(url: URL, sources: Iterable<ExportSource>, format: Format): Promise<void> {
+  let rejectedCount = 0
+  let count = 0
+  for (const source of sources) {
+    for (const body of format.write(source)) rejectedCount += await send(url, body)
+    count++
+  }
+  process.stderr.write(`sent ${count} sessions to ${url.href}\n`)
+  if (rejectedCount === 0) return
+  process.stderr.write(`the collector rejected ${rejectedCount} spans\n`)
+  process.exitCode = EXIT.partial
+}

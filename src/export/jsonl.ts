@@ -1,0 +1,14 @@
+// JSON Lines: one line that heads a session, then its normalized events with their redacted bodies. Sub-agents follow as
+// sessions of their own.
+import type { ExportSource } from './source.ts'
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** `{"type":"session",…}`, then `{"type":"event",…}` each; a session with a loss has `{"type":"digest",…}` behind its head. */
+export function* toJsonLines(source: ExportSource): Generator<string> {
+  const { session, receipts, children } = source
+  yield line({ type: 'session', session, receipts, subagents: children })
+  if (source.loss !== undefined) yield line({ type: 'digest', digest: source.digest ?? null })
+  for (const { event, call, payload } of source.events())
+    yield line({ type: 'event', ...event, call, payload: payload() ?? null })
+}

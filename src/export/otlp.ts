@@ -1,0 +1,253 @@
+// OpenTelemetry spans by the conventions for generative AI, as OTLP/JSON: `invoke_agent` for a session and for each of its
+// sub-agents, below it `chat` for each response of a model and `execute_tool` for each call. Ids are hashes of ours, so
+// the same session always gives the same spans. No message text is sent.
+import { createHash } from 'node:crypto'
+import { PROVIDERS } from '../adapters/flavors.ts'
+import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
+
+type Attribute = { key: string; value: { stringValue: string } | { intValue: string } }
+
+interface Span {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: Attribute[]
+  status: { code: number; message?: string }
+}
+
+const KIND = { internal: 1, client: 3 } as const
+const STATUS = { unset: 0, error: 2 } as const
+/** Spans of one request: well below what collectors take by default (4 MB). */
+const SPANS_PER_REQUEST = 500
+
+/** One request per line, as collectors read them from files and over HTTP. */
+export function* toOtlp(source: ExportSource): Generator<string> {
+  let spans: Span[] = []
+  for (const span of sessionSpans(source, idOf(source.session.session_uid, 16), undefined, [])) {
+    spans.push(span)
+    if (spans.length < SPANS_PER_REQUEST) continue
+    yield request(source, spans)
+    spans = []
+  }
+  if (spans.length > 0) yield request(source, spans)
+}
+
+function request(source: ExportSource, spans: readonly Span[]): string {
+  const { session, agentVersion } = source
+  const attributes = attributesOf({ 'service.name': session.flavor, 'service.version': agentVersion })
+  const scopeSpans = [{ scope: { name: 'recollect' }, spans }]
+  return `${JSON.stringify({ resourceSpans: [{ resource: { attributes }, scopeSpans }] })}\n`
+}
+
+/** Never all zeros, which would be no id. */
+const idOf = (text: string, bytes: number): string =>
+  createHash('sha256')
+    .update(text)
+    .digest('hex')
+    .slice(0, bytes * 2)
+
+function attributesOf(values: Record<string, string | number | null>): Attribute[] {
+  return Object.entries(values).flatMap(([key, value]) => {
+    if (value === null) return []
+    return [{ key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } }]
+  })
+}
+
+const nanos = (ms: number): string => `${Math.max(0, Math.trunc(ms))}000000`
+
+function* sessionSpans(
+  source: ExportSource,
+  traceId: string,
+  parentSpanId: string | undefined,
+  above: readonly string[],
+): Generator<Span> {
+  const { session } = source
+  const uid = session.session_uid
+  const spans = new SpanBuilder(source, traceId)
+  for (const one of source.events()) yield* spans.add(one)
+  yield* spans.rest()
+  yield spans.agent(null, parentSpanId)
+  for (const { agent } of source.sidechains()) yield spans.agent(agent, spans.idOf(null))
+  if (above.length >= MAX_DEPTH) return
+  const line = [...above, uid]
+  for (const childUid of source.children.filter((one) => !line.includes(one))) {
+    const child = source.other(childUid)
+    if (child) yield* sessionSpans(child, traceId, spans.idOf(null), line)
+  }
+}
+
+interface Times {
+  from: number
+  to: number
+}
+
+class SpanBuilder {
+  readonly #source: ExportSource
+  readonly #traceId: string
+  readonly #responses: Response[]
+  readonly #waiting = new Map<string, ExportEvent>()
+  #lastAt: number | null = null
+  /** When the main chain (null) and each sub-agent began and ended. */
+  readonly #times = new Map<string | null, Times>()
+
+  constructor(source: ExportSource, traceId: string) {
+    this.#source = source
+    this.#traceId = traceId
+    this.#responses = source.responses()
+    const { started_at, ended_at } = source.session
+    const from = started_at === null ? 0 : Date.parse(started_at)
+    this.#times.set(null, { from, to: ended_at === null ? from : Date.parse(ended_at) })
+  }
+
+  idOf(agent: string | null): string {
+    return idOf(`${this.#source.session.session_uid}${agent === null ? '' : `/${agent}`}`, 8)
+  }
+
+  /** A call waits for its result. */
+  *add(one: ExportEvent): Generator<Span> {
+    const { event, call } = one
+    const agent = sidechainOf(event)
+    if (event.ts !== null) {
+      const at = Date.parse(event.ts)
+      yield* this.#chats(at)
+      this.#lastAt = at
+      const times = this.#times.get(agent) ?? { from: at, to: at }
+      this.#times.set(agent, { from: Math.min(times.from, at), to: Math.max(times.to, at) })
+    }
+    if (one.isCall && call !== null) this.#waiting.set(call, one)
+    else if (one.isCall) yield this.#tool(one, undefined)
+    else if (one.isResult && call !== null) {
+      const asked = this.#waiting.get(call)
+      this.#waiting.delete(call)
+      if (asked) yield this.#tool(asked, one)
+    }
+  }
+
+  /** Responses after the last event, and calls that never came back. */
+  *rest(): Generator<Span> {
+    yield* this.#chats(Number.POSITIVE_INFINITY)
+    for (const one of this.#waiting.values()) yield this.#tool(one, undefined)
+  }
+
+  agent(agent: string | null, parentSpanId: string | undefined): Span {
+    const { session } = this.#source
+    const times = this.#times.get(agent) ?? (this.#times.get(null) as Times)
+    const name = agent || session.flavor
+    return {
+      ...this.#span(this.idOf(agent), parentSpanId, `invoke_agent ${name}`, KIND.internal, times),
+      attributes: attributesOf({
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.provider.name': PROVIDERS[session.flavor] ?? session.flavor,
+        'gen_ai.agent.name': name,
+        'gen_ai.agent.version': this.#source.agentVersion,
+        'gen_ai.conversation.id': session.native_session_id,
+        'gen_ai.request.model': session.model,
+        'recollect.session_uid': session.session_uid,
+        'recollect.outcome': agent === null ? session.outcome : null,
+        'recollect.repo': session.repo,
+        'recollect.loss': agent === null ? (this.#source.loss ?? null) : null,
+        ...(agent === null ? this.#sums() : {}),
+      }),
+      status: { code: session.outcome === 'fail' && agent === null ? STATUS.error : STATUS.unset },
+    }
+  }
+
+  /** The model's responses up to a time; each lasts since the event before it. */
+  *#chats(until: number): Generator<Span> {
+    for (let one = this.#responses[0]; one && (one.ts ?? 0) <= until; one = this.#responses[0]) {
+      this.#responses.shift()
+      const at = one.ts ?? (this.#times.get(null) as Times).from
+      yield this.#chat(one, { from: Math.min(this.#lastAt ?? at, at), to: at })
+    }
+  }
+
+  #chat(one: Response, times: Times): Span {
+    const { session } = this.#source
+    const id = idOf(`${session.session_uid}!${one.id}`, 8)
+    return {
+      ...this.#span(id, this.idOf(null), `chat ${one.model ?? ''}`.trim(), KIND.client, times),
+      attributes: attributesOf({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': PROVIDERS[session.flavor] ?? session.flavor,
+        'gen_ai.conversation.id': session.native_session_id,
+        'gen_ai.request.model': one.model,
+        'gen_ai.response.model': one.model,
+        'gen_ai.response.id': one.id,
+        ...tokenAttributes([one]),
+      }),
+      status: { code: STATUS.unset },
+    }
+  }
+
+  #sums(): Record<string, number> {
+    return tokenAttributes(this.#source.responses())
+  }
+
+  #tool(asked: ExportEvent, result: ExportEvent | undefined): Span {
+    const { event, call } = asked
+    const { session } = this.#source
+    const from = event.ts === null ? (this.#times.get(null) as Times).from : Date.parse(event.ts)
+    const answeredAt = result?.event.ts
+      ? Date.parse(result.event.ts)
+      : from + (result?.event.duration_ms ?? 0)
+    const hasFailed = result?.event.kind === 'error'
+    const name = event.tool ?? event.kind
+    return {
+      ...this.#span(
+        idOf(`${session.session_uid}#${event.seq}`, 8),
+        this.idOf(sidechainOf(event)),
+        `execute_tool ${name}`,
+        KIND.internal,
+        { from, to: Math.max(from, answeredAt) },
+      ),
+      attributes: attributesOf({
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'gen_ai.tool.call.id': call === null ? null : `call_${call}`,
+        'gen_ai.tool.type': 'function',
+        'gen_ai.conversation.id': session.native_session_id,
+        'error.type': hasFailed ? 'tool_error' : null,
+        'process.exit.code': result?.event.exit_code ?? null,
+        'recollect.seq': event.seq,
+        'recollect.kind': event.kind,
+      }),
+      status: { code: hasFailed ? STATUS.error : STATUS.unset },
+    }
+  }
+
+  #span(
+    spanId: string,
+    parentSpanId: string | undefined,
+    name: string,
+    kind: number,
+    { from, to }: Times,
+  ): Omit<Span, 'attributes' | 'status'> {
+    return {
+      traceId: this.#traceId,
+      spanId,
+      ...(parentSpanId === undefined ? {} : { parentSpanId }),
+      name,
+      kind,
+      startTimeUnixNano: nanos(from),
+      endTimeUnixNano: nanos(to),
+    }
+  }
+}
+
+/** Input with all that was cached, as the conventions count it. */
+function tokenAttributes(responses: readonly Response[]): Record<string, number> {
+  const sum = (count: (one: Response) => number): number =>
+    responses.reduce((all, one) => all + count(one), 0)
+  const written = (one: Response): number => one.cacheWrite5m + one.cacheWrite1h
+  return {
+    'gen_ai.usage.input_tokens': sum((one) => one.input + one.cacheRead + written(one)),
+    'gen_ai.usage.output_tokens': sum((one) => one.output),
+    'gen_ai.usage.cache_read.input_tokens': sum((one) => one.cacheRead),
+    'gen_ai.usage.cache_creation.input_tokens': sum(written),
+    'gen_ai.usage.reasoning.output_tokens': sum((one) => one.reasoning),
+  }
+}

@@ -1,0 +1,74 @@
+// Hands OTLP requests to a collector over HTTP, one after another. What a collector asks to be sent again is; what it
+// refuses is an error that says so.
+import { RecollectError } from '../errors.ts'
+
+const TRIES = 5
+const AGAIN = new Set([429, 502, 503, 504])
+const TIMEOUT_MS = 30_000
+
+/** Where requests go: an address without a path gets the one collectors listen on. */
+export function tracesUrl(endpoint: string): URL {
+  let url: URL
+  try {
+    url = new URL(endpoint)
+  } catch {
+    throw new RecollectError('USAGE', `${endpoint} is no address`, {
+      where: '--endpoint',
+      hint: 'such as http://localhost:4318',
+    })
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new RecollectError('USAGE', `${url.protocol} cannot be sent to`, {
+      where: '--endpoint',
+      hint: 'http: or https:',
+    })
+  if (url.pathname === '/') url.pathname = '/v1/traces'
+  return url
+}
+
+/** Returns how many spans the collector took but would not keep. */
+export async function send(url: URL, body: string, waitMs = 500): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await post(url, body)
+    if (response.ok) return await rejected(response)
+    if (!AGAIN.has(response.status) || attempt === TRIES)
+      throw new RecollectError('IO', `the collector answered ${response.status}`, {
+        where: url.href,
+        hint: response.status === 404 ? 'is the path right? OTLP over HTTP is at /v1/traces' : 'see its log',
+      })
+    await response.body?.cancel()
+    const asked = Number(response.headers.get('retry-after'))
+    const wait = asked > 0 ? Math.min(asked * 1000, TIMEOUT_MS) : waitMs * 2 ** (attempt - 1)
+    await new Promise((resolve) => setTimeout(resolve, wait))
+  }
+}
+
+async function post(url: URL, body: string): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+  } catch (error) {
+    const { cause } = error as { cause?: unknown }
+    throw new RecollectError('IO', 'the collector cannot be reached', {
+      where: url.href,
+      cause: cause ?? error,
+      hint: 'is it running, and does it take OTLP over HTTP?',
+    })
+  }
+}
+
+async function rejected(response: Response): Promise<number> {
+  const text = await response.text()
+  try {
+    const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: string | number } }
+    return Number(partialSuccess?.rejectedSpans ?? 0)
+  } catch {
+    // Not every collector answers with a document.
+    return 0
+  }
+}

@@ -1,0 +1,140 @@
+// What every format is made of: one session with what Tier 2 knows of it, and its events one by one with their bodies.
+import type { Digest } from '../digest/digest.ts'
+import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
+import { sessionEvents } from '../query/events.ts'
+import { type Receipt, receiptsOf } from '../query/receipts.ts'
+import { getSession } from '../query/sessions.ts'
+import { FLAG } from '../store/rows.ts'
+import type { ReadHandle } from '../store/store.ts'
+
+const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry', 'decision'])
+
+export interface ExportEvent {
+  event: SessionEvent
+  /** Joins a call with its result. */
+  call: string | null
+  isCall: boolean
+  isResult: boolean
+  /** The redacted body, parsed; undefined when it is gone. */
+  payload(): unknown
+}
+
+export interface Response extends Tokens {
+  id: string
+  ts: number | null
+  model: string | null
+}
+
+/** A session as it is exported. */
+export class ExportSource {
+  readonly #handle: ReadHandle
+  readonly session: Session
+  readonly receipts: Receipt[]
+  /** Sub-agents with a session of their own. */
+  readonly children: string[]
+
+  constructor(handle: ReadHandle, session: Session) {
+    this.#handle = handle
+    this.session = session
+    this.receipts = receiptsOf(handle, session.session_uid)
+    this.children = childrenOf(handle, session.session_uid)
+  }
+
+  /** Another session of the same memory; undefined when it is not remembered. */
+  other(uid: string): ExportSource | undefined {
+    const session = getSession(this.#handle, uid)
+    return session && new ExportSource(this.#handle, session)
+  }
+
+  /** Why there are fewer events than there were; undefined when nothing is missing. */
+  get loss(): string | undefined {
+    const last = this.receipts.at(-1)
+    if (!last) return undefined
+    const what = `events ${last.first_seq} to ${last.last_seq} were evicted at ${last.evicted_at} (${last.reason})`
+    return `${what}; what is left of them is the digest`
+  }
+
+  get agentVersion(): string | null {
+    const row = this.#handle.memory
+      .prepare('SELECT agent_version AS version FROM sessions WHERE session_uid = ?')
+      .get(this.session.session_uid) as { version: string | null } | undefined
+    return row?.version ?? null
+  }
+
+  get digest(): Digest | undefined {
+    const row = this.#handle.memory
+      .prepare('SELECT digest FROM digests WHERE session_uid = ?')
+      .get(this.session.session_uid) as { digest: string } | undefined
+    return row && (JSON.parse(row.digest) as Digest)
+  }
+
+  /** In order; `agent`: only of this sub-agent, null: only of the main chain. */
+  *events(agent?: string | null): Generator<ExportEvent> {
+    const calls = this.#calls()
+    for (const event of sessionEvents(this.#handle, this.session.session_uid)) {
+      if (agent !== undefined && sidechainOf(event) !== agent) continue
+      const call = calls.get(event.seq) ?? null
+      const isResult = event.role === 'tool'
+      yield {
+        event,
+        call,
+        isCall: !isResult && event.tool !== null && CALLS.has(event.kind),
+        isResult,
+        payload: () => this.#payload(event),
+      }
+    }
+  }
+
+  /** Sub-agents inside the session, with the event that started each, in the order they began. */
+  sidechains(): { agent: string; anchorSeq: number | null }[] {
+    const rows = this.#handle.cache
+      .prepare(
+        `SELECT coalesce(e.agent, '') AS agent, min(e.seq) AS seq, e.parent_seq AS anchorSeq FROM cached c
+         JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} GROUP BY coalesce(e.agent, '') ORDER BY 2`,
+      )
+      .all(this.session.session_uid) as unknown as { agent: string; anchorSeq: number | null }[]
+    return rows.map(({ agent, anchorSeq }) => ({ agent, anchorSeq }))
+  }
+
+  /** Each response of a model that counts here, by time. */
+  responses(): Response[] {
+    return this.#handle.memory
+      .prepare(
+        `SELECT response_id AS id, ts, model, input, cache_read AS cacheRead, cache_write_5m AS cacheWrite5m,
+         cache_write_1h AS cacheWrite1h, output, reasoning FROM usage
+         WHERE session_uid = ? AND is_counted AND NOT is_nested ORDER BY ts, response_id`,
+      )
+      .all(this.session.session_uid) as unknown as Response[]
+  }
+
+  #payload(event: SessionEvent): unknown {
+    const body = event.payload_ref === null ? undefined : this.#handle.payload(event.payload_ref)
+    return body === undefined ? undefined : (JSON.parse(body) as unknown)
+  }
+
+  #calls(): Map<number, string> {
+    const rows = this.#handle.cache
+      .prepare(
+        `SELECT e.seq, lower(hex(e.call)) AS call FROM cached c JOIN events e ON e.session = c.id
+         WHERE c.session_uid = ? AND e.call IS NOT NULL`,
+      )
+      .all(this.session.session_uid) as unknown as { seq: number; call: string }[]
+    return new Map(rows.map((row) => [row.seq, row.call]))
+  }
+}
+
+/** Which sub-agent inside its session an event is of; null for the main chain. */
+export const sidechainOf = (event: SessionEvent): string | null =>
+  event.is_sidechain ? (event.agent ?? '') : null
+
+function childrenOf({ memory }: ReadHandle, uid: string): string[] {
+  const rows = memory
+    .prepare(
+      "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY at, session_uid",
+    )
+    .all(uid) as unknown as { session_uid: string }[]
+  return rows.map((row) => row.session_uid)
+}
+
+/** How deep sub-agents are followed. */
+export const MAX_DEPTH = 5

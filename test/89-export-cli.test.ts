@@ -1,0 +1,181 @@
+// `recollect export`: to stdout, files, directories and collectors; of sessions that are gone; and of more than fits in memory.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStore } from '../src/store/sqlite.ts'
+import { atifProblems, type Trajectory } from './setup/atif-schema.ts'
+import { type CliResult, cli, cliPath, World } from './setup/sweeping.ts'
+import { tell } from './setup/told.ts'
+
+const world = new World()
+afterAll(() => world.remove())
+const run = (...args: string[]): CliResult => cli(world.env, 'export', ...args)
+const out = (name: string): string => join(world.base, name)
+
+const shop = tell(world.home, 'shop', [
+  { ask: 'Mend the till' },
+  { tool: 'Bash', input: { command: 'make till' }, output: 'Error: drawer jammed', failed: true },
+  { answer: 'Mended.' },
+])
+const infra = tell(world.home, 'infra', [{ ask: 'Check the wires' }, { answer: 'Fine.' }], {
+  cwd: '/w/infra',
+})
+const gone = tell(world.home, 'gone', [
+  { ask: 'Sell the balloon' },
+  { tool: 'Bash', input: { command: 'true' }, output: 'only in the raw' },
+  { answer: 'Sold.' },
+])
+beforeAll(async () => {
+  await world.sweep()
+  const store = openStore(world.paths)
+  store.evict([{ uid: gone.uid, reason: 'age', bytes: 1 }], Date.now())
+  store.close()
+})
+
+describe('where to', () => {
+  it('stdout, one session or several one behind the other', () => {
+    expect(run(shop.id)).toMatchObject({ code: 0, stdout: expect.stringContaining('> Mend the till') })
+    const lines = run('--all', '--format', 'jsonl').stdout.trimEnd().split('\n')
+    const types = lines.map((line) => (JSON.parse(line) as { type: string }).type)
+    expect(types.filter((type) => type === 'session')).toHaveLength(3)
+    expect(run(shop.id, infra.id).stdout.match(/^# /gm)).toHaveLength(2)
+  })
+
+  it('a file, which nobody else can read', () => {
+    const path = out('one.html')
+    expect(run(shop.id, '--format', 'html', '--out', path)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(readFileSync(path, 'utf8')).toMatch(/^<!doctype html>.*<\/html>\n$/s)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(existsSync(`${path}.part`)).toBe(false)
+  })
+
+  it('a directory, a file per session', () => {
+    const directory = out('all')
+    expect(run('--all', '--format', 'atif', '--out', `${directory}/`).code).toBe(0)
+    const names = readdirSync(directory).sort()
+    expect(names).toEqual([shop, infra, gone].map((one) => `claude-${one.id}.json`).sort())
+    for (const name of names)
+      expect(atifProblems(JSON.parse(readFileSync(join(directory, name), 'utf8')))).toEqual([])
+  })
+
+  it('only what filters leave', () => {
+    expect(run('--repo', 'infra').stdout).toContain('Check the wires')
+    expect(run('--repo', 'infra').stdout).not.toContain('till')
+    expect(run('--tool', 'Bash', '--has-error').stdout).toContain('Mend the till')
+  })
+
+  it.each([
+    [[], 'which sessions?'],
+    [['--all', '--format', 'html'], 'not one html document'],
+    [['--all', '--format', 'pdf'], 'one of md'],
+    [['@last', '--all'], 'either ids'],
+    [['@last', '--endpoint', 'http://localhost'], '--format otlp'],
+    [['@last', '--format', 'otlp', '--endpoint', 'ftp://x'], 'http: or https:'],
+    [['@last', '--format', 'otlp', '--endpoint', 'nowhere'], 'is no address'],
+    [['--repo', 'shp'], 'did you mean shop?'],
+  ])('%j is refused', (args, hint) => {
+    const { code, stderr } = run(...args)
+    expect([code, stderr.includes(hint)]).toEqual([2, true])
+  })
+
+  it('says what is in the way', () => {
+    mkdirSync(out('file-in-the-way'))
+    writeFileSync(out('file-in-the-way/x'), '')
+    const { code, stderr } = run(shop.id, '--out', out('file-in-the-way/x/y.md'))
+    expect([code, stderr.includes('cannot write the export')]).toEqual([1, true])
+  })
+})
+
+describe('a session whose events are gone', () => {
+  it.each(['md', 'html', 'jsonl'])('%s tells what is left, and that the rest is gone', (format) => {
+    const { stdout } = run(gone.id, '--format', format)
+    expect(stdout).toContain('Sell the balloon')
+    expect(stdout).toContain('Sold.')
+    expect(stdout).toMatch(/evicted at|"reason":"age"/)
+    expect(stdout).not.toContain('only in the raw')
+  })
+
+  it('ATIF and spans say so, too', () => {
+    const document = JSON.parse(run(gone.id, '--format', 'atif').stdout) as Trajectory
+    expect(atifProblems(document)).toEqual([])
+    expect(document.notes).toContain('evicted')
+    expect(document.steps.map((step) => step.message)).toEqual(['Sell the balloon', 'Sold.'])
+    expect(run(gone.id, '--format', 'otlp').stdout).toContain('recollect.loss')
+  })
+})
+
+describe('a collector', () => {
+  it('gets every session, is asked again when busy, and may reject spans', async () => {
+    const got: string[] = []
+    let isFirst = true
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (part) => {
+        body += part
+      })
+      request.on('end', () => {
+        if (isFirst) {
+          isFirst = false
+          response.writeHead(503).end()
+          return
+        }
+        got.push(`${request.method} ${request.url} ${request.headers['content-type']}`)
+        JSON.parse(body)
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(got.length === 1 ? '{"partialSuccess":{"rejectedSpans":"2"}}' : '{}')
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const endpoint = `http://127.0.0.1:${port}`
+    const child = spawn(
+      process.execPath,
+      [cliPath, 'export', '--all', '--format', 'otlp', '--endpoint', endpoint],
+      {
+        env: { PATH: process.env['PATH'] ?? '', ...world.env },
+      },
+    )
+    let stderr = ''
+    child.stderr.on('data', (part) => {
+      stderr += part
+    })
+    const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
+    server.close()
+    expect([code, stderr.includes('rejected 2 spans')]).toEqual([4, true])
+    expect(got).toEqual(Array.from({ length: 3 }, () => 'POST /v1/traces application/json'))
+    expect(run('--all', '--format', 'otlp', '--endpoint', endpoint)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cannot be reached'),
+    })
+  })
+})
+
+it('exports more than fits in memory', async () => {
+  const own = new World()
+  const block = Array.from({ length: 900 }, (_, at) => `line ${at} of something that is long enough`).join(
+    '\n',
+  )
+  const steps = Array.from({ length: 4 }, (_, at) => ({
+    tool: 'Bash',
+    input: { command: `cat ${at}` },
+    output: `${at} ${block}`,
+  }))
+  for (let at = 0; at < 450; at++) tell(own.home, `m${at}`, [{ ask: `dump ${at}` }, ...steps])
+  await own.sweep()
+  const heapMb = 40
+  for (const format of ['jsonl', 'md', 'otlp']) {
+    const path = join(own.base, format)
+    const child = spawnSync(
+      process.execPath,
+      [`--max-old-space-size=${heapMb}`, cliPath, 'export', '--all', '--format', format, '--out', path],
+      { env: { PATH: process.env['PATH'] ?? '', ...own.env }, encoding: 'utf8' },
+    )
+    expect([child.status, child.stderr]).toEqual([0, ''])
+    // Or the test would show nothing.
+    if (format !== 'otlp') expect(statSync(path).size).toBeGreaterThan(heapMb << 20)
+  }
+  own.remove()
+})
