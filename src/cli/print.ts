@@ -29,12 +29,6 @@ export function outputWidth(): number {
   return process.stdout.columns || (Number.isInteger(set) && set > 0 ? set : Number.POSITIVE_INFINITY)
 }
 
-/** Waits until what was printed has left, so that a long answer needs no memory for all of itself. */
-export async function drained(): Promise<void> {
-  if (!process.stdout.writableNeedDrain) return
-  await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
-}
-
 /** `recollect … | head` closes our output early: that is success. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
