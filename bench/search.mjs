@@ -1,0 +1,133 @@
+// Search over 20,000 generated sessions (1 GB): the time of a query in a process that is already running, of a filtered
+// one beside it, and of the whole program beside bare Node and the query.
+//   npm run bench:search [-- --sessions 20000 --scale 0.085 --memory DIR]
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openMemory, searchSessions, storePaths } from '../dist/index.js'
+import { generate } from './corpus.mjs'
+
+const option = (name, fallback) => {
+  const at = process.argv.indexOf(name)
+  return at === -1 ? fallback : process.argv[at + 1]
+}
+const sessions = Number(option('--sessions', 20_000))
+const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
+process.on('exit', () => rmSync(root, { recursive: true, force: true }))
+/** A memory that is kept can be measured again without sweeping. */
+const memory = option('--memory', join(root, 'memory'))
+const clean = { ...process.env, HOME: join(root, 'home'), RECOLLECT_HOME: memory }
+delete clean.NODE_EXTRA_CA_CERTS
+
+const say = (what, text) => console.log(`${what.padEnd(36)} ${text}`)
+const quantile = (times, share) =>
+  times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))]
+const ms = (time) => `${time.toFixed(1)} ms`
+
+say('machine', `${cpus().length} cores, Node ${process.version}`)
+if (!existsSync(memory)) {
+  const made = generate(join(root, 'home'), { sessions, scale: Number(option('--scale', 0.085)) })
+  say('corpus', `${made.files.length} sessions, ${(made.bytes / 1e6).toFixed(0)} MB`)
+  const swept = spawnSync(process.execPath, [cli, 'sweep'], { env: clean, encoding: 'utf8' })
+  if (swept.status !== 0) throw new Error(swept.stderr)
+}
+
+const handle = openMemory(storePaths(memory))
+const count = (sql) => handle.cache.prepare(sql).get().n
+say(
+  'memory',
+  `${count('SELECT count(*) AS n FROM cached')} sessions, ${count('SELECT count(*) AS n FROM events')} events`,
+)
+
+/** Words of the corpus by how often they stand in it, so that rare and common ones are asked for alike. */
+function queries() {
+  handle.cache.exec('CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row)')
+  const words = []
+  for (const [least, most, take] of [
+    [3, 50, 20],
+    [50, 500, 20],
+    [500, 5000, 20],
+    [5000, 50_000, 20],
+    [50_000, 1e9, 10],
+  ]) {
+    const rows = handle.cache
+      .prepare(
+        "SELECT term FROM temp.vocabulary WHERE doc BETWEEN ? AND ? AND term GLOB '[a-z][a-z][a-z]*' ORDER BY term",
+      )
+      .all(least, most)
+    const step = Math.max(1, Math.floor(rows.length / take))
+    words.push(
+      ...rows
+        .filter((_, at) => at % step === 0)
+        .slice(0, take)
+        .map((row) => row.term),
+    )
+  }
+  const pick = (at) => words[(at * 37) % words.length]
+  return words.map((word, at) => [word, pick(at + 1), pick(at + 2)].slice(0, 1 + (at % 3)).join(' '))
+}
+
+const asked = queries()
+const [newest] = handle.memory.prepare('SELECT max(started_at) AS at FROM sessions').all()
+const [somewhere] = handle.memory.prepare('SELECT repo FROM sessions WHERE repo IS NOT NULL LIMIT 1').all()
+const [any] = handle.memory.prepare('SELECT session_uid AS uid FROM sessions LIMIT 1').all()
+const FILTERS = {
+  'no filter': {},
+  'one repository': { repo: somewhere.repo },
+  flavor: { flavor: 'claude' },
+  'prompts only': { kinds: ['user_msg'] },
+  'one tool': { tool: 'Bash' },
+  'last tenth of the time': { sinceAt: newest.at - 0.1 * sessions * 3_600_000 },
+  outcome: { outcome: 'abandoned' },
+  'a file': { touched: 'parseLine3.ts' },
+  'all but one session': { excludeSession: any.uid },
+}
+
+const times = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, []]))
+for (let round = 0; round < 3; round++)
+  for (const query of asked)
+    for (const [name, options] of Object.entries(FILTERS)) {
+      const from = performance.now()
+      searchSessions(handle, query, options)
+      times[name].push(performance.now() - from)
+    }
+const base = times['no filter']
+say('queries', `${asked.length} of 1 to 3 words, three times each`)
+say('in process, p50 (target 15 ms)', ms(quantile(base, 0.5)))
+say('in process, p95 (target 60 ms)', ms(quantile(base, 0.95)))
+for (const [name, own] of Object.entries(times)) {
+  if (own === base) continue
+  const ratio = (share) => `${(quantile(own, share) / quantile(base, share)).toFixed(2)}x`
+  say(
+    `  ${name} (target 1.5x)`,
+    `p50 ${ratio(0.5)}, p95 ${ratio(0.95)}: ${ms(quantile(own, 0.5))}, ${ms(quantile(own, 0.95))}`,
+  )
+}
+
+/** Wall time of a process, the best of several: other work only ever adds. */
+function wall(args, rounds = 7) {
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < rounds; round++) {
+    const from = performance.now()
+    const child = spawnSync(process.execPath, args, { env: clean, stdio: 'ignore' })
+    if (child.status !== 0) throw new Error(`${args.join(' ')} failed`)
+    best = Math.min(best, performance.now() - from)
+  }
+  return best
+}
+const bare = wall(['-e', '0'])
+const ratios = asked
+  .filter((_, at) => at % 15 === 0)
+  .map((query) => {
+    const own = base.filter((_, at) => asked[at % asked.length] === query)
+    return wall([cli, 'search', query], 3) / (bare + Math.min(...own))
+  })
+say('bare Node', ms(bare))
+say(
+  'whole program / (Node + query)',
+  `p50 ${quantile(ratios, 0.5).toFixed(2)}x, worst ${Math.max(...ratios).toFixed(2)}x (target 2x)`,
+)
+handle.close()
