@@ -8,6 +8,8 @@ export interface Integration {
   readonly title: string
   /** The directory of its settings: there once the agent has run. */
   home(env: Environment): string
+  /** The variable by which people move it. */
+  readonly homeVariable: string
   readonly hooks: HookFacts
 }
 

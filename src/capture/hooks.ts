@@ -1,13 +1,13 @@
 // Puts our hook handler into agents' settings, and takes it out again. First a plan, which can be shown; then the plan is
 // carried out. What a kill leaves: the backup is written before the settings, and each is replaced as a whole.
-import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, type Stats, unlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { lstatSync, readFileSync, realpathSync, rmdirSync, type Stats, unlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
+import { lasting, ownFile } from './program.ts'
 import { findHandlers, HANDLER_NAME, type Handler, withHandler, withoutHandlers } from './settings.ts'
 
 /** What is to become of one file. Undefined: no file. */
@@ -28,29 +28,18 @@ export interface HookPlan {
 const TIMEOUT_S = 3
 
 /** The handler to install: one text for every agent, because some read each other's settings and drop equal commands. */
-export function makeHandler(env: Environment, script = ownScript(), node = process.execPath): Handler {
-  if (/[\\/]_npx[\\/]/.test(script))
-    throw new RecollectError('USAGE', 'run from the cache of npx, which is emptied from time to time', {
-      where: script,
-      hint: 'install it first: npm install -g recollect, then recollect hooks install',
-    })
-  if (!existsSync(script))
-    throw new RecollectError('NOT_FOUND', 'the hook handler is not where it should be', {
-      where: script,
-      hint: 'install recollect again',
-    })
+export function makeHandler(env: Environment, path?: string): Handler {
+  const script = path === undefined ? ownFile(HANDLER_NAME) : lasting(path)
   const home = env['RECOLLECT_HOME']
   // A home that only this shell knows has to be said to the handler, which agents start with theirs.
   return {
     type: 'command',
-    command: [node, script, ...(home ? [home] : [])].map(quoted).join(' '),
+    command: [process.execPath, script, ...(home ? [home] : [])].map(quoted).join(' '),
     timeout: TIMEOUT_S,
   }
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
-const ownScript = (): string => join(dirname(fileURLToPath(import.meta.url)), HANDLER_NAME)
 
 export function planInstall(integration: Integration, env: Environment, handler: Handler): HookPlan {
   const plan = lookAt(integration, env)

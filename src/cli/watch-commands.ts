@@ -17,4 +17,37 @@ Exit code: 130 or 143 by the signal that ended it, 5 another watcher is running.
     )
     .action(async (options) => (await import('./watch.ts')).runWatch(options))
   addExamples(watch, 'recollect watch', ['recollect watch --json', 'for a program that reads along'])
+  addScheduleCommands(program)
+}
+
+function addScheduleCommands(program: Command): void {
+  const schedule = program
+    .command('schedule')
+    .description('let the system run a sweep from time to time: systemd, launchd or cron')
+
+  const install = schedule
+    .command('install')
+    .description('a systemd user timer, a launchd agent, or a line in the crontab')
+    .option('--every <time>', '15m, hourly, daily or weekly (default: the setting cadence)')
+    .option('--with <scheduler>', 'systemd, launchd or cron (default: what is here)')
+    .option('--dry-run', 'show what would be written and run; change nothing')
+    .option('--json', 'one JSON document')
+    .action(async (options) => (await import('./schedule.ts')).installSchedule(options))
+  addExamples(install, 'recollect schedule install --dry-run', 'recollect schedule install --every hourly')
+
+  const remove = schedule
+    .command('remove')
+    .description('take it out again, wherever it stands')
+    .option('--with <scheduler>', 'only this one')
+    .option('--dry-run', 'show what would be removed; change nothing')
+    .option('--json', 'one JSON document')
+    .action(async (options) => (await import('./schedule.ts')).removeSchedule(options))
+  addExamples(remove, 'recollect schedule remove')
+
+  const status = schedule
+    .command('status')
+    .description('what is installed, and when everything was last looked at')
+    .option('--json', 'one JSON document')
+    .action(async (options) => (await import('./schedule.ts')).showSchedule(options))
+  addExamples(status, 'recollect schedule status')
 }

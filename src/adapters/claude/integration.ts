@@ -17,6 +17,7 @@ export const integration: Integration = {
   flavor: FLAVOR,
   title: 'Claude Code',
   home,
+  homeVariable: 'CLAUDE_CONFIG_DIR',
   hooks: {
     file: (env) => join(home(env), 'settings.json'),
     isShared: true,

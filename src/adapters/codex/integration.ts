@@ -64,6 +64,7 @@ export const integration: Integration = {
   flavor: FLAVOR,
   title: 'Codex',
   home,
+  homeVariable: 'CODEX_HOME',
   hooks: {
     file: (env) => join(home(env), 'hooks.json'),
     isShared: true,

@@ -12,6 +12,7 @@ export const integration: Integration = {
   flavor: FLAVOR,
   title: 'Grok Build',
   home,
+  homeVariable: 'GROK_HOME',
   hooks: {
     file: (env) => join(home(env), 'hooks', 'recollect.json'),
     isShared: false,

@@ -1,0 +1,119 @@
+// `recollect schedule`: thin over capture/schedule.ts, which plans and applies.
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import {
+  applySchedule,
+  defaultScheduler,
+  isIdle,
+  lastFullSweep,
+  makeJob,
+  planRemoval,
+  planSchedule,
+  SCHEDULERS,
+  type SchedulePlan,
+  type Scheduler,
+  scheduleStatus,
+} from '../capture/schedule.ts'
+import { EVERY, type Every } from '../capture/schedule-text.ts'
+import { Config } from '../config.ts'
+import { EXIT } from './exit.ts'
+import { print, printJson } from './print.ts'
+import { parseChoice } from './values.ts'
+
+export interface ScheduleCommand {
+  every?: string
+  with?: string
+  dryRun?: boolean
+  json?: boolean
+}
+
+export function installSchedule(options: ScheduleCommand): void {
+  const job = makeJob(process.env, chosenEvery(options))
+  const scheduler = chosenScheduler(options) ?? defaultScheduler(process.env)
+  carryOut([planSchedule(scheduler, process.env, job)], options)
+}
+
+export function removeSchedule(options: ScheduleCommand): void {
+  const chosen = chosenScheduler(options)
+  const installed = chosen
+    ? [chosen]
+    : SCHEDULERS.filter((one) => scheduleStatus(one, process.env).found.length > 0)
+  carryOut(
+    installed.map((one) => planRemoval(one, process.env)),
+    options,
+  )
+}
+
+function carryOut(plans: readonly SchedulePlan[], { dryRun, json }: ScheduleCommand): void {
+  if (!dryRun) for (const plan of plans) applySchedule(plan, process.env)
+  if (json) printJson({ dry_run: dryRun ?? false, schedules: plans.map(planJson) })
+  else print(plans.map((plan) => planText(plan, dryRun ?? false)).join('\n') || 'nothing is scheduled')
+}
+
+/** A schedule is a backstop: where hooks set the pace, once a day will do. */
+function chosenEvery({ every }: ScheduleCommand): Every {
+  if (every !== undefined) return parseChoice(every, EVERY, '--every', 'interval')
+  return new Config().get('session_memory.retention.cadence') === 'weekly' ? 'weekly' : 'daily'
+}
+
+const chosenScheduler = (options: ScheduleCommand): Scheduler | undefined =>
+  options.with === undefined ? undefined : parseChoice(options.with, SCHEDULERS, '--with', 'scheduler')
+
+interface Change {
+  path: string
+  before: string | undefined
+  after: string | undefined
+}
+
+const changesOf = ({ files, crontab }: SchedulePlan): Change[] =>
+  [...files, ...(crontab ? [{ path: 'crontab', ...crontab }] : [])].filter((one) => one.before !== one.after)
+
+const diffOf = ({ path, before, after }: Change): string =>
+  createTwoFilesPatch(
+    before === undefined ? '/dev/null' : path,
+    after === undefined ? '/dev/null' : path,
+    before ?? '',
+    after ?? '',
+    undefined,
+    undefined,
+    { context: 2, headerOptions: FILE_HEADERS_ONLY },
+  )
+
+const planJson = (plan: SchedulePlan): Record<string, unknown> => ({
+  scheduler: plan.scheduler,
+  action: isIdle(plan) ? 'none' : plan.isRemoval ? 'remove' : 'install',
+  changes: changesOf(plan).map((one) => ({ path: one.path, diff: diffOf(one) })),
+  commands: plan.commands,
+  notes: plan.notes,
+})
+
+function planText(plan: SchedulePlan, isDryRun: boolean): string {
+  if (isIdle(plan)) return `${plan.scheduler}: nothing to do`
+  const lines: string[] = []
+  for (const change of changesOf(plan)) {
+    if (isDryRun) lines.push(diffOf(change).trimEnd())
+    else lines.push(`${plan.scheduler}: ${change.after === undefined ? 'removed' : 'wrote'} ${change.path}`)
+  }
+  for (const command of plan.commands) lines.push(`${isDryRun ? 'would run' : 'ran'} ${command.join(' ')}`)
+  return [...lines, ...plan.notes].join('\n')
+}
+
+export function showSchedule(options: { json?: boolean }): void {
+  const statuses = SCHEDULERS.map((one) => scheduleStatus(one, process.env)).filter(
+    (one) => one.found.length > 0,
+  )
+  const last = lastFullSweep(new Config().home)?.toISOString() ?? null
+  if (options.json) {
+    printJson({
+      schedules: statuses.map((one) => ({ ...one, problem: one.problem ?? null })),
+      last_full_sweep_at: last,
+    })
+    return
+  }
+  if (statuses.length === 0) print('nothing is scheduled: recollect schedule install')
+  for (const { scheduler, found, problem } of statuses) {
+    print(`${scheduler.padEnd(8)} ${found.join(' ')}`)
+    if (problem) print(`${''.padEnd(9)}problem: ${problem}`)
+  }
+  print(`everything was last looked at ${last ?? 'never'}`)
+  if (statuses.some((one) => one.problem)) process.exitCode = EXIT.failed
+}
