@@ -103,8 +103,8 @@ try {
   console.log(
     `${FOLDERS * FILES} sources: ${directories} directories, ${watches()} inotify watches; first sweep ${first.duration_ms} ms`,
   )
-  // Node tidies up for a moment after so much work.
-  await pause(5000)
+  // Node collects garbage when it has been idle for a while, and with its last statements SQLite folds the log of the sweep.
+  await pause(60_000)
   const before = cost()
   await pause(minutes * 60_000)
   console.log(
