@@ -52,6 +52,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   export: ['errors.ts', 'model.ts', 'adapters', 'store', 'query', 'digest'],
   digest: ['errors.ts', 'model.ts', 'store', 'query'],
   retention: ['errors.ts', 'config.ts', 'store'],
+  retro: ['errors.ts', 'model.ts', 'store', 'usage', 'query', 'digest'],
   hub: ['errors.ts', 'model.ts', 'config.ts', 'files', 'store'],
   'decide.ts': ['errors.ts', 'model.ts', 'config.ts', 'redact', 'store', 'query', 'digest', 'hub'],
   sweep: [
@@ -106,6 +107,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'digest',
     'retention',
     'hub',
+    'retro',
     'decide.ts',
     'sweep',
     'capture',

@@ -9,6 +9,7 @@ import { addMemoryCommands } from './memory-commands.ts'
 import { addReadCommands } from './read-commands.ts'
 import { addRecordCommands } from './record-commands.ts'
 import { addRetentionCommands } from './retention-commands.ts'
+import { addRetroCommands } from './retro-commands.ts'
 import { addSearchCommands } from './search-commands.ts'
 import { addSweepCommands } from './sweep-commands.ts'
 import { addUiCommand } from './ui-commands.ts'
@@ -34,6 +35,7 @@ export function buildProgram(): Command {
   addUsageCommands(program)
   addUiCommand(program)
   addMemoryCommands(program)
+  addRetroCommands(program)
   addRetentionCommands(program)
   addMcpCommands(program)
 

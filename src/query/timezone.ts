@@ -61,6 +61,12 @@ export class TimeZone {
     return firstWhere(utc - SLOTS_PER_DAY, utc + SLOTS_PER_DAY, isThere)
   }
 
+  /** The local day of an instant, as days since 1970-01-01. */
+  dayAt(at: number): number {
+    const slot = Math.floor(at / SLOT_MS)
+    return dayOf(slot, this.#secondsAt(slot))
+  }
+
   #secondsAt(slot: number): number {
     const at = slot * SLOT_MS
     const part: Record<string, number> = {}

@@ -1,0 +1,123 @@
+// `recollect retro`: asks for the account and prints it as text, Markdown, HTML or JSON.
+import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { shortIds } from '../query/short-ids.ts'
+import { TimeZone } from '../query/timezone.ts'
+import { type Cell, type Chart, type RetroDocument, retroDocument, type Section } from '../retro/document.ts'
+import { toHtml } from '../retro/html.ts'
+import { type RetroQuestion, retroReport } from '../retro/index.ts'
+import { toMarkdown } from '../retro/markdown.ts'
+import { periodOf } from '../retro/period.ts'
+import { openMemory, storePaths } from '../store/sqlite.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices } from '../usage/prices.ts'
+import { paint } from './colour.ts'
+import { print, printJson, write } from './print.ts'
+import { type Column, tableLines } from './table.ts'
+import { oneLine } from './text.ts'
+import { parseChoice, parseFlavor } from './values.ts'
+
+const FORMATS = ['text', 'md', 'html', 'json'] as const
+
+export interface RetroCommand {
+  week?: string | true
+  month?: string | true
+  since?: string
+  until?: string
+  flavor?: string
+  repo?: string
+  domain?: string
+  timezone?: string
+  format: string
+  json?: boolean
+}
+
+export async function showRetro(options: RetroCommand): Promise<void> {
+  const format = options.json ? 'json' : parseChoice(options.format, FORMATS, '--format', 'format')
+  refuseTwo(options)
+  const config = new Config()
+  const zone = new TimeZone(options.timezone)
+  const question: RetroQuestion = {
+    period: periodOf(options, zone, Date.now()),
+    zone,
+    prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
+  }
+  if (options.flavor) question.flavor = parseFlavor(options.flavor)
+  for (const name of ['repo', 'domain'] as const) if (options[name]) question[name] = options[name]
+  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
+  try {
+    const report = retroReport(handle, question)
+    if (format === 'json') return printJson(report)
+    const known = new Map<string, string>()
+    const shorten = (ref: string): string => {
+      const [, uid, seq] = /^(.*?)(#\d+)?$/s.exec(ref) as unknown as [string, string, string | undefined]
+      const short = known.get(uid) ?? (shortIds(handle, [uid]).get(uid) as string)
+      known.set(uid, short)
+      return short + (seq ?? '')
+    }
+    const document = retroDocument(report, shorten)
+    if (format === 'html') write(toHtml(document))
+    else if (format === 'md') write(toMarkdown(document))
+    else print(toText(document))
+  } finally {
+    handle.close()
+  }
+}
+
+function refuseTwo(options: RetroCommand): void {
+  const given = [
+    options.week === undefined ? '' : '--week',
+    options.month === undefined ? '' : '--month',
+    options.since === undefined && options.until === undefined ? '' : '--since/--until',
+  ].filter(Boolean)
+  if (given.length < 2) return
+  throw new RecollectError('USAGE', `${given.join(' and ')} say different days`, {
+    where: given[1] as string,
+    hint: 'give one of them',
+  })
+}
+
+function toText(document: RetroDocument): string {
+  const widest = Math.max(...document.figures.map((one) => one.label.length))
+  const lines = [
+    paint.bold(`${document.title}  ${document.subtitle}`),
+    '',
+    ...document.figures.map(
+      ({ label, value, change }) =>
+        `${label.padEnd(widest)}  ${paint.bold(value.padStart(10))}  ${paint.dim(change)}`,
+    ),
+    ...document.sections.flatMap(sectionLines),
+    '',
+    ...document.notes.map((note) => paint.dim(note)),
+  ]
+  return lines.join('\n')
+}
+
+function sectionLines({ title, lines, charts, table }: Section): string[] {
+  const columns: Column<Cell[]>[] = (table?.columns ?? []).map((column, at) => ({
+    title: column.title.toUpperCase(),
+    cell: (row: Cell[]) => cellText(row[at] ?? ''),
+    ...(column.isNumber ? { right: true } : { least: 12 }),
+  }))
+  const chart = charts.find((one) => one.kind === 'columns')
+  if (chart && table) columns.push(barColumn(chart, table.rows))
+  return [
+    '',
+    paint.bold(title),
+    ...lines.map((line) => oneLine(line)),
+    ...(table ? tableLines(table.rows, columns) : []),
+  ]
+}
+
+const cellText = (cell: Cell): string =>
+  oneLine(typeof cell === 'string' ? cell : 'code' in cell ? cell.code : cell.refs.join(' '))
+
+/** A chart of days is one more column of their table. */
+function barColumn({ title, items }: Chart, rows: readonly Cell[][]): Column<Cell[]> {
+  const most = Math.max(...items.map((item) => item.value), 0)
+  const length = (row: Cell[]): number => {
+    const value = items[rows.indexOf(row)]?.value ?? 0
+    return value > 0 ? Math.max(1, Math.round((24 * value) / most)) : 0
+  }
+  return { title: title.toUpperCase(), cell: (row) => '▇'.repeat(length(row)), least: 4, optional: 1 }
+}

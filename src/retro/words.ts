@@ -1,0 +1,31 @@
+// Figures of a retrospective as people read them.
+import { shortUsd, unitsOf } from '../usage/money.ts'
+
+export const money = (usd: string | null): string => (usd === null ? '?' : shortUsd(unitsOf(usd)))
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 60
+    ? `${minutes} min`
+    : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`
+}
+
+export const count = (value: number): string => value.toLocaleString('en-US')
+
+export function tokens(value: number): string {
+  const [size, unit] =
+    value >= 1e9 ? [1e9, 'G'] : value >= 1e6 ? [1e6, 'M'] : value >= 1e3 ? [1e3, 'K'] : [1, '']
+  return unit === '' ? String(value) : `${(value / size).toFixed(1)}${unit}`
+}
+
+export const percent = (part: number, whole: number): string =>
+  whole === 0 ? '–' : `${Math.round((100 * part) / whole)} %`
+
+/** Against the days before; nothing is said where there was nothing, or nothing changed. */
+export function changeOf(now: number, then: number): string {
+  if (then === 0) return now === 0 ? 'as before' : 'none before'
+  const change = Math.round((100 * (now - then)) / then)
+  if (change === 0) return 'as before'
+  return `${change > 0 ? '+' : '−'}${Math.abs(change)} %`
+}
