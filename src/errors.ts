@@ -25,6 +25,7 @@ export const ERROR_CODES = {
   BUSY: 'another process is doing this work right now',
   LOCK_UNAVAILABLE: 'kernel file locks cannot be used here',
   UNREACHABLE: 'a server did not answer, or not as it should',
+  OTHER_SCHEMA: 'the database was made by another version of this program',
   CORRUPT: 'stored bytes are not what they should be',
   BAD_CONFIG: 'a setting has an impossible value',
   USAGE: 'the command line was not understood',

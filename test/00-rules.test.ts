@@ -82,6 +82,17 @@ const MAY_IMPORT: Record<string, string[]> = {
     'digest',
     'decide.ts',
   ],
+  doctor: [
+    'errors.ts',
+    'model.ts',
+    'config.ts',
+    'adapters',
+    'sources',
+    'store',
+    'usage',
+    'retention',
+    'capture',
+  ],
   'index.ts': [
     'record',
     'model.ts',
@@ -114,6 +125,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'files',
     'mcp',
     'export',
+    'doctor',
   ],
 }
 

@@ -47,7 +47,7 @@ describe('files', () => {
     const directory = filled()
     const before = readFileSync(join(directory, 'memory.db'))
     expect(() => openDatabase(join(directory, 'memory.db'), [])).toThrow(
-      expect.objectContaining({ code: 'CORRUPT', hint: expect.stringContaining('newer') }),
+      expect.objectContaining({ code: 'OTHER_SCHEMA', hint: expect.stringContaining('newer') }),
     )
     expect(readFileSync(join(directory, 'memory.db')).equals(before)).toBe(true)
   })

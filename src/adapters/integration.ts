@@ -11,6 +11,15 @@ export interface Integration {
   /** The variable by which people move it. */
   readonly homeVariable: string
   readonly hooks: HookFacts
+  /** How long the agent keeps its own transcripts; absent where it deletes none. */
+  keeps?(env: Environment): Keeping
+}
+
+export interface Keeping {
+  /** Older transcripts are deleted when the agent starts. */
+  days: number
+  /** Where that is set, or could be. */
+  setting: string
 }
 
 export interface HookFacts {

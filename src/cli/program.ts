@@ -1,6 +1,7 @@
 // Declares every command and its options; the work is loaded when a command runs.
 import { Command } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
+import { addDoctorCommands } from './doctor-commands.ts'
 import { addExportCommands } from './export-commands.ts'
 import { finishCommands } from './help.ts'
 import { addHookCommands } from './hooks-commands.ts'
@@ -38,6 +39,7 @@ export function buildProgram(): Command {
   addRetroCommands(program)
   addRetentionCommands(program)
   addMcpCommands(program)
+  addDoctorCommands(program)
 
   finishCommands(program)
   return program

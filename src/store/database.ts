@@ -86,7 +86,7 @@ function version(database: Database): number {
 function refuseOther(database: Database, known: number, path: string): void {
   const found = version(database)
   if (found === known) return
-  throw new RecollectError('CORRUPT', `the database has schema ${found}, this program knows ${known}`, {
+  throw new RecollectError('OTHER_SCHEMA', `the database has schema ${found}, this program knows ${known}`, {
     where: path,
     hint: found > known ? 'use the newer recollect that wrote it' : 'run: recollect sweep',
   })

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import type { Environment } from '../adapter.ts'
-import type { Integration } from '../integration.ts'
+import type { Integration, Keeping } from '../integration.ts'
 import { FLAVOR } from './paths.ts'
 
 function home(env: Environment): string {
@@ -13,23 +13,39 @@ function home(env: Environment): string {
   return configured || join(env['HOME'] || homedir(), '.claude')
 }
 
+const settingsFile = (env: Environment): string => join(home(env), 'settings.json')
+
+function readSettings(file: string): Record<string, unknown> {
+  try {
+    return Object(parse(readFileSync(file, 'utf8'))) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+const DEFAULT_DAYS = 30
+
+function keeps(env: Environment): Keeping {
+  const { cleanupPeriodDays: days } = readSettings(settingsFile(env))
+  return {
+    days: typeof days === 'number' && days >= 0 ? days : DEFAULT_DAYS,
+    setting: `"cleanupPeriodDays" in ${settingsFile(env)}`,
+  }
+}
+
 export const integration: Integration = {
   flavor: FLAVOR,
   title: 'Claude Code',
   home,
   homeVariable: 'CLAUDE_CONFIG_DIR',
+  keeps,
   hooks: {
-    file: (env) => join(home(env), 'settings.json'),
+    file: settingsFile,
     isShared: true,
     // Known to every version since 1.0.85: versions up to 2.1.50 run no hook at all when they meet an event they do not know.
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
     obstacle(_env, file) {
-      try {
-        const settings: unknown = parse(readFileSync(file, 'utf8'))
-        if ((settings as { disableAllHooks?: unknown } | null)?.disableAllHooks !== true) return undefined
-      } catch {
-        return undefined
-      }
+      if (readSettings(file)['disableAllHooks'] !== true) return undefined
       return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }
     },
   },

@@ -1,0 +1,56 @@
+// `recollect doctor`: the findings of doctor/, what needs attention last, where it is seen.
+
+import type { Finding, Severity } from '../doctor/finding.ts'
+import { examine } from '../doctor/index.ts'
+import { paint } from './colour.ts'
+import { EXIT } from './exit.ts'
+import { plural } from './format.ts'
+import { outputWidth, print, printJson } from './print.ts'
+import { fold, oneLine } from './text.ts'
+
+export interface DoctorCommand {
+  deep?: boolean
+  json?: boolean
+}
+
+const SIGNS: Record<Severity, string> = { ok: '✔', info: '·', warning: '▲', error: '✖' }
+const ORDER: readonly Severity[] = ['ok', 'info', 'warning', 'error']
+
+export async function runDoctor(options: DoctorCommand): Promise<void> {
+  const findings = await examine({ env: process.env, isDeep: options.deep ?? false })
+  const count = (severity: Severity): number => findings.filter((one) => one.severity === severity).length
+  const counts = Object.fromEntries(ORDER.map((severity) => [severity, count(severity)]))
+  if (options.json) printJson({ findings, counts })
+  else print([...findingLines(findings), '', summary(count)].join('\n'))
+  if (count('error') > 0) process.exitCode = EXIT.failed
+}
+
+export function findingLines(findings: readonly Finding[]): string[] {
+  const width = Math.min(outputWidth(), 100)
+  const names = Math.max(...findings.map((one) => one.id.length)) + 4
+  const sorted = findings.toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
+  return sorted.flatMap((one) => {
+    const [first = '', ...rest] = fold(oneLine(one.text), Math.max(30, width - names))
+    const lines = [
+      `${painted(one.severity, SIGNS[one.severity])} ${one.id.padEnd(names - 2)}${first}`,
+      ...rest.map((line) => `${' '.repeat(names)}${line}`),
+    ]
+    if (one.fix !== null && one.severity !== 'ok') {
+      const fix = fold(oneLine(one.fix), Math.max(30, width - names - 2))
+      lines.push(...fix.map((line, at) => `${' '.repeat(names)}${at === 0 ? '→ ' : '  '}${paint.cyan(line)}`))
+    }
+    return lines
+  })
+}
+
+function painted(severity: Severity, text: string): string {
+  if (severity === 'error') return paint.red(text)
+  if (severity === 'warning') return paint.yellow(text)
+  return severity === 'ok' ? paint.green(text) : text
+}
+
+function summary(count: (severity: Severity) => number): string {
+  const [errors, warnings] = [count('error'), count('warning')]
+  if (errors + warnings === 0) return 'everything is as it should be'
+  return `${plural(errors, 'error')}, ${plural(warnings, 'warning')}`
+}

@@ -1,0 +1,76 @@
+// Looks at everything that can go wrong and says what to do about it. Reads only; each finding names the command that
+// mends it.
+import type { Environment } from '../adapters/adapter.ts'
+import { ADAPTERS } from '../adapters/index.ts'
+import { INTEGRATIONS } from '../adapters/integrations.ts'
+import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { openForReading, type StorePaths, storePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { checkAgents, checkUnderstanding } from './agents.ts'
+import { type Finding, finding } from './finding.ts'
+import { checkAccess, checkNode, checkSpace } from './machine.ts'
+import { checkIntegrity, checkLosses, checkPrices, checkSize, checkSweep, unopened } from './memory.ts'
+
+export interface DoctorOptions {
+  env: Environment
+  /** Check every payload against its hash, too. */
+  isDeep?: boolean
+  now?: number
+}
+
+/** Every finding, also the good ones, in the order of the checks. */
+export async function examine({ env, isDeep = false, now = Date.now() }: DoctorOptions): Promise<Finding[]> {
+  const node = checkNode(process.version, process.execPath, now)
+  let config: Config
+  try {
+    config = new Config({ env })
+  } catch (error) {
+    return [node, badConfig(error)]
+  }
+  const findings = [node, checkAccess(config.home), checkSpace(config.home)]
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  const memory = open(paths, findings)
+  let handle: ReadHandle | undefined = memory
+  try {
+    // A damaged database may fail any question: once one has, no more are asked.
+    const ask = async (check: (handle: ReadHandle) => Finding[] | Promise<Finding[]>): Promise<void> => {
+      if (!handle) return
+      try {
+        const found = await check(handle)
+        findings.push(...found)
+        if (found.some((one) => one.id === 'memory.integrity' && one.severity === 'error')) handle = undefined
+      } catch (error) {
+        findings.push(unopened(error as Error))
+        handle = undefined
+      }
+    }
+    await ask((sound) => checkIntegrity(sound, paths, isDeep))
+    await ask((sound) => [checkSize(config, paths), ...checkLosses(sound), ...checkSweep(config, now)])
+    await ask((sound) => checkPrices(sound, config, now))
+    findings.push(
+      ...checkAgents({ config, env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle }),
+    )
+    await ask(checkUnderstanding)
+  } finally {
+    memory?.close()
+  }
+  return findings
+}
+
+function open(paths: StorePaths, findings: Finding[]): (ReadHandle & { close(): void }) | undefined {
+  try {
+    return openForReading(paths)
+  } catch (error) {
+    findings.push(unopened(error as Error))
+    return undefined
+  }
+}
+
+function badConfig(error: unknown): Finding {
+  if (!(error instanceof RecollectError)) throw error
+  const where = error.where === undefined ? '' : ` (${error.where})`
+  return finding('config.invalid', 'error', `${error.message}${where}`, {
+    fix: error.hint ?? 'docs/config.md',
+  })
+}

@@ -1,0 +1,142 @@
+// The memory: whether it is there and sound, how large and how fresh it is, whether it can price what it holds.
+
+import type { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { policyOf } from '../retention/policy.ts'
+import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
+import { peekSpool, readSpoolState } from '../sources/spool.ts'
+import type { Database } from '../store/database.ts'
+import { openStore, type StorePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { readOverrides } from '../usage/overrides.ts'
+import { loadPrices, PRICE_LIST } from '../usage/prices.ts'
+import { ageText, bytesText, DAY, type Finding, finding } from './finding.ts'
+
+/** A larger database is only looked through when asked: it takes seconds. */
+const QUICK_CHECK_BYTES = 64 << 20
+const STUCK_MS = 3_600_000
+const OLD_PRICES_DAYS = 180
+
+/** Why the memory could not be opened, or did not answer. */
+export function unopened(error: Error): Finding {
+  if (!(error instanceof RecollectError))
+    return finding('memory.integrity', 'error', error.message, { fix: 'recollect verify' })
+  if (error.code === 'NO_MEMORY')
+    return finding('memory.missing', 'warning', 'nothing is remembered yet', { fix: 'recollect sweep' })
+  const id = error.code === 'OTHER_SCHEMA' ? 'memory.schema' : 'memory.integrity'
+  return finding(id, 'error', error.message, { fix: error.hint?.replace(/^run: /, '') ?? 'recollect verify' })
+}
+
+export function checkIntegrity(handle: ReadHandle, paths: StorePaths, isDeep: boolean): Finding[] {
+  if (isDeep) return verified(paths)
+  const problems = [handle.memory, handle.cache].flatMap(quickCheck)
+  if (problems.length > 0)
+    return problems.map((text) => finding('memory.integrity', 'error', text, { fix: 'recollect verify' }))
+  const { n } = handle.memory.prepare('SELECT count(*) AS n FROM sessions').get() as { n: number }
+  return [finding('memory.integrity', 'ok', `opens, ${n} sessions; --deep checks every payload`)]
+}
+
+function quickCheck(database: Database): string[] {
+  try {
+    const { bytes } = database
+      .prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
+      .get() as { bytes: number }
+    if (bytes > QUICK_CHECK_BYTES) return []
+    const rows = database.prepare('PRAGMA quick_check(5)').all() as unknown as { quick_check: string }[]
+    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}
+
+function verified(paths: StorePaths): Finding[] {
+  const store = openStore(paths)
+  try {
+    const { problems, eventCount, payloadCount } = store.verify()
+    if (problems.length === 0)
+      return [
+        finding(
+          'memory.integrity',
+          'ok',
+          `${eventCount} events, ${payloadCount} payloads, all as they should be`,
+        ),
+      ]
+    return problems
+      .slice(0, 20)
+      .map((text) => finding('memory.integrity', 'error', text, { fix: 'recollect sweep --full' }))
+  } finally {
+    store.close()
+  }
+}
+
+export function checkSize(config: Config, paths: StorePaths): Finding {
+  const policy = policyOf(config)
+  const raw = allocatedBytes(paths.cacheDirectory)
+  const distilled = databaseBytes(paths.memoryPath)
+  const text = `raw ${bytesText(raw)} of ${bytesText(policy.rawSoftCapBytes)}, memory ${bytesText(distilled)} of ${bytesText(policy.distilledCapBytes)}`
+  if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix: 'recollect evict' })
+  if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix: 'recollect evict' })
+  if (distilled > policy.distilledCapBytes)
+    return finding('memory.size', 'warning', text, {
+      fix: 'raise session_memory.retention.distilled_cap_bytes',
+    })
+  return finding('memory.size', 'ok', text)
+}
+
+export function checkLosses(handle: ReadHandle): Finding[] {
+  const { n } = handle.memory
+    .prepare("SELECT count(*) AS n FROM receipts WHERE reason = 'hard_cap'")
+    .get() as { n: number }
+  if (n === 0) return []
+  const fix = 'raise session_memory.retention.raw_hard_cap_bytes, or sweep more often'
+  return [finding('memory.loss', 'warning', `${n} sessions were dropped before they were analyzed`, { fix })]
+}
+
+export function checkSweep(config: Config, now: number): Finding[] {
+  const { fullAt } = readSpoolState(config.home)
+  const age = now - fullAt
+  const found =
+    fullAt === 0
+      ? finding('sweep.age', 'info', 'no sweep has looked at everything yet', { fix: 'recollect sweep' })
+      : age > 7 * DAY
+        ? finding('sweep.age', 'warning', `everything was last looked at ${ageText(age)} ago`, {
+            fix: 'recollect sweep',
+          })
+        : finding('sweep.age', 'ok', `everything was last looked at ${ageText(age)} ago`)
+  return [found, checkSpool(config.home, now)]
+}
+
+function checkSpool(home: string, now: number): Finding {
+  const lines = peekSpool(home)
+  const oldest = Math.min(...lines.map((line) => line.at))
+  if (lines.length > 0 && now - oldest > STUCK_MS)
+    return finding(
+      'spool.pending',
+      'warning',
+      `${lines.length} pending, the oldest for ${ageText(now - oldest)}`,
+      {
+        fix: 'recollect sweep',
+      },
+    )
+  return finding('spool.pending', 'ok', `${lines.length} pending`)
+}
+
+export async function checkPrices(handle: ReadHandle, config: Config, now: number): Promise<Finding[]> {
+  const days = Math.floor((now - Date.parse(PRICE_LIST.date)) / DAY)
+  const text = `list prices of ${PRICE_LIST.date}, ${days} d old`
+  const age =
+    days > OLD_PRICES_DAYS
+      ? finding('prices.age', 'warning', text, { fix: 'npm install -g recollect@latest' })
+      : finding('prices.age', 'ok', text)
+  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  const rows = handle.memory
+    .prepare("SELECT DISTINCT model FROM usage WHERE is_counted AND coalesce(model, '') <> ''")
+    .all() as unknown as { model: string }[]
+  const unknown = rows.map((row) => row.model).filter((model) => prices.pricedAs(model) === null)
+  if (unknown.length === 0) return [age]
+  const named = `no price for ${unknown.slice(0, 5).join(', ')}${unknown.length > 5 ? ` and ${unknown.length - 5} more` : ''}`
+  return [
+    age,
+    finding('prices.unknown', 'info', named, { fix: 'give a price in config.toml: docs/usage.md' }),
+  ]
+}
