@@ -5,7 +5,6 @@ import {
   chmodSync,
   closeSync,
   cpSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
