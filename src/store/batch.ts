@@ -71,8 +71,9 @@ export interface PreparedEvent {
   payloadLength: number
   /** Redactions in it by rule; null for none. */
   findings: Record<string, number> | null
-  /** What the full-text index gets, and under which heading. */
-  text: string
+  /** Place of what the full-text index gets in the batch's `texts`, and the heading it goes under. */
+  textAt: number
+  textLength: number
   heading: 'prompt' | 'answer' | 'work'
 }
 
@@ -143,6 +144,8 @@ export interface Batch {
   /** ID_BYTES per event, in the same order. */
   ids: Uint8Array
   payloads: Uint8Array
+  /** UTF-8, made ready for the index. */
+  texts: Uint8Array
   usage: PreparedUsage[]
   facts: PreparedFacts[]
   edges: PreparedEdge[]

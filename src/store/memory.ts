@@ -2,7 +2,7 @@
 // kill between the two commits makes the same batch come again.
 import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts } from './batch.ts'
-import { type Database, type Statement, transaction } from './database.ts'
+import type { Database, Statement } from './database.ts'
 import { ADD_TO_SLOT } from './slots.ts'
 
 /** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
@@ -73,26 +73,37 @@ export class MemoryWriter {
     this.#stale = memory.prepare('INSERT OR IGNORE INTO stale_slots VALUES (?)')
   }
 
-  write(batches: readonly Batch[], spans: ReadonlyMap<string, Span>): void {
+  begin(): void {
+    this.#memory.exec('BEGIN IMMEDIATE')
+  }
+
+  write(batch: Batch): void {
     const now = Date.now()
-    transaction(this.#memory, () => {
-      for (const batch of batches) {
-        const flavor = batch.cursor.flavor
-        const known = new Set<string>()
-        const ensure = (uid: string): void => {
-          if (known.has(uid)) return
-          known.add(uid)
-          this.#ensure.run(uid, flavor, uid.slice(flavor.length + 1), SCHEMA_VERSION, now)
-        }
-        for (const event of batch.events) ensure(event.sessionUid)
-        for (const facts of batch.facts) {
-          ensure(facts.sessionUid)
-          this.#writeFacts(facts, batch.cursor.path)
-        }
-        this.#writeLedger(batch, ensure)
-      }
-      for (const [uid, span] of spans) this.#span.run({ uid, firstAt: span.firstAt, lastAt: span.lastAt })
-    })
+    const flavor = batch.cursor.flavor
+    const known = new Set<string>()
+    let last = ''
+    const ensure = (uid: string): void => {
+      // Most often the one before.
+      if (uid === last || known.has(uid)) return
+      last = uid
+      known.add(uid)
+      this.#ensure.run(uid, flavor, uid.slice(flavor.length + 1), SCHEMA_VERSION, now)
+    }
+    for (const event of batch.events) ensure(event.sessionUid)
+    for (const facts of batch.facts) {
+      ensure(facts.sessionUid)
+      this.#writeFacts(facts, batch.cursor.path)
+    }
+    this.#writeLedger(batch, ensure)
+  }
+
+  commit(spans: ReadonlyMap<string, Span>): void {
+    for (const [uid, span] of spans) this.#span.run({ uid, firstAt: span.firstAt, lastAt: span.lastAt })
+    this.#memory.exec('COMMIT')
+  }
+
+  rollBack(): void {
+    if (this.#memory.isTransaction) this.#memory.exec('ROLLBACK')
   }
 
   #writeFacts(facts: PreparedFacts, path: string): void {

@@ -104,8 +104,8 @@ class SqliteStore implements Store {
     return row ? cursorFrom(row as Record<string, unknown>) : undefined
   }
 
-  write(batches: readonly Batch[]): WriteReport {
-    return this.#writer.write(batches)
+  write(batches: readonly Batch[], isMore = false): WriteReport {
+    return this.#writer.write(batches, isMore)
   }
 
   moveSource(path: string, newPath: string): void {

@@ -49,9 +49,8 @@ function eventStatements(cache: Database) {
        flags = ?, payload = ? WHERE id = ?`,
     ),
     hang: cache.prepare('UPDATE events SET parent_seq = ?, parent_key = ? WHERE id = ?'),
-    payload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
     newPayload: cache.prepare(
-      'INSERT INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
+      'INSERT OR IGNORE INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
     ),
     touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
     words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),

@@ -22,8 +22,11 @@ export interface Store {
   cursors(scope?: readonly string[]): Map<string, CursorMark>
   /** All that is known of where one source stands. */
   cursor(path: string): Cursor | undefined
-  /** Commits batches with their cursors: all of a batch or nothing of it. */
-  write(batches: readonly Batch[]): WriteReport
+  /**
+   * Commits batches with their cursors: all of a batch or nothing of it. With `isMore` the commit is left to the call after
+   * it, so that many batches share one; its report tells of all of them. A call that throws undoes what was not committed.
+   */
+  write(batches: readonly Batch[], isMore?: boolean): WriteReport
   /** Notes that a source has another name now, without reading it. */
   moveSource(path: string, newPath: string): void
   /** Notes that sources are gone, or (null) there again. A session of which every source is gone is the sole copy. */

@@ -2,10 +2,19 @@
 // so `parse_line` and `--no-verify` are phrases of their parts, on both sides alike. What it cannot do is done here:
 // the parts of camelCase words are added, and CJK text, which has no spaces, is indexed character by character.
 
+import { Bytes } from './bytes.ts'
+
 const CJK =
   /[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]|[\ud840-\ud888][\udc00-\udfff]/g
-const CAMEL_JOINT = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
+const HAS_CJK = new RegExp(CJK.source)
 const MAX_WORD = 100
+const NEWLINE = 10
+const [SMALL, CAPITAL, FAR] = [1, 2, 3]
+/** What a byte of UTF-8 is here: a small letter or digit, a capital letter, or the lead of a character that may be CJK. */
+const KIND = new Uint8Array(256)
+KIND.fill(SMALL, 97, 123).fill(SMALL, 48, 58).fill(CAPITAL, 65, 91).fill(FAR, 0xe2)
+/** Slots for the words of one text that were taken apart: a power of two. A word that finds its slot taken comes twice. */
+const SLOTS = 4096
 
 const ESCAPES = /\x1b\[[0-9;?]*[ -/]*[@-~]/g
 
@@ -13,56 +22,118 @@ const ESCAPES = /\x1b\[[0-9;?]*[ -/]*[@-~]/g
 export const withoutEscapes = (text: string): string =>
   text.includes('\x1b[') ? text.replace(ESCAPES, ' ') : text
 
-/** The text as it is handed to the index. */
-export function indexText(given: string): string {
-  const text = withoutEscapes(given)
-  const { camel, hasCjk } = look(text)
-  const spaced = hasCjk ? text.replace(CJK, ' $& ') : text
-  if (camel === undefined) return spaced
-  let parts = ''
-  for (const word of camel) parts += partsOf(word)
-  return spaced + parts
-}
+/** Texts as they are handed to the index: UTF-8, one after another. */
+export class IndexTexts {
+  readonly #bytes: Bytes
+  readonly #capacity: number
+  /** Per slot: where the word stands that took it, and in which text. */
+  readonly #takenAt = new Int32Array(SLOTS)
+  readonly #takenBy = new Int32Array(SLOTS)
+  #textCount = 0
 
-// The same identifiers come again and again in one project.
-const knownParts = new Map<string, string>()
-const MAX_KNOWN = 50_000
-
-function partsOf(word: string): string {
-  const known = knownParts.get(word)
-  if (known !== undefined) return known
-  if (knownParts.size >= MAX_KNOWN) knownParts.clear()
-  const parts = `\n${word.replace(CAMEL_JOINT, ' ')}`
-  knownParts.set(word, parts)
-  return parts
-}
-
-/** Distinct words with a small letter before a capital one, and whether there is CJK. One loop over codes: regular expressions took four times as long. */
-function look(text: string): { camel: Set<string> | undefined; hasCjk: boolean } {
-  let camel: Set<string> | undefined
-  let hasCjk = false
-  let wordAt = -1
-  let hasJoint = false
-  let wasSmall = false
-  for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : 32
-    const isSmall = (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
-    const isCapital = code >= 65 && code <= 90
-    if (isSmall || isCapital) {
-      if (wordAt === -1) wordAt = at
-      else if (isCapital && wasSmall) hasJoint = true
-    } else {
-      if (hasJoint && at - wordAt <= MAX_WORD) {
-        camel ??= new Set()
-        camel.add(text.slice(wordAt, at))
-      }
-      wordAt = -1
-      hasJoint = false
-      if (code >= 0x2e80) hasCjk = true
-    }
-    wasSmall = isSmall
+  constructor(capacity: number) {
+    this.#capacity = capacity
+    this.#bytes = new Bytes(capacity)
   }
-  return { camel, hasCjk }
+
+  get length(): number {
+    return this.#bytes.length
+  }
+
+  /** Returns where the text begins; it ends where the next one begins. */
+  add(given: string): number {
+    const text = withoutEscapes(given)
+    const at = this.#bytes.addText(text)
+    if (this.#addParts(at) && HAS_CJK.test(text)) {
+      this.#bytes.advance(at - this.#bytes.length)
+      this.#bytes.addText(text.replace(CJK, ' $& '))
+      this.#addParts(at)
+    }
+    return at
+  }
+
+  take(): Uint8Array {
+    return this.#bytes.take(this.#capacity)
+  }
+
+  /**
+   * Adds the parts of each word with a small letter before a capital one. True if there may be CJK. One loop over bytes:
+   * with strings it took several times as long.
+   */
+  #addParts(from: number): boolean {
+    const end = this.#bytes.length
+    // A word of n letters gives at most 2n bytes: itself, and a separator before each letter.
+    const bytes = this.#bytes.reserve(2 * (end - from) + 1)
+    this.#textCount++
+    let [wordAt, hash, last, to] = [from, 0, 0, end]
+    let [hasJoint, hasFar] = [false, false]
+    // Ends the last word; the first part begins with a sign as well.
+    bytes[end] = NEWLINE
+    for (let at = from; at <= end; at++) {
+      const byte = bytes[at] as number
+      const kind = KIND[byte] as number
+      if (kind === SMALL || kind === CAPITAL) {
+        if (kind === CAPITAL && last === SMALL) hasJoint = true
+        hash = (Math.imul(hash, 31) + byte) | 0
+      } else {
+        if (kind === FAR && isFar(byte, bytes[at + 1] as number)) hasFar = true
+        if (hasJoint && at - wordAt <= MAX_WORD && this.#isNew(bytes, wordAt, at, hash))
+          to = takeApart(bytes, wordAt, at, to)
+        hasJoint = false
+        wordAt = at + 1
+        hash = 0
+      }
+      last = kind
+    }
+    this.#bytes.advance(to - end)
+    return hasFar
+  }
+
+  /** False for a word that this text held before. */
+  #isNew(bytes: Uint8Array, at: number, end: number, hash: number): boolean {
+    const slot = (hash ^ (hash >>> 12)) & (SLOTS - 1)
+    if (this.#takenBy[slot] === this.#textCount) {
+      let other = this.#takenAt[slot] as number
+      let same = at
+      while (same < end && bytes[same] === bytes[other]) {
+        same++
+        other++
+      }
+      const kind = KIND[bytes[other] as number]
+      return same < end || kind === SMALL || kind === CAPITAL
+    }
+    this.#takenBy[slot] = this.#textCount
+    this.#takenAt[slot] = at
+    return true
+  }
+}
+
+const single = new IndexTexts(1 << 12)
+
+/** One text as it is handed to the index. */
+export function indexText(text: string): string {
+  single.add(text)
+  return Buffer.from(single.take()).toString()
+}
+
+/** Whether a character that begins so can be CJK; dashes, arrows and most emoji cannot. */
+const isFar = (lead: number, second: number): boolean =>
+  lead === 0xe2 ? second >= 0xba : lead !== 0xf0 || second >= 0xa0
+
+/** `parseHTMLString` → parse HTML String, on a line of its own. Returns where it ends. */
+function takeApart(bytes: Uint8Array, at: number, end: number, to: number): number {
+  bytes[to++] = NEWLINE
+  bytes[to++] = bytes[at] as number
+  for (let i = at + 1; i < end; i++) {
+    const byte = bytes[i] as number
+    if (KIND[byte] === CAPITAL) {
+      const next = i + 1 < end ? (bytes[i + 1] as number) : 0
+      // Digits end no run of capitals: only a small letter shows that the last one begins a word.
+      if (KIND[bytes[i - 1] as number] === SMALL || (KIND[next] === SMALL && next > 96)) bytes[to++] = 32
+    }
+    bytes[to++] = byte
+  }
+  return to
 }
 
 /** One word or phrase of a query as an FTS5 string; undefined when it holds no letter or digit. */

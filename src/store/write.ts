@@ -5,28 +5,19 @@
 
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
-import { type Database, transaction } from './database.ts'
+import { type CachedSession, cachedSession, countEvent } from './cached.ts'
+import type { Database } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
+import { Packing } from './packing.ts'
 import { type EventIds, FLAG, flagsOf, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
-import { appendChunks, CHUNK_BYTES, compressChunk, segmentPath } from './segments.ts'
+import { segmentPath } from './segments.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
-import { indexText } from './words.ts'
 
-interface CachedSession {
-  id: number
-  nextSeq: number
-  segmentSize: number
-  eventCount: number
-  turnCount: number
-  retryCount: number
-  errorCount: number
-  /** Earliest event since the session was settled. */
-  lowAt: number | null
-  /** The event written last: most often the parent of the next. */
-  lastKey: Uint8Array | null
-  /** Payloads waiting to be written to the session's segment. */
-  pending: { hash: Uint8Array; bytes: Uint8Array }[]
+/** What the full-text index is to get of an event. */
+interface Words {
+  heading: PreparedEvent['heading']
+  bytes: Uint8Array
 }
 
 /** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
@@ -36,14 +27,29 @@ interface Trail {
 }
 type Trails = Map<number, Trail>
 
+/** Where events of one session in one source go. */
+interface Place {
+  uid: string
+  session: CachedSession
+  trail: Trail
+  span: Span
+}
+
+/** Texts that wait for the index, at most. */
+const WORDS_BYTES = 8 << 20
+
 export class CacheWriter {
   readonly #cache: Database
   readonly #memory: MemoryWriter
   readonly #blobDirectory: string
   readonly #sessions = new Map<string, CachedSession>()
-  /** Payloads of this transaction that are not in the table yet. */
-  readonly #pendingHashes = new Set<string>()
   readonly #sql: ReturnType<typeof cacheStatements>
+  /** By event. */
+  readonly #words = new Map<number, Words>()
+  #wordBytes = 0
+  #spans = new Map<string, Span>()
+  #report = newReport()
+  #lastPath = ''
 
   constructor(cache: Database, memory: Database, blobDirectory: string) {
     this.#cache = cache
@@ -52,23 +58,44 @@ export class CacheWriter {
     this.#sql = cacheStatements(cache)
   }
 
-  write(batches: readonly Batch[]): WriteReport {
-    const report: WriteReport = { newEventCount: 0, changedEventCount: 0, sessionUids: new Set() }
+  write(batches: readonly Batch[], isMore: boolean): WriteReport {
     try {
       // The cache transaction is opened first and committed last: rows refer to chunks that are flushed before either commit.
-      transaction(this.#cache, () => {
-        const spans = new Map<string, Span>()
-        for (const batch of batches) this.#writeBatch(batch, report, spans)
-        this.#flushPayloads()
-        this.#memory.write(batches, spans)
-      })
+      if (!this.#cache.isTransaction) {
+        this.#cache.exec('BEGIN IMMEDIATE')
+        this.#memory.begin()
+      }
+      for (const batch of batches) {
+        this.#writeBatch(batch)
+        this.#memory.write(batch)
+      }
+      return isMore ? this.#report : this.#commit()
     } catch (error) {
-      // What was handed out in memory (ids, seqs, sizes) belongs to the transaction that is gone.
-      this.#sessions.clear()
-      this.#pendingHashes.clear()
+      this.#rollBack()
       throw error
     }
+  }
+
+  #commit(): WriteReport {
+    this.#writeWords()
+    this.#saveSessions()
+    this.#memory.commit(this.#spans)
+    this.#cache.exec('COMMIT')
+    const report = this.#report
+    this.#spans = new Map()
+    this.#report = newReport()
     return report
+  }
+
+  /** What was handed out in memory (ids, seqs, sizes) belongs to the transaction that is gone. */
+  #rollBack(): void {
+    if (this.#cache.isTransaction) this.#cache.exec('ROLLBACK')
+    this.#memory.rollBack()
+    this.#sessions.clear()
+    this.#words.clear()
+    this.#wordBytes = 0
+    this.#spans = new Map()
+    this.#report = newReport()
   }
 
   /** Settling and eviction change rows behind our back. */
@@ -80,33 +107,25 @@ export class CacheWriter {
     const known = this.#sessions.get(uid)
     if (known) return known
     const row = (this.#sql.session.get(uid) ?? this.#sql.newSession.get(uid)) as Record<string, number>
-    const session: CachedSession = {
-      id: row['id'] as number,
-      nextSeq: row['next_seq'] as number,
-      segmentSize: row['segment_size'] as number,
-      eventCount: row['event_count'] as number,
-      turnCount: row['turn_count'] as number,
-      retryCount: row['retry_count'] as number,
-      errorCount: row['error_count'] as number,
-      lowAt: row['low_at'] as number | null,
-      lastKey: null,
-      pending: [],
-    }
+    const session = cachedSession(row)
     this.#sessions.set(uid, session)
     return session
   }
 
-  #writeBatch(batch: Batch, report: WriteReport, spans: Map<string, Span>): void {
+  #writeBatch(batch: Batch): void {
     const { path, sessionUid } = batch.cursor
+    if (path !== this.#lastPath) for (const { packing } of this.#sessions.values()) packing?.close()
+    this.#lastPath = path
     if (batch.start === 'fresh') {
       this.#sql.clearUnknown.run(path)
       this.#sql.clearTrails.run(path)
     }
     if (batch.start !== 'later') this.#sql.clearGaps.run(path, batch.start === 'fresh' ? 1 : 0)
-    this.#writeEvents(batch, report, spans)
+    this.#writeEvents(batch)
+    if (this.#wordBytes >= WORDS_BYTES) this.#writeWords()
     // Also a session that only got facts, usage or a longer file has to be settled.
     for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
-      report.sessionUids.add(sessionUid)
+      this.#report.sessionUids.add(sessionUid)
       this.#session(sessionUid)
     }
     if (sessionUid !== null) this.#session(sessionUid)
@@ -118,31 +137,38 @@ export class CacheWriter {
     this.#saveCursor(batch)
   }
 
-  #writeEvents(batch: Batch, report: WriteReport, spans: Map<string, Span>): void {
+  #writeEvents(batch: Batch): void {
     const { path } = batch.cursor
     const trails: Trails = new Map()
     const supersedes = batch.supersedes.values()
     let supersede = supersedes.next().value
-    for (let at = 0; at <= batch.events.length; at++) {
-      for (; supersede && supersede.eventCount <= at; supersede = supersedes.next().value)
+    let at: Place | undefined
+    for (let index = 0; index <= batch.events.length; index++) {
+      for (; supersede && supersede.eventCount <= index; supersede = supersedes.next().value)
         this.#supersede(supersede, path, trails)
-      const event = batch.events[at]
+      const event = batch.events[index]
       if (!event) break
-      const session = this.#session(event.sessionUid)
-      const trail = this.#trail(path, session.id, trails)
-      const seq = this.#writeEvent(event, idsOf(batch, at), batch.payloads, trail.lastSeq, report)
+      // Almost always the same session as before.
+      if (at?.uid !== event.sessionUid) at = this.#placeOf(event.sessionUid, path, trails)
+      const { session, trail, span } = at
+      const seq = this.#writeEvent(event, session, idsOf(batch, index), batch, trail.lastSeq)
       // An event given out again does not move the end.
       trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
       trail.lastAt = latest(trail.lastAt, event.ts)
-      report.sessionUids.add(event.sessionUid)
-      const span = spans.get(event.sessionUid) ?? { firstAt: null, lastAt: null }
-      spans.set(event.sessionUid, span)
       if (event.ts === null) continue
       span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
     for (const [session, { lastSeq, lastAt }] of trails)
       this.#sql.saveTrail.run(path, session, lastSeq, lastAt)
+  }
+
+  #placeOf(uid: string, path: string, trails: Trails): Place {
+    const session = this.#session(uid)
+    const span = this.#spans.get(uid) ?? { firstAt: null, lastAt: null }
+    this.#spans.set(uid, span)
+    this.#report.sessionUids.add(uid)
+    return { uid, session, trail: this.#trail(path, session.id, trails), span }
   }
 
   #trail(path: string, session: number, trails: Trails): Trail {
@@ -159,16 +185,15 @@ export class CacheWriter {
   /** Returns the event's seq. `last`: the seq of the event before it in its source. */
   #writeEvent(
     event: PreparedEvent,
+    session: CachedSession,
     ids: EventIds,
-    payloads: Uint8Array,
+    batch: Batch,
     last: number | null,
-    report: WriteReport,
   ): number {
-    const session = this.#session(event.sessionUid)
     const others = this.#rowsWithKey(ids.key, session.id)
     const known = others?.find((row) => row.session === session.id)
     if (known) {
-      if (this.#replaceEvent(known, event, ids, payloads, session)) report.changedEventCount++
+      if (this.#replaceEvent(known, event, ids, batch, session)) this.#report.changedEventCount++
       return known.seq
     }
     const seq = session.nextSeq++
@@ -177,7 +202,7 @@ export class CacheWriter {
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
     session.lastKey = ids.key
     if (event.ts !== null) session.lowAt = Math.min(session.lowAt ?? event.ts, event.ts)
-    this.#storePayload(event, ids, payloads, session)
+    this.#storePayload(event, ids, batch, session)
     const { lastInsertRowid } = this.#sql.insert.run(
       session.id,
       seq,
@@ -198,8 +223,8 @@ export class CacheWriter {
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
     if (event.findings) this.#writeFindings(session.id, seq, event.findings)
-    this.#indexWords(Number(lastInsertRowid), event)
-    report.newEventCount++
+    this.#indexWords(Number(lastInsertRowid), event, batch)
+    this.#report.newEventCount++
     for (const other of others ?? [])
       this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
     countEvent(session, event.kind, flags, 1)
@@ -218,7 +243,7 @@ export class CacheWriter {
     known: Row,
     event: PreparedEvent,
     ids: EventIds,
-    payloads: Uint8Array,
+    batch: Batch,
     session: CachedSession,
   ): boolean {
     const hangs = known.is_root === 1 && event.link === 'key'
@@ -228,7 +253,7 @@ export class CacheWriter {
     }
     if (isSame(known, event, ids)) return hangs
     const flags = (known.flags & (FLAG.superseded | FLAG.copied)) | flagsOf(event)
-    this.#storePayload(event, ids, payloads, session)
+    this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
     countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
     countEvent(session, event.kind, flags, 1)
@@ -248,21 +273,32 @@ export class CacheWriter {
     for (const file of event.files) this.#sql.touched.run(session.id, file, known.seq)
     this.#sql.clearFindings.run(session.id, known.seq)
     if (event.findings) this.#writeFindings(session.id, known.seq, event.findings)
-    this.#sql.unword.run(known.id)
-    this.#indexWords(known.id, event)
+    if (!this.#words.delete(known.id)) this.#sql.unword.run(known.id)
+    this.#indexWords(known.id, event, batch)
     return true
   }
 
-  #indexWords(id: number, event: PreparedEvent): void {
-    if (event.text === '') return
-    const text = indexText(event.text)
-    const { heading } = event
-    this.#sql.words.run(
-      id,
-      heading === 'prompt' ? text : '',
-      heading === 'answer' ? text : '',
-      heading === 'work' ? text : '',
-    )
+  #indexWords(id: number, { heading, textAt, textLength }: PreparedEvent, batch: Batch): void {
+    if (textLength === 0) return
+    this.#words.set(id, { heading, bytes: batch.texts.subarray(textAt, textAt + textLength) })
+    this.#wordBytes += textLength
+  }
+
+  /**
+   * Many in a row: every statement that SQLite guards with a savepoint makes FTS5 write out what it has gathered, and each
+   * time that is one more segment to merge.
+   */
+  #writeWords(): void {
+    for (const [id, { heading, bytes }] of this.#words) {
+      this.#sql.words.run(
+        id,
+        heading === 'prompt' ? bytes : null,
+        heading === 'answer' ? bytes : null,
+        heading === 'work' ? bytes : null,
+      )
+    }
+    this.#words.clear()
+    this.#wordBytes = 0
   }
 
   #parentSeq(key: Uint8Array, session: CachedSession): number | null {
@@ -275,34 +311,19 @@ export class CacheWriter {
     return (this.#sql.seqOf.get(key, session) as { seq: number } | undefined)?.seq ?? null
   }
 
-  #storePayload(event: PreparedEvent, ids: EventIds, payloads: Uint8Array, session: CachedSession): void {
-    const name = Buffer.from(ids.payload).toString('latin1')
-    if (this.#pendingHashes.has(name) || this.#sql.payload.get(ids.payload)) return
-    this.#pendingHashes.add(name)
-    session.pending.push({
-      hash: ids.payload,
-      bytes: payloads.subarray(event.payloadAt, event.payloadAt + event.payloadLength),
-    })
+  #storePayload(event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): void {
+    const { payloadAt, payloadLength } = event
+    session.packing ??= new Packing(session.segmentSize)
+    const { chunk, at } = session.packing.next
+    const { changes } = this.#sql.newPayload.run(ids.payload, session.id, chunk, at, payloadLength)
+    if (changes !== 0) session.packing.add(batch.payloads.subarray(payloadAt, payloadAt + payloadLength))
   }
 
-  /** Packs what waits into chunks, writes them, and points the payload rows at them. */
-  #flushPayloads(): void {
+  #saveSessions(): void {
     for (const [uid, session] of this.#sessions) {
-      if (session.pending.length > 0) {
-        const chunks: Buffer[] = []
-        let chunkOffset = session.segmentSize
-        for (const group of groupBySize(session.pending)) {
-          let at = 0
-          for (const { hash, bytes } of group) {
-            this.#sql.newPayload.run(hash, session.id, chunkOffset, at, bytes.length)
-            at += bytes.length
-          }
-          const chunk = compressChunk(Buffer.concat(group.map((one) => one.bytes)))
-          chunks.push(chunk)
-          chunkOffset += chunk.length
-        }
-        session.segmentSize = appendChunks(segmentPath(this.#blobDirectory, uid), session.segmentSize, chunks)
-        session.pending = []
+      if (session.packing) {
+        session.segmentSize = session.packing.write(segmentPath(this.#blobDirectory, uid))
+        session.packing = null
       }
       this.#sql.saveSession.run(
         session.nextSeq,
@@ -315,7 +336,6 @@ export class CacheWriter {
         session.id,
       )
     }
-    this.#pendingHashes.clear()
     // Kept small: a sweep over thousands of sessions must not hold them all.
     if (this.#sessions.size > 64) this.#sessions.clear()
   }
@@ -368,27 +388,7 @@ export class CacheWriter {
   }
 }
 
+const newReport = (): WriteReport => ({ newEventCount: 0, changedEventCount: 0, sessionUids: new Set() })
+
 const latest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b)
-
-function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
-  session.eventCount += step
-  if (flags & (FLAG.inherited | FLAG.copied)) return
-  if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
-  if (kind === 'retry') session.retryCount += step
-  if (kind === 'error') session.errorCount += step
-}
-
-function* groupBySize<T extends { bytes: Uint8Array }>(items: readonly T[]): Generator<T[]> {
-  let group: T[] = []
-  let size = 0
-  for (const item of items) {
-    group.push(item)
-    size += item.bytes.length
-    if (size < CHUNK_BYTES) continue
-    yield group
-    group = []
-    size = 0
-  }
-  if (group.length > 0) yield group
-}

@@ -47,10 +47,9 @@ export interface SweepProgress {
   totalSources: number
 }
 
-/** Fewer, larger commits: each flushes the full-text index and the disk. Bounds the memory of a sweep. */
-const GROUP_BYTES = 16 << 20
+/** Bytes of payloads, and batches, in one commit. */
+const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
-const GROUP_EVENTS = 16_000
 
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
@@ -197,13 +196,12 @@ function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
   report.usageCount += batch.usage.length
 }
 
-/** Small sources share a commit: each costs two flushes to the disk. */
+/** Sources share a commit: each costs flushes to the disk and a part of the index. Bounds the time a kill can lose. */
 class CommitGroup {
   readonly #store: Store
   readonly #report: SweepReport
-  #batches: Batch[] = []
+  #batchCount = 0
   #bytes = 0
-  #eventCount = 0
 
   constructor(store: Store, report: SweepReport) {
     this.#store = store
@@ -211,28 +209,23 @@ class CommitGroup {
   }
 
   get isFull(): boolean {
-    // A record of a few bytes takes a thousand as an event.
-    return (
-      this.#bytes >= GROUP_BYTES || this.#eventCount >= GROUP_EVENTS || this.#batches.length >= GROUP_BATCHES
-    )
+    return this.#bytes >= GROUP_BYTES || this.#batchCount >= GROUP_BATCHES
   }
 
   add(batch: Batch): void {
-    this.#batches.push(batch)
+    this.#store.write([batch], true)
+    this.#batchCount++
     this.#bytes += batch.payloads.length
-    this.#eventCount += batch.events.length
+    collectAfter(batch.payloads.length)
   }
 
   commit(): void {
-    if (this.#batches.length === 0) return
-    const written = this.#store.write(this.#batches)
-    const largest = Math.max(...this.#batches.map((batch) => batch.payloads.length))
+    if (this.#batchCount === 0) return
+    const written = this.#store.write([])
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
     for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
-    this.#batches = []
+    this.#batchCount = 0
     this.#bytes = 0
-    this.#eventCount = 0
-    collectAfter(largest)
   }
 }

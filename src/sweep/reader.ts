@@ -14,6 +14,8 @@ import {
   type PreparedFacts,
   type PreparedUsage,
 } from '../store/batch.ts'
+import { Bytes } from '../store/bytes.ts'
+import { IndexTexts } from '../store/words.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
 import {
@@ -43,6 +45,8 @@ const BATCH_BYTES = 2 << 20
 const BATCH_ITEMS = 4000
 /** Also where next to nothing is understood, so that progress is seen and a signal heard. */
 const BATCH_SOURCE_BYTES = 32 << 20
+/** Room at the beginning of a batch: most sources fit into it, and it grows for the others. */
+const [IDS_BYTES, PAYLOADS_BYTES, TEXTS_BYTES] = [16 << 10, 256 << 10, 128 << 10]
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
 export function* readSource(
@@ -121,10 +125,10 @@ class BatchBuilder {
   #lastName = ''
   #lastHash: Uint8Array = new Uint8Array()
   #batch: Contents = emptyBatch()
-  #ids: Uint8Array[] = []
+  readonly #ids = new Bytes(IDS_BYTES)
+  readonly #payloads = new Bytes(PAYLOADS_BYTES)
+  readonly #texts = new IndexTexts(TEXTS_BYTES)
   #usage = new Map<string, PreparedUsage>()
-  #payloads: Buffer[] = []
-  #payloadBytes = 0
   #itemCount = 0
   /** Where the present step began, and whether something in it was too deep to keep. */
   #stepOffset: number
@@ -142,7 +146,7 @@ class BatchBuilder {
 
   get isFull(): boolean {
     return (
-      this.#payloadBytes >= BATCH_BYTES ||
+      this.#payloads.length >= BATCH_BYTES ||
       this.#itemCount + this.#doubts.gapCount >= BATCH_ITEMS ||
       this.#stepOffset - this.#fromOffset >= BATCH_SOURCE_BYTES
     )
@@ -167,14 +171,12 @@ class BatchBuilder {
       start: this.#start,
       fromOffset: this.#fromOffset,
       usage: [...this.#usage.values()],
-      ids: join(this.#ids, this.#ids.length * ID_BYTES),
-      payloads: join(this.#payloads, this.#payloadBytes),
+      ids: this.#ids.take(IDS_BYTES),
+      payloads: this.#payloads.take(PAYLOADS_BYTES),
+      texts: this.#texts.take(),
     }
     this.#batch = emptyBatch()
-    this.#ids = []
     this.#usage = new Map()
-    this.#payloads = []
-    this.#payloadBytes = 0
     this.#start = 'later'
     this.#itemCount = 0
     this.#fromOffset = cursor.offset
@@ -282,15 +284,15 @@ class BatchBuilder {
     const again: Findings = {}
     const clean = (text: string): string => redactor.text(text, again)
     const body = redactor.value(item.payload, findings)
-    const payload = this.#encode(body)
+    const payloadAt = this.#addPayload(body)
+    const payloadLength = this.#payloads.length - payloadAt
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
     const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
     const text = isClean ? (item.text ?? '') : clean(item.text as string)
-    const parentKey = typeof item.parentKey === 'string' ? this.#key(item.session, item.parentKey) : null
-    const key = this.#key(item.session, item.key)
+    const textAt = text === '' ? this.#texts.length : this.#texts.add(searchable(text, item.kind))
     const event: PreparedEvent = {
       sessionUid: uid,
-      link: parentKey !== null ? 'key' : item.parentKey === undefined ? 'before' : 'root',
+      link: typeof item.parentKey === 'string' ? 'key' : item.parentKey === undefined ? 'before' : 'root',
       hasCall: item.callId !== undefined,
       ts: timeOrNull(item.ts),
       kind: item.kind,
@@ -303,37 +305,42 @@ class BatchBuilder {
       exitCode: wholeOrNull(item.exitCode),
       durationMs: wholeOrNull(item.durationMs),
       files: (item.files ?? []).map((file) => nameOf(clean(file), 4096)),
-      payloadAt: this.#payloadBytes,
-      payloadLength: payload.length,
+      payloadAt,
+      payloadLength,
       findings: null,
-      text: searchable(text, item.kind),
+      textAt,
+      textLength: this.#texts.length - textAt,
       heading: headingOf(item.kind),
     }
     event.findings = anyOf(findings) ?? anyOf(again)
-    const ids = new Uint8Array(ID_BYTES)
-    ids.set(key, ID_LAYOUT.key[0])
-    if (parentKey !== null) ids.set(parentKey, ID_LAYOUT.parentKey[0])
-    ids.set(hash('sha256', payload, 'buffer').subarray(0, 16), ID_LAYOUT.payload[0])
-    if (item.callId !== undefined)
-      ids.set(hash('sha1', item.callId, 'buffer').subarray(0, 8), ID_LAYOUT.call[0])
-    this.#ids.push(ids)
-    this.#payloads.push(payload)
-    this.#payloadBytes += payload.length
+    this.#addIds(item, payloadAt)
     this.#batch.events.push(event)
     if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
   }
 
+  /** In the order of ID_LAYOUT. */
+  #addIds({ session, key, parentKey, callId }: EventItem, payloadAt: number): void {
+    const ids = this.#ids.reserve(ID_BYTES)
+    const at = this.#ids.advance(ID_BYTES)
+    ids.fill(0, at, at + ID_BYTES)
+    if (typeof parentKey === 'string') ids.set(this.#key(session, parentKey), at + ID_LAYOUT.parentKey[0])
+    ids.set(this.#key(session, key), at + ID_LAYOUT.key[0])
+    const payload = this.#payloads.reserve(0).subarray(payloadAt, this.#payloads.length)
+    ids.set(hash('sha256', payload, 'buffer').subarray(0, 16), at + ID_LAYOUT.payload[0])
+    if (callId !== undefined) ids.set(hash('sha1', callId, 'buffer').subarray(0, 8), at + ID_LAYOUT.call[0])
+  }
+
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
-  #encode(payload: unknown): Buffer {
+  #addPayload(payload: unknown): number {
     if (!isTooDeep(payload)) {
       try {
-        return Buffer.from(JSON.stringify(payload) ?? 'null')
+        return this.#payloads.addText(JSON.stringify(payload) ?? 'null')
       } catch {
         // Named below.
       }
     }
     this.#isTooDeep = true
-    return Buffer.from('{"recollect":"nested too deeply to keep"}')
+    return this.#payloads.addText('{"recollect":"nested too deeply to keep"}')
   }
 
   #addFacts(item: Extract<Item, { type: 'session' }>): void {
@@ -371,22 +378,11 @@ class BatchBuilder {
 
 type Contents = Omit<
   Batch,
-  'cursor' | 'payloads' | 'ids' | 'usage' | 'start' | 'fromOffset' | 'gaps' | 'unknown'
+  'cursor' | 'payloads' | 'texts' | 'ids' | 'usage' | 'start' | 'fromOffset' | 'gaps' | 'unknown'
 >
 
 function emptyBatch(): Contents {
   return { events: [], facts: [], edges: [], supersedes: [], findings: {} }
-}
-
-/** Into memory of its own, so that it can be handed to another thread. */
-function join(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }
 
 const anyOf = (findings: Findings): Findings | null => (Object.keys(findings).length > 0 ? findings : null)

@@ -6,7 +6,7 @@ import { type Read, type ReaderSettings, readerContext, type ThreadTask } from '
 
 const { tasks, settings } = workerData as { tasks: ThreadTask[]; settings: ReaderSettings }
 const port = parentPort as NonNullable<typeof parentPort>
-const MAX_AHEAD = 6
+const MAX_AHEAD = 64
 /** One batch may hold a record of many megabytes. */
 const MAX_AHEAD_BYTES = 8 << 20
 
@@ -30,7 +30,9 @@ async function send(read: Read): Promise<void> {
   aheadBytes += bytes
   port.postMessage(
     read,
-    'batch' in read ? [read.batch.payloads.buffer as ArrayBuffer, read.batch.ids.buffer as ArrayBuffer] : [],
+    'batch' in read
+      ? [read.batch.payloads, read.batch.texts, read.batch.ids].map((bytes) => bytes.buffer as ArrayBuffer)
+      : [],
   )
 }
 

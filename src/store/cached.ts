@@ -1,0 +1,41 @@
+// A session while it is written to: its row in the cache, and the payloads that are not on disk yet.
+import type { EventKind } from '../model.ts'
+import type { Packing } from './packing.ts'
+import { FLAG } from './rows.ts'
+
+export interface CachedSession {
+  id: number
+  nextSeq: number
+  segmentSize: number
+  eventCount: number
+  turnCount: number
+  retryCount: number
+  errorCount: number
+  /** Earliest event since the session was settled. */
+  lowAt: number | null
+  /** The event written last: most often the parent of the next. */
+  lastKey: Uint8Array | null
+  /** Payloads waiting to be written to the session's segment; null for none. */
+  packing: Packing | null
+}
+
+export const cachedSession = (row: Record<string, number>): CachedSession => ({
+  id: row['id'] as number,
+  nextSeq: row['next_seq'] as number,
+  segmentSize: row['segment_size'] as number,
+  eventCount: row['event_count'] as number,
+  turnCount: row['turn_count'] as number,
+  retryCount: row['retry_count'] as number,
+  errorCount: row['error_count'] as number,
+  lowAt: row['low_at'] as number | null,
+  lastKey: null,
+  packing: null,
+})
+
+export function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
+  session.eventCount += step
+  if (flags & (FLAG.inherited | FLAG.copied)) return
+  if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
+  if (kind === 'retry') session.retryCount += step
+  if (kind === 'error') session.errorCount += step
+}
