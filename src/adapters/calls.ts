@@ -1,6 +1,6 @@
 // Tool calls waiting for their result, and the kinds derived from them: retry > test_run > edit > tool_call.
 // The book is plain JSON, because it lives in the cursor between two sweeps.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventKind } from '../model.ts'
 
 export interface CallBook {
@@ -68,7 +68,7 @@ function signatureOf(tool: string, input: unknown): string {
   } catch {
     text = 'unprintable'
   }
-  return createHash('sha1').update(tool).update('\0').update(text).digest('hex').slice(0, 16)
+  return hash('sha1', `${tool}\0${text}`, 'hex').slice(0, 16)
 }
 
 const WORD = String.raw`(?:^|[;&|(]\s*|\b(?:then|do|time|exec|env(?:\s+\w+=\S+)*|sudo|npx|bunx|uvx|pnpm exec|yarn exec|poetry run|uv run|python3? -m|bundle exec|xvfb-run)\s+)`

@@ -1,5 +1,5 @@
 // The words in foreign JSON: what a person reads in one line, what a search should find.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isRecord, list, str } from './guards.ts'
 
 /** The first line that is not blank. Looks no further than it must. */
@@ -44,5 +44,5 @@ export function hashOf(value: unknown): string {
     // Nested too deeply to print.
     text = 'unprintable'
   }
-  return createHash('sha1').update(text).digest('hex').slice(0, 16)
+  return hash('sha1', text, 'hex').slice(0, 16)
 }

@@ -52,6 +52,7 @@ export interface JsonlOptions {
 const NEWLINE = 10
 const RETURN = 13
 const QUOTE = 34
+const [OPEN, CLOSE] = [123, 125]
 const CHUNK_BYTES = 1 << 20
 /** The longest line readers take unless told otherwise, and the longest writers write. */
 export const MAX_LINE_BYTES = 64 << 20
@@ -156,7 +157,20 @@ export function parseLine(
   splitJoined: boolean,
   maxValues = MAX_VALUES,
 ): JsonlItem[] {
-  return [...lineItems(line, lineOffset, ended, splitJoined, maxValues)]
+  return (
+    plainRecord(line, lineOffset, maxValues) ?? [
+      ...lineItems(line, lineOffset, ended, splitJoined, maxValues),
+    ]
+  )
+}
+
+/** What nearly every line is: one object, from the first byte to the last. */
+function plainRecord(line: Buffer, offset: number, maxValues: number): JsonlItem[] | undefined {
+  const { length } = line
+  if (line[0] !== OPEN || line[length - 1] !== CLOSE || hasMoreValues(line, maxValues)) return undefined
+  const text = line.toString('utf8')
+  const record = parseObject(text)
+  return record && [{ record, offset, length, lossy: text.includes('\ufffd') && !isUtf8(line) }]
 }
 
 function* lineItems(

@@ -44,7 +44,7 @@ export interface View {
  * end a token as they do unescaped, so the text can be read as it is.
  */
 export function unescapedView(source: string): View | undefined {
-  if (!source.includes('\\/') && !source.includes('\\u00')) return undefined
+  if (!source.includes('\\') || !(source.includes('\\/') || source.includes('\\u00'))) return undefined
   return { text: readEscapes(source), toSource: (at) => toSource(source, at) }
 }
 

@@ -29,22 +29,20 @@ export class LiteralGate<Rule> {
     }
   }
 
-  /** Calls `found` for every literal that begins in [from, to); `codes` are the character codes of `text`. */
-  search(
-    text: string,
-    codes: Uint16Array,
-    from: number,
-    to: number,
-    found: (at: number, literal: string, rules: Rule[]) => void,
-  ): void {
+  /** The next place in [from, to) where a literal may begin, or -1; two codes must follow the last of them. */
+  next(codes: Uint16Array, from: number, to: number): number {
     const marks = this.#marks
-    const last = Math.min(to, text.length - 2)
-    for (let i = from; i < last; i++) {
-      const index = slot(codes[i] as number, codes[i + 1] as number, codes[i + 2] as number)
-      if (marks[index] === 0) continue
-      for (const entry of this.#bySlot.get(index) ?? []) {
-        if (text.startsWith(entry.literal, i)) found(i, entry.literal, entry.rules)
-      }
+    for (let i = from; i < to; i++) {
+      if (marks[slot(codes[i] as number, codes[i + 1] as number, codes[i + 2] as number)] === 1) return i
     }
+    return -1
+  }
+
+  /** The literals that begin there. */
+  at(text: string, at: number): { literal: string; rules: Rule[] }[] {
+    const entries = this.#bySlot.get(
+      slot(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)),
+    )
+    return entries?.filter((entry) => text.startsWith(entry.literal, at)) ?? []
   }
 }

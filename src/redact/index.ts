@@ -44,6 +44,8 @@ export interface Redactor {
 }
 
 const MIN_LENGTH = 8
+/** Nothing shorter is taken for the value of a secret-like name. */
+const MIN_PASSWORD = 6
 const MARKER = /\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]/g
 const MAX_ROUNDS = 12
 const TOO_DEEP = /^\[REDACTED:too-deep:[0-9a-f]{8}\]$/
@@ -101,13 +103,15 @@ function loadScanner(userRules: UserRule[]): Scanner {
 }
 
 function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
+  // The user's own tokens may be of any length.
+  const isPlain = !scanner.hasOwnRules
   const marker = (rule: string, secret: string): string => {
     const digest = createHmac('sha256', key).update(secret).digest('hex').slice(0, 8)
     return `[REDACTED:${rule}:${digest}]`
   }
 
   function redact(value: string, name: string, findings: Findings): string {
-    if (value.length < MIN_LENGTH && name === '') return value
+    if (value.length < MIN_LENGTH && (name === '' || (isPlain && value.length < MIN_PASSWORD))) return value
     const isTimed = value.length >= TIMED_LENGTH
     const deadline = isTimed
       ? performance.now() + budgetMs * Math.max(1, value.length / 1e6)
@@ -140,18 +144,21 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
   }
 }
 
+const NONE: Secret[] = []
+
 /** Findings in the text as it stands and in its unescaped view, joined; undefined when time ran out. */
 function findSecrets(scanner: Scanner, value: string, name: string, deadline: number): Secret[] | undefined {
   const raw = scanner.scan(value, name, deadline)
   if (raw === undefined) return undefined
+  const whole = name === '' ? undefined : wholeValue(value, name)
+  const view = unescapedView(value)
+  if (raw.length === 0 && !whole && !view) return NONE
   const secrets: Secret[] = raw.map((f) => ({
     ...f,
     text: readEscapes(value.slice(f.start, f.end)),
     unescaped: false,
   }))
-  const whole = name === '' ? undefined : wholeValue(value, name)
   if (whole) secrets.push({ ...whole, text: value, unescaped: false })
-  const view = unescapedView(value)
   if (view) {
     const found = scanner.scan(view.text, name, deadline)
     if (found === undefined) return undefined

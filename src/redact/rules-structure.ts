@@ -51,14 +51,50 @@ export function atOperator(text: string, at: number): Finding | undefined {
   if (text.charCodeAt(at + 1) === 47 && text.charCodeAt(at + 2) === 47) return urlPassword(text, at + 3)
   const name = nameBefore(text, at)
   if (name === '') return undefined
-  const last = /[\w$@-]*$/.exec(name)?.[0].toLowerCase() ?? ''
   const isColon = text.charCodeAt(at) === 58
-  if (isColon && last === 'private-lines') return puttyLines(text, at)
-  if (isColon && (last === 'cookie' || last === 'set-cookie')) return cookie(text, at + 1)
-  if (last.endsWith('authorization')) return authorization(text, at + 1)
-  if (last === 'sig') return sasSignature(text, at + 1)
-  if (last === 'auth') return dockerAuth(text, at + 1)
+  switch (useOf(name)) {
+    case 'putty':
+      if (isColon) return puttyLines(text, at)
+      break
+    case 'cookie':
+      if (isColon) return cookie(text, at + 1)
+      break
+    case 'authorization':
+      return authorization(text, at + 1)
+    case 'signature':
+      return sasSignature(text, at + 1)
+    case 'auth':
+      return dockerAuth(text, at + 1)
+    case 'none':
+      return undefined
+  }
   return assigned(text, at + 1, name)
+}
+
+type Use = 'putty' | 'cookie' | 'authorization' | 'signature' | 'auth' | 'secret' | 'none'
+
+const knownUses = new Map<string, Use>()
+
+/** What stands after a name and an operator. Remembered, like what names mean: they repeat by the thousand. */
+function useOf(name: string): Use {
+  let use = knownUses.get(name)
+  if (use === undefined) {
+    use = judgeUse(name)
+    if (knownUses.size >= 10_000) knownUses.clear()
+    knownUses.set(name, use)
+  }
+  return use
+}
+
+function judgeUse(name: string): Use {
+  const last = /[\w$@-]*$/.exec(name)?.[0].toLowerCase() ?? ''
+  if (last === 'private-lines') return 'putty'
+  if (last === 'cookie' || last === 'set-cookie') return 'cookie'
+  if (last.endsWith('authorization')) return 'authorization'
+  if (last === 'sig') return 'signature'
+  if (last === 'auth') return 'auth'
+  const kind = nameKind(name)
+  return kind === 'none' || kind === 'weak' ? 'none' : 'secret'
 }
 
 /** After `-u` or `--user`: the password, if it is curl's. */
@@ -118,9 +154,9 @@ function literalAt(text: string, at: number, rule: string, strict: boolean): Fin
 
 /** A whole string that is the value of `name`: as in `{ "password": "…" }`. */
 export function wholeValue(text: string, name: string): Finding | undefined {
+  if (text.length > 200) return undefined
   const kind = nameKind(name)
-  if (kind !== 'password' && kind !== 'strong') return undefined
-  if (text.length > 200 || !looksLikePassword(text, true)) return undefined
+  if ((kind !== 'password' && kind !== 'strong') || !looksLikePassword(text, true)) return undefined
   if (kind === 'strong' && !looksRandom(text.padEnd(12, text))) return undefined
   return { start: 0, end: text.length, rule: kind === 'password' ? 'password' : 'assigned-secret' }
 }

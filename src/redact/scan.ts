@@ -24,6 +24,7 @@ const MIN_RUN = 16
 /** Longer unbroken base64 is a file, not a token. */
 const MAX_TOKEN = 1200
 const MAX_SHAPE = 9000
+const SHORT = 32
 
 const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
@@ -72,14 +73,16 @@ export class Scanner {
     for (const rule of own) for (const literal of rule.literals) this.#ownGate.add(literal, rule)
   }
 
+  get hasOwnRules(): boolean {
+    return this.#ownGate !== undefined
+  }
+
   /** All findings, overlapping ones included; undefined when time ran out. */
   scan(text: string, name: string, deadline: number): Finding[] | undefined {
     const codes = this.#load(text)
     const state: State = { text, codes, name, findings: [], searchedTo: 0, judgedTo: 0, escapeEnd: 0 }
     const end = text.length
-    this.#ownGate?.search(text, codes, 0, end, (at, literal, rules) => {
-      for (const rule of rules) push(state, matchAt(state, at, literal, rule))
-    })
+    if (this.#ownGate) searchLiterals(this.#ownGate, state, 0, end)
     let runStart = 0
     let hitCount = 0
     for (let i = 0; i <= end; i++) {
@@ -90,11 +93,15 @@ export class Scanner {
       if (length >= MIN_RUN) {
         next = this.#atRun(state, runStart, i)
         hitCount++
-      } else if (kind === SPACE && length === 2 && codes[runStart] === 45) {
-        if (codes[runStart + 1] === 117) push(state, atUserFlag(text, runStart, i))
-      } else if (kind === SPACE && length >= 6) {
-        if (codes[runStart] === 45) next = this.#atDashes(state, runStart, i)
-        else if (((codes[i - 1] as number) | 32) === 100) push(state, atFlag(text, runStart, i))
+      } else if (kind === 0) {
+        runStart = i + 1
+        continue
+      } else if (kind === SPACE) {
+        if (length >= 6) {
+          if (codes[runStart] === 45) next = this.#atDashes(state, runStart, i)
+          else if (endsLikePassword(codes, i)) push(state, atFlag(text, runStart, i))
+        } else if (length === 2 && codes[runStart] === 45 && codes[runStart + 1] === 117)
+          push(state, atUserFlag(text, runStart, i))
       }
       if (kind === OPERATOR && (codes[i + 1] === 47 || mayBeSecretName(codes, i))) {
         push(state, atOperator(text, i))
@@ -116,13 +123,17 @@ export class Scanner {
 
   /** The character codes, ended by a 0: a typed array is read several times faster than a string. */
   #load(text: string): Uint16Array {
-    if (text.length >= this.#codes.length) {
-      this.#codes = new Uint16Array(Math.ceil(text.length * 1.2) + 1)
+    const { length } = text
+    if (length >= this.#codes.length) {
+      this.#codes = new Uint16Array(Math.ceil(length * 1.2) + 1)
       this.#bytes = Buffer.from(this.#codes.buffer)
     }
-    this.#bytes.write(text, 'utf16le')
-    this.#codes[text.length] = 0
-    return this.#codes
+    const codes = this.#codes
+    if (length > SHORT) this.#bytes.write(text, 'utf16le')
+    // Below this the call itself takes longer than the characters.
+    else for (let i = 0; i < length; i++) codes[i] = text.charCodeAt(i)
+    codes[length] = 0
+    return codes
   }
 
   /** At a short run that starts with a dash: a key block or a flag. Returns where to go on. */
@@ -138,7 +149,7 @@ export class Scanner {
 
   /** At a run long enough to be a token. Returns where to go on: past a blob, else the end of the run. */
   #atRun(state: State, start: number, end: number): number {
-    const { text, codes } = state
+    const { codes } = state
     const style = nameStyle(codes, start, end)
     // Most long runs in source code. A token without any digit still has its prefix parted by a sign.
     if (style === 1) return end
@@ -150,14 +161,26 @@ export class Scanner {
     let stop = end
     while (joined[codes[stop] as number]) stop++
     const searchEnd = isBlob ? Math.min(end, start + 200) : stop
-    this.#gate.search(text, codes, left, searchEnd, (at, literal, rules) => {
-      for (const rule of rules) push(state, matchAt(state, at, literal, rule))
-    })
+    searchLiterals(this.#gate, state, left, searchEnd)
     state.searchedTo = searchEnd
     if (start < state.judgedTo || style !== 0) return end
     judge(state, start, end, stop)
     state.judgedTo = stop
     return isBlob ? stop : end
+  }
+}
+
+/** `password`, `passwd` and `pwd` are what a value can follow without a sign between. */
+function endsLikePassword(codes: Uint16Array, end: number): boolean {
+  const before = (codes[end - 2] as number) | 32
+  return ((codes[end - 1] as number) | 32) === 100 && (before === 114 || before === 119)
+}
+
+function searchLiterals(gate: LiteralGate<ProviderRule>, state: State, from: number, to: number): void {
+  const last = Math.min(to, state.text.length - 2)
+  for (let at = gate.next(state.codes, from, last); at !== -1; at = gate.next(state.codes, at + 1, last)) {
+    for (const { literal, rules } of gate.at(state.text, at))
+      for (const rule of rules) push(state, matchAt(state, at, literal, rule))
   }
 }
 

@@ -1,23 +1,15 @@
 // One source → batches ready to be written: read, redact, shorten. Every string of an item passes the redactor here,
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
-import { hash } from 'node:crypto'
 import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
 import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
-import {
-  type Batch,
-  type Cursor,
-  ID_BYTES,
-  ID_LAYOUT,
-  type PreparedEvent,
-  type PreparedFacts,
-  type PreparedUsage,
-} from '../store/batch.ts'
+import type { Batch, Cursor, PreparedEvent, PreparedFacts, PreparedUsage } from '../store/batch.ts'
 import { Bytes } from '../store/bytes.ts'
 import { IndexTexts } from '../store/words.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
+import { Ids } from './ids.ts'
 import {
   headingOf,
   holds,
@@ -46,8 +38,8 @@ const BATCH_ITEMS = 4000
 /** Also where next to nothing is understood, so that progress is seen and a signal heard. */
 const BATCH_SOURCE_BYTES = 32 << 20
 /** Room at the beginning of a batch: most sources fit into it, and it grows for the others. */
-const [IDS_BYTES, PAYLOADS_BYTES, TEXTS_BYTES] = [16 << 10, 256 << 10, 128 << 10]
-const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
+const [MAX_NAME, MAX_NAMES] = [120, 2000]
+const [PAYLOADS_BYTES, TEXTS_BYTES] = [256 << 10, 128 << 10]
 
 export function* readSource(
   adapter: Adapter,
@@ -122,10 +114,12 @@ class BatchBuilder {
   readonly #context: ReaderContext
   #start: Batch['start']
   #fromOffset: number
-  #lastName = ''
-  #lastHash: Uint8Array = new Uint8Array()
+  #lastSession: string | undefined
+  #lastUid = ''
+  /** Short texts without a secret in them. */
+  readonly #plainNames = new Set<string>()
   #batch: Contents = emptyBatch()
-  readonly #ids = new Bytes(IDS_BYTES)
+  readonly #ids: Ids
   readonly #payloads = new Bytes(PAYLOADS_BYTES)
   readonly #texts = new IndexTexts(TEXTS_BYTES)
   #usage = new Map<string, PreparedUsage>()
@@ -139,6 +133,7 @@ class BatchBuilder {
     this.#flavor = flavor
     this.#carry = carry
     this.#context = context
+    this.#ids = new Ids(flavor)
     this.#start = from ? 'resumed' : 'fresh'
     this.#fromOffset = from?.offset ?? 0
     this.#stepOffset = this.#fromOffset
@@ -171,7 +166,7 @@ class BatchBuilder {
       start: this.#start,
       fromOffset: this.#fromOffset,
       usage: [...this.#usage.values()],
-      ids: this.#ids.take(IDS_BYTES),
+      ids: this.#ids.take(),
       payloads: this.#payloads.take(PAYLOADS_BYTES),
       texts: this.#texts.take(),
     }
@@ -222,8 +217,8 @@ class BatchBuilder {
       case 'supersede':
         this.#batch.supersedes.push({
           sessionUid: this.#uid(item.session),
-          keys: (item.keys ?? []).map((key) => this.#key(item.session, key)),
-          sinceKey: item.sinceKey === undefined ? null : this.#key(item.session, item.sinceKey),
+          keys: (item.keys ?? []).map((key) => this.#ids.key(item.session, key)),
+          sinceKey: item.sinceKey === undefined ? null : this.#ids.key(item.session, item.sinceKey),
           eventCount: this.#batch.events.length,
           reason: item.reason,
         })
@@ -259,21 +254,20 @@ class BatchBuilder {
   }
 
   #uid(session: string): string {
-    const uid = sessionUid(this.#flavor, idOf(session))
-    this.#carry.main ??= uid
-    return uid
+    if (session === this.#lastSession) return this.#lastUid
+    this.#lastSession = session
+    this.#lastUid = sessionUid(this.#flavor, idOf(session))
+    this.#carry.main ??= this.#lastUid
+    return this.#lastUid
   }
 
-  /** A uuid names the same event everywhere, also in a fork's copy; any other key only within its session. */
-  #key(session: string, key: string): Uint8Array {
-    const scope = UUID_KEY.test(key) ? this.#flavor : sessionUid(this.#flavor, session)
-    const name = `${scope}\0${key}`
-    // An event is most often the parent of the next one.
-    if (name !== this.#lastName) {
-      this.#lastName = name
-      this.#lastHash = hash('sha1', name, 'buffer').subarray(0, 12)
-    }
-    return this.#lastHash
+  /** Names of tools, files and the like come again and again. */
+  #clean(text: string, findings: Findings): string {
+    if (text.length > MAX_NAME) return this.#context.redactor.text(text, findings)
+    if (this.#plainNames.has(text)) return text
+    const cleaned = this.#context.redactor.text(text, findings)
+    if (cleaned === text && this.#plainNames.size < MAX_NAMES) this.#plainNames.add(text)
+    return cleaned
   }
 
   #addEvent(item: EventItem): void {
@@ -282,13 +276,15 @@ class BatchBuilder {
     // Text, summary and names repeat what the payload says: what is found there again does not count.
     const findings: Findings = {}
     const again: Findings = {}
-    const clean = (text: string): string => redactor.text(text, again)
+    const clean = (text: string): string => this.#clean(text, again)
     const body = redactor.value(item.payload, findings)
     const payloadAt = this.#addPayload(body)
     const payloadLength = this.#payloads.length - payloadAt
     // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
-    const isClean = item.text === undefined || (body === item.payload && holds(body, item.text, 3))
-    const text = isClean ? (item.text ?? '') : clean(item.text as string)
+    const isHeld = item.text !== undefined && body === item.payload && holds(body, item.text, 3)
+    const text = isHeld ? (item.text as string) : redactor.text(item.text ?? '', again)
+    // So was a summary that is its beginning.
+    const isQuote = isHeld && text.startsWith(item.summary, text.search(/\S/))
     const textAt = text === '' ? this.#texts.length : this.#texts.add(searchable(text, item.kind))
     const event: PreparedEvent = {
       sessionUid: uid,
@@ -298,7 +294,7 @@ class BatchBuilder {
       kind: item.kind,
       role: item.role,
       tool: item.tool === undefined ? null : nameOf(clean(item.tool)),
-      summary: oneLine(clean(item.summary)),
+      summary: oneLine(isQuote ? item.summary : clean(item.summary)),
       isSidechain: item.isSidechain ?? false,
       isInherited: item.inherited ?? false,
       agent: item.agent === undefined ? null : nameOf(clean(item.agent)),
@@ -313,21 +309,9 @@ class BatchBuilder {
       heading: headingOf(item.kind),
     }
     event.findings = anyOf(findings) ?? anyOf(again)
-    this.#addIds(item, payloadAt)
+    this.#ids.add(item, this.#payloads.reserve(0).subarray(payloadAt, payloadAt + payloadLength))
     this.#batch.events.push(event)
     if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
-  }
-
-  /** In the order of ID_LAYOUT. */
-  #addIds({ session, key, parentKey, callId }: EventItem, payloadAt: number): void {
-    const ids = this.#ids.reserve(ID_BYTES)
-    const at = this.#ids.advance(ID_BYTES)
-    ids.fill(0, at, at + ID_BYTES)
-    if (typeof parentKey === 'string') ids.set(this.#key(session, parentKey), at + ID_LAYOUT.parentKey[0])
-    ids.set(this.#key(session, key), at + ID_LAYOUT.key[0])
-    const payload = this.#payloads.reserve(0).subarray(payloadAt, this.#payloads.length)
-    ids.set(hash('sha256', payload, 'buffer').subarray(0, 16), at + ID_LAYOUT.payload[0])
-    if (callId !== undefined) ids.set(hash('sha1', callId, 'buffer').subarray(0, 8), at + ID_LAYOUT.call[0])
   }
 
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
@@ -385,7 +369,10 @@ function emptyBatch(): Contents {
   return { events: [], facts: [], edges: [], supersedes: [], findings: {} }
 }
 
-const anyOf = (findings: Findings): Findings | null => (Object.keys(findings).length > 0 ? findings : null)
+function anyOf(findings: Findings): Findings | null {
+  for (const _ in findings) return findings
+  return null
+}
 
 /** The same order as the ledger's: more output, then more input, is the later state of a response. */
 const isGreater = (a: PreparedUsage, b: PreparedUsage): boolean =>

@@ -49,7 +49,7 @@ function cutAt(text: string, limit: number): string {
 export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
   const start = text
     .slice(0, limit * 8)
-    .replace(/[\s\0]+/gu, ' ')
+    .replace(/[\s\0]{2,}|[^\S ]|\0/g, ' ')
     .trim()
   return wellFormed(start.length > limit ? `${cutAt(start, limit - 1)}…` : start)
 }

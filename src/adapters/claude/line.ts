@@ -1,6 +1,6 @@
 // What one line of a transcript is to the rest of the adapter: its place in the DAG, its keys, and the carry-over that
 // makes reading in steps equal to reading at once. Owns the names of events; not what they mean.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, str, time } from '../guards.ts'
@@ -113,12 +113,11 @@ export function openLine(reader: Reader, state: State, record: Record<string, un
 /** Records without a uuid are named by their content; equal ones are counted. Their session id is part of the content,
  * so two sessions never share such a name by accident. */
 function looseKey(state: State, place: Place, type: string, record: Record<string, unknown>): string {
-  const hash = createHash('sha1')
-  if (place.kind !== 'main') hash.update(`${place.agent}\0`)
   const own = str(record['hash']) ?? str(record['shapeHash'])
   const id = type.startsWith('api-request') ? (str(record['id']) ?? own) : undefined
-  hash.update(id === undefined ? printed(record) : `${state.session}\0${id}`)
-  const name = `${type}:${hash.digest('hex').slice(0, 16)}`
+  const content = id === undefined ? printed(record) : `${state.session}\0${id}`
+  const whole = place.kind === 'main' ? content : `${place.agent}\0${content}`
+  const name = `${type}:${hash('sha1', whole, 'hex').slice(0, 16)}`
   const at = state.repeats.findIndex((entry) => entry[0] === name)
   const [known] = at === -1 ? [] : state.repeats.splice(at, 1)
   const count = known ? known[1] + 1 : 0
@@ -144,7 +143,7 @@ export function lastIndex(state: State, uuid: string): number {
   return state.wide.find((entry) => entry[0] === uuid)?.[1] ?? 0
 }
 
-export const promptHash = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
+export const promptHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
 function parentOf(line: Line, drafts: Draft[]): string | null | undefined {
   if (line.uuid === undefined) return undefined
@@ -210,9 +209,13 @@ const PER_COPY = new Set([
 
 /** The fields of a record that say something, without `leftOut`. */
 export function bare(record: Record<string, unknown>, ...leftOut: string[]): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(record).filter(
-      ([name, value]) => value !== null && value !== false && !PER_COPY.has(name) && !leftOut.includes(name),
-    ),
-  )
+  const kept: Record<string, unknown> = {}
+  for (const name in record) {
+    const value = record[name]
+    if (value === null || value === false || PER_COPY.has(name) || leftOut.includes(name)) continue
+    // Assigned, this name would set the prototype.
+    if (name === '__proto__') Object.defineProperty(kept, name, { value, enumerable: true })
+    else kept[name] = value
+  }
+  return kept
 }

@@ -1,6 +1,6 @@
 // What the reader carries from line to line, and the spot a line stands at: its key, its time, whether it was copied.
 // The state is plain, bounded JSON, because it lives in the cursor between two sweeps.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventItem } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import type { Totals } from './usage.ts'
@@ -97,7 +97,7 @@ export interface Spot {
   part?: string
 }
 
-export const shortHash = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
+export const shortHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
 /** Milliseconds since 1970 in a version 7 uuid. */
 export function birthOf(id: string | null | undefined): number | undefined {

@@ -1,7 +1,7 @@
 // chat_history.jsonl, for sessions that have nothing better: no times, no ids, and rewritten by compaction and rewind.
 // So a key is made of the content: call ids where there are some, else the prompt it stands under and a hash of the text.
 // Reads both layouts: items with `type` (chat_format_version 1) and OpenAI messages with `role` (0).
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
@@ -80,8 +80,7 @@ function promptKey(chat: ChatState, text: string): string {
   return chat.prompt
 }
 
-const hashOf = (type: string, body: string): string =>
-  createHash('sha1').update(type).update('\0').update(body).digest('hex').slice(0, 20)
+const hashOf = (type: string, body: string): string => hash('sha1', `${type}\0${body}`, 'hex').slice(0, 20)
 
 function numbered(seen: [string, number][], hash: string): string {
   const known = seen.find(([one]) => one === hash)

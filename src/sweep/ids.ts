@@ -1,0 +1,56 @@
+// The hashes of events, packed as ID_LAYOUT says. Gathered as text and bytes without a buffer for each: that would cost
+// more than the hash itself.
+import { hash } from 'node:crypto'
+import type { EventItem } from '../adapters/adapter.ts'
+import { sessionUid } from '../model.ts'
+import { ID_BYTES, ID_LAYOUT } from '../store/batch.ts'
+import { Bytes } from '../store/bytes.ts'
+
+const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
+const CAPACITY = 16 << 10
+
+export class Ids {
+  readonly #flavor: string
+  readonly #bytes = new Bytes(CAPACITY)
+  #lastName = ''
+  #lastHash = ''
+
+  constructor(flavor: string) {
+    this.#flavor = flavor
+  }
+
+  add({ session, key, parentKey, callId }: EventItem, payload: Uint8Array): void {
+    const bytes = this.#bytes.reserve(ID_BYTES)
+    const at = this.#bytes.advance(ID_BYTES)
+    bytes.fill(0, at, at + ID_BYTES)
+    const put = (id: string, [from, to]: readonly [number, number]): void => {
+      bytes.write(id, at + from, to - from, 'latin1')
+    }
+    if (typeof parentKey === 'string') put(this.#key(session, parentKey), ID_LAYOUT.parentKey)
+    put(this.#key(session, key), ID_LAYOUT.key)
+    put(hash('sha256', payload, 'binary'), ID_LAYOUT.payload)
+    if (callId !== undefined) put(hash('sha1', callId, 'binary'), ID_LAYOUT.call)
+  }
+
+  /** The hash of an event's key alone. */
+  key(session: string, key: string): Uint8Array {
+    const [from, to] = ID_LAYOUT.key
+    return Uint8Array.from(Buffer.from(this.#key(session, key), 'latin1').subarray(0, to - from))
+  }
+
+  take(): Uint8Array {
+    return this.#bytes.take(CAPACITY)
+  }
+
+  /** A uuid names the same event everywhere, also in a fork's copy; any other key only within its session. */
+  #key(session: string, key: string): string {
+    const scope = UUID_KEY.test(key) ? this.#flavor : sessionUid(this.#flavor, session)
+    const name = `${scope}\0${key}`
+    // An event is most often the parent of the next one.
+    if (name !== this.#lastName) {
+      this.#lastName = name
+      this.#lastHash = hash('sha1', name, 'binary')
+    }
+    return this.#lastHash
+  }
+}
