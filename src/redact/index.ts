@@ -7,7 +7,7 @@ import { readEscapes, unescapedView } from './escapes.ts'
 import { mergeSecrets, type Secret } from './merge.ts'
 import { makeRule, providerRules } from './rules-providers.ts'
 import { STRUCTURE_RULES, wholeValue } from './rules-structure.ts'
-import { Scanner } from './scan.ts'
+import { isOneWord, MIN_RUN, Scanner } from './scan.ts'
 import { selfTest } from './self-test.ts'
 import { walk } from './walk.ts'
 
@@ -112,6 +112,8 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
 
   function redact(value: string, name: string, findings: Findings): string {
     if (value.length < MIN_LENGTH && (name === '' || (isPlain && value.length < MIN_PASSWORD))) return value
+    // Most strings are this short, and a secret among them is known by its name alone.
+    if (isPlain && value.length < MIN_RUN && isOneWord(value) && !wholeValue(value, name)) return value
     const isTimed = value.length >= TIMED_LENGTH
     const deadline = isTimed
       ? performance.now() + budgetMs * Math.max(1, value.length / 1e6)

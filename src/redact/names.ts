@@ -23,6 +23,17 @@ function classify(name: string): NameKind {
 
 /** Judges an identifier, an object key or the last words before an assignment. */
 export function nameKind(name: string): NameKind {
+  // The elements of a list have one name in common.
+  if (name === lastName) return lastKind
+  lastName = name
+  lastKind = remembered(name)
+  return lastKind
+}
+
+let lastName = ''
+let lastKind: NameKind = 'none'
+
+function remembered(name: string): NameKind {
   if (name.length < 2 || name.length > 80) return 'none'
   let kind = known.get(name)
   if (kind === undefined) {

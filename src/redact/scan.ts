@@ -20,7 +20,7 @@ const OPERATOR = 2
 const SPACE = 3
 const BACKSLASH = 4
 /** Shorter runs hold no token of any provider; passwords are found by their names instead. */
-const MIN_RUN = 16
+export const MIN_RUN = 16
 /** Longer unbroken base64 is a file, not a token. */
 const MAX_TOKEN = 1200
 const MAX_SHAPE = 9000
@@ -56,6 +56,13 @@ interface State {
   judgedTo: number
   /** Where the last escape (`\\n`) ended; its letter is no part of what follows. */
   escapeEnd: number
+}
+
+/** Whether a text holds none of the signs and spaces that rules start from; runs are for the caller to judge. */
+export function isOneWord(text: string): boolean {
+  const { length } = text
+  for (let i = 0; i < length; i++) if ((KIND[text.charCodeAt(i)] as number) > TOKEN) return false
+  return true
 }
 
 export class Scanner {

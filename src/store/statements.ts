@@ -10,7 +10,8 @@ export function cacheStatements(cache: Database) {
 function sessionStatements(cache: Database) {
   return {
     session: cache.prepare('SELECT * FROM cached WHERE session_uid = ?'),
-    newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?) RETURNING *'),
+    // Without RETURNING: its savepoint would cost milliseconds once FTS5 has something pending.
+    newSession: cache.prepare('INSERT INTO cached (session_uid) VALUES (?)'),
     saveSession: cache.prepare(
       `UPDATE cached SET next_seq = ?, segment_size = ?, event_count = ?, turn_count = ?, retry_count = ?, error_count = ?,
        low_at = ?, is_settled = 0 WHERE id = ?`,

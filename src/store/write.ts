@@ -106,8 +106,12 @@ export class CacheWriter {
   #session(uid: string): CachedSession {
     const known = this.#sessions.get(uid)
     if (known) return known
-    const row = (this.#sql.session.get(uid) ?? this.#sql.newSession.get(uid)) as Record<string, number>
-    const session = cachedSession(row)
+    let row = this.#sql.session.get(uid)
+    if (!row) {
+      this.#sql.newSession.run(uid)
+      row = this.#sql.session.get(uid)
+    }
+    const session = cachedSession(row as Record<string, number>)
     this.#sessions.set(uid, session)
     return session
   }

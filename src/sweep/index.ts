@@ -83,6 +83,7 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     const report = await run(store, options, settings, capture)
     if (!report.interrupted && isDue(store.read(), paths, policy, options.trigger ?? 'asked', Date.now()))
       report.retention = await retain(retention)
+    if (report.readBytes > 0) settleLogs(store)
     keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
     if (!report.interrupted) capture.finish(report)
     report.endedAt = Date.now()
@@ -91,6 +92,12 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     store?.close()
     unlockSweep()
   }
+}
+
+/** What is written goes from the write-ahead logs into the databases: on a full disk there may be no room for both. */
+function settleLogs(store: Store): void {
+  const { memory, cache } = store.read()
+  for (const database of [memory, cache]) database.exec('PRAGMA wal_checkpoint(PASSIVE)')
 }
 
 /** What eviction may need of the sweep. */
