@@ -1,17 +1,21 @@
 // Declares `recollect ui`.
 import type { Command } from 'commander'
+import { addExamples } from './help.ts'
 
 export function addUiCommand(program: Command): void {
-  program
+  const ui = program
     .command('ui')
     .description('open a local page to see what your agents did')
     .option('--port <port>', 'listen here (7077, or any free one when that is taken)')
-    .option('--host <address>', 'listen here instead of on this machine only; needs RECOLLECT_UI_PASSWORD')
+    .option('--host <address>', 'let others reach it; needs RECOLLECT_UI_PASSWORD')
     .option('--no-open', 'print the address instead of opening a browser')
-    .option('--no-sweep', 'do not read in what agents left before opening')
+    .option('--no-watch', 'do not read in what agents write meanwhile')
     .addHelpText(
       'after',
-      '\nThe address that is printed holds a token that is good for one browser. Stop with Ctrl-C.',
+      `
+The address that is printed holds a token that is good for one browser; stop
+with Ctrl-C. What is shown, and who may see it: docs/web.md.`,
     )
     .action(async (options) => (await import('./ui.ts')).runUi(options))
+  addExamples(ui, 'recollect ui', ['recollect ui --no-open --port 0', 'on any free port'])
 }

@@ -1,17 +1,19 @@
 // `recollect ui`: starts the server of the page, says where it is and opens a browser there.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { sweepRunner } from '../web/server/changes.ts'
 import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
+import { EXIT } from './exit.ts'
+import { print } from './print.ts'
 import { parseCount } from './values.ts'
 
 export interface UiCommand {
   port?: string
   host?: string
   open: boolean
-  sweep: boolean
+  watch: boolean
 }
 
 const DEFAULT_PORT = 7077
@@ -28,21 +30,32 @@ export async function runUi(options: UiCommand): Promise<void> {
     onViolation: (report) => process.stderr.write(`warning: the browser refused something: ${report}\n`),
     ...(options.host === undefined ? {} : { host: options.host }),
   })
-  process.stdout.write(`${server.url}\n`)
+  print(server.url)
   process.stderr.write('recollect is listening; stop with Ctrl-C\n')
   if (options.host !== undefined)
     process.stderr.write('warning: what you read here travels unencrypted over the network\n')
   if (options.open) openBrowser(server.url)
-  if (options.sweep) {
-    runSweep().then(
-      ({ code, output }) => {
-        if (code !== 0) process.stderr.write(`sweep: ${output.trim()}\n`)
-      },
-      (error: Error) => process.stderr.write(`warning: could not sweep: ${error.message}\n`),
-    )
-  }
+  const watcher = options.watch ? startWatcher() : undefined
   await stopped()
+  watcher?.kill()
   await server.close()
+}
+
+/** `recollect watch` beside us: whatever agents write is swept soon after, and the page learns of it from the memory. */
+function startWatcher(): ChildProcess {
+  const watcher = spawn(process.execPath, [process.argv[1] as string, 'watch'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let words = ''
+  watcher.stderr?.on('data', (bytes: Buffer) => {
+    words = (words + bytes.toString()).slice(-2000)
+  })
+  watcher.on('error', (error) => process.stderr.write(`warning: nothing is read in: ${error.message}\n`))
+  watcher.on('exit', (code) => {
+    // Another watcher does the same work.
+    if (code !== null && code !== EXIT.busy && code < 128) process.stderr.write(`warning: ${words.trim()}\n`)
+  })
+  return watcher
 }
 
 async function start(options: UiCommand, rest: Omit<ServerOptions, 'port'>): Promise<Server> {

@@ -38,12 +38,9 @@ export function Calendar({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
     <section ref={ref} class="calendar" tabIndex={0} aria-label="sessions per day of the last year">
-      <svg width={LEFT + weeks * cell} height={TOP + 7 * cell} role="img" aria-label="calendar of sessions">
-        {['Mon', 'Wed', 'Fri'].map((name, i) => (
-          <text class="label" x={0} y={TOP + i * 2 * cell + 10}>
-            {name}
-          </text>
-        ))}
+      <svg width={LEFT + weeks * cell} height={TOP + 7 * cell}>
+        <title>sessions per day</title>
+        <Weekdays cell={cell} />
         {cells.map((at, i) => {
           const date = new Date(at).toISOString().slice(0, 10)
           const sessions = counts.get(date) ?? 0
@@ -76,6 +73,18 @@ export function Calendar({
         })}
       </svg>
     </section>
+  )
+}
+
+function Weekdays({ cell }: { cell: number }): JSX.Element {
+  return (
+    <>
+      {['Mon', 'Wed', 'Fri'].map((name, i) => (
+        <text class="label" x={0} y={TOP + i * 2 * cell + 10}>
+          {name}
+        </text>
+      ))}
+    </>
   )
 }
 

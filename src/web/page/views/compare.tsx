@@ -117,7 +117,7 @@ function Sides({ comparison }: { comparison: Comparison }): JSX.Element {
         <Table
           caption="Figures of both"
           columns={[
-            { title: '', cell: (row) => NAMES[row.name] ?? row.name.replaceAll('_', ' ') },
+            { title: 'Figure', cell: (row) => NAMES[row.name] ?? row.name.replaceAll('_', ' ') },
             { title: 'First', cell: (row) => shown(row.name, row.a), isNumber: true },
             { title: 'Second', cell: (row) => shown(row.name, row.b), isNumber: true },
             { title: 'More', cell: (row) => difference(row.a, row.b) },

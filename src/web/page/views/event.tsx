@@ -31,17 +31,23 @@ export function Step(props: StepProps): JSX.Element {
   return <Note {...props} />
 }
 
-function Head({ event, href, children }: StepProps & { children: ComponentChildren }): JSX.Element {
+function Head({ event, children }: Pick<StepProps, 'event'> & { children: ComponentChildren }): JSX.Element {
   return (
     <span class="step-head">
       {children}
       {event.agent && <span class="badge">{event.agent.slice(0, 12)}</span>}
       {event.is_inherited && <span class="badge">inherited</span>}
       {event.is_superseded && <span class="badge">taken back</span>}
-      <a class="step-link" href={href(event.seq)} title={event.ts ?? ''} aria-label={`event ${event.seq}`}>
-        {time(event.ts)} <span class="seq">#{event.seq}</span>
-      </a>
     </span>
+  )
+}
+
+/** Stands beside the head, not in it: a link inside what opens and closes could not be reached. */
+function Place({ event, href }: StepProps): JSX.Element {
+  return (
+    <a class="step-link" href={href(event.seq)} title={event.ts ?? ''}>
+      {time(event.ts)} <span class="seq">#{event.seq}</span>
+    </a>
   )
 }
 
@@ -71,7 +77,8 @@ function Said(props: StepProps & { who: string; class: string }): JSX.Element {
   const text = textOf(event.payload) || event.summary
   return (
     <article class={`step said ${props.class}`}>
-      <Head {...props}>
+      <Place {...props} />
+      <Head event={event}>
         <strong>{props.who}</strong>
       </Head>
       <Markdown text={text} />
@@ -83,14 +90,17 @@ function Said(props: StepProps & { who: string; class: string }): JSX.Element {
 
 function Thought(props: StepProps): JSX.Element {
   return (
-    <details class="step thought">
-      <summary>
-        <Head {...props}>
-          <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
-        </Head>
-      </summary>
-      <Markdown text={textOf(props.event.payload) || props.event.summary} />
-    </details>
+    <div class="step">
+      <Place {...props} />
+      <details class="thought">
+        <summary>
+          <Head event={props.event}>
+            <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
+          </Head>
+        </summary>
+        <Markdown text={textOf(props.event.payload) || props.event.summary} />
+      </details>
+    </div>
   )
 }
 
@@ -129,19 +139,22 @@ function Call(props: StepProps): JSX.Element {
   const { event, answer } = props
   const isOpen = event.kind === 'edit' || answer?.kind === 'error'
   return (
-    <details class={`step call kind-${event.kind}`} open={isOpen}>
-      <summary>
-        <Head {...props}>
-          <span class="tool">{event.tool}</span>
-          {LABELS[event.kind] && <span class="badge">{LABELS[event.kind]}</span>}
-          <span class="subject clip">{redacted(subjectOf(event))}</span>
-          <Verdict event={event} answer={answer} />
-        </Head>
-      </summary>
-      <Given event={event} answer={answer} />
-      <Missing {...props} />
-      {answer && <Came {...props} answer={answer} />}
-    </details>
+    <div class="step">
+      <Place {...props} />
+      <details class={`call kind-${event.kind}`} open={isOpen}>
+        <summary>
+          <Head event={event}>
+            <span class="tool">{event.tool}</span>
+            {LABELS[event.kind] && <span class="badge">{LABELS[event.kind]}</span>}
+            <span class="subject clip">{redacted(subjectOf(event))}</span>
+            <Verdict event={event} answer={answer} />
+          </Head>
+        </summary>
+        <Given event={event} answer={answer} />
+        <Missing {...props} />
+        {answer && <Came {...props} answer={answer} />}
+      </details>
+    </div>
   )
 }
 
@@ -210,7 +223,8 @@ function Loose(props: StepProps): JSX.Element {
   const { event } = props
   return (
     <div class={`step loose ${event.kind === 'error' ? 'is-error' : ''}`}>
-      <Head {...props}>
+      <Place {...props} />
+      <Head event={event}>
         <strong>{event.kind === 'error' ? '✕ Error' : 'Result'}</strong>{' '}
         {event.tool && <span class="tool">{event.tool}</span>}
       </Head>
@@ -233,7 +247,8 @@ const NOTES: Record<string, string> = {
 function Note(props: StepProps): JSX.Element {
   return (
     <p class={`step note kind-${props.event.kind}`}>
-      <Head {...props}>
+      <Place {...props} />
+      <Head event={props.event}>
         <span class="note-kind">{NOTES[props.event.kind] ?? props.event.kind}</span>{' '}
         <span class="clip">{redacted(props.event.summary)}</span>
       </Head>

@@ -152,13 +152,19 @@ function useFind(uid: string): Find {
   const seqs = path === undefined || data?.query !== query ? [] : data.seqs
   const now = Number(param('seq'))
   const known = seqs.indexOf(now)
+  /** Asked to move before the answer was here: done when it comes. */
+  const waiting = useRef(0)
   const move = (by: number): void => {
+    waiting.current = seqs.length === 0 ? by : 0
     if (seqs.length === 0) return
     const from = known === -1 ? (at === -1 && by > 0 ? -1 : Math.max(at, 0)) : known
     const next = (from + by + seqs.length) % seqs.length
     setAt(next)
     setParams({ seq: String(seqs[next]) }, { replace: true })
   }
+  useEffect(() => {
+    if (waiting.current !== 0 && seqs.length > 0) move(waiting.current)
+  })
   return { query, seqs, current: known === -1 ? undefined : now, move }
 }
 

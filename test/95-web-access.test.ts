@@ -1,0 +1,76 @@
+// Every view as axe sees it, light and dark, wide and narrow: names, contrast, order, landmarks.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { BrowserSession, describeInBrowser } from './setup/browser.ts'
+import { agentRoots, TestMemory } from './setup/memory.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let memory: TestMemory
+let tools: string
+
+async function violations(web: BrowserSession): Promise<string[]> {
+  await web.page.evaluate(AXE)
+  const results = (await web.page.evaluate(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  )) as AxeResults
+  return results.violations.map(
+    (one) =>
+      `${one.id}: ${one.nodes
+        .map((node) => `${node.target.join(' ')} ${node.failureSummary}`)
+        .slice(0, 3)
+        .join(' | ')}`,
+  )
+}
+
+describeInBrowser('access', () => {
+  beforeAll(async () => {
+    const { roots, uids } = agentRoots(['claude-2.1.200', 'grok-1.0.5'])
+    tools = uids.get('claude-2.1.200/tools')?.[0] as string
+    memory = new TestMemory(roots)
+    await memory.sweep()
+  })
+
+  afterAll(() => memory.remove())
+
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 360],
+  ] as const)('has nothing to complain of, %s at %i pixels', async (colorScheme, width) => {
+    const web = await BrowserSession.open(memory.home, { colorScheme, viewport: { width, height: 900 } })
+    try {
+      const tabs = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw']
+      const views = [
+        '/',
+        '/sessions',
+        '/search?q=calc',
+        '/usage',
+        '/patterns',
+        '/lineage',
+        '/storage',
+        '/health',
+      ]
+      const found: Record<string, string[]> = {}
+      for (const path of [
+        ...views,
+        `/compare?a=${tools}&b=${tools}`,
+        ...tabs.map((tab) => `/s/${tools}?tab=${tab}`),
+      ]) {
+        await web.goto(path)
+        await web.page.locator('main :is(.card, .row-title, .hits, .scroller, .figures)').first().waitFor()
+        await web.page.locator('.loading').waitFor({ state: 'detached' })
+        const list = await violations(web)
+        // Nothing may be wider than the window.
+        const wide = await web.page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        if (Number(wide) > 0) list.push(`wider than the window by ${wide} pixels`)
+        if (list.length > 0) found[path] = list
+      }
+      expect(found).toEqual({})
+    } finally {
+      await web.close()
+    }
+  })
+})

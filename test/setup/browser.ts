@@ -1,0 +1,96 @@
+// The page in a real browser, with everything written down that must not happen: requests that leave the origin, refusals
+// of the browser, errors, dialogs.
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { describe } from 'vitest'
+import type { ServerOptions } from '../../src/web/server/index.ts'
+import { serve, type WebClient } from './web.ts'
+
+const CHROMIUM = process.env['RECOLLECT_TEST_CHROMIUM'] ?? '/usr/bin/chromium'
+const isHere = existsSync(CHROMIUM)
+
+/** Skipped by name, with what to install, where there is no browser. */
+export const describeInBrowser = (name: string, tests: () => void): void => {
+  describe.skipIf(!isHere)(isHere ? name : `${name} (needs Chromium: apt-get install -y chromium)`, tests)
+}
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export interface Seen {
+  outside: string[]
+  violations: string[]
+  errors: string[]
+  dialogs: string[]
+}
+
+export class BrowserSession {
+  readonly client: WebClient
+  readonly page: Page
+  readonly seen: Seen
+  readonly #browser: Browser
+
+  private constructor(client: WebClient, browser: Browser, page: Page, seen: Seen) {
+    this.client = client
+    this.#browser = browser
+    this.page = page
+    this.seen = seen
+  }
+
+  /** Opens the printed address in a new browser, over the memory at `home`. */
+  static async open(
+    home: string,
+    context: NonNullable<Parameters<Browser['newContext']>[0]> = {},
+    server: Partial<ServerOptions> = {},
+  ): Promise<BrowserSession> {
+    const seen: Seen = { outside: [], violations: [], errors: [], dialogs: [] }
+    const client = await serve(home, { ...server, onViolation: (report) => seen.violations.push(report) })
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+    const opened: BrowserContext = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      ...context,
+    })
+    const page = await opened.newPage()
+    watch(page, client.origin, seen)
+    await page.goto(client.server.url)
+    return new BrowserSession(client, browser, page, seen)
+  }
+
+  async goto(path: string): Promise<void> {
+    await this.page.goto(this.client.origin + path)
+  }
+
+  /** Through the page's own router, as a click on a link would. */
+  heading(): Promise<string | null> {
+    return this.page.locator('h1').first().textContent()
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close()
+    await this.client.server.close()
+  }
+}
+
+function watch(page: Page, origin: string, seen: Seen): void {
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) seen.outside.push(url)
+  })
+  page.on('pageerror', (error) => seen.errors.push(error.message))
+  page.on('console', (message) => {
+    // A server that is gone is told by the browser as well; the page tells it itself.
+    if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text()))
+      seen.errors.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    seen.dialogs.push(dialog.message())
+    void dialog.dismiss()
+  })
+}
