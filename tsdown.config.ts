@@ -18,8 +18,21 @@ const shared = {
   define: { VERSION: JSON.stringify(version) },
 } as const
 
+// commander loads node:child_process for a feature we do not use, in every command.
+const lazyChildProcess = {
+  name: 'lazy-child-process',
+  transform: (code: string, id: string): string | undefined =>
+    id.endsWith('commander/lib/command.js')
+      ? code.replace(
+          "const childProcess = require('node:child_process');",
+          "const childProcess = { spawn: (...args) => require('node:child_process').spawn(...args) };",
+        )
+      : undefined,
+}
+
 const library = defineConfig({
   ...shared,
+  plugins: [lazyChildProcess],
   entry: {
     index: 'src/index.ts',
     record: 'src/record/index.ts',

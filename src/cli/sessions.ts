@@ -1,12 +1,7 @@
 // `recollect sessions`: the list, as a table or a document.
+import type { Config } from '../config.ts'
 import type { Session } from '../model.ts'
-import {
-  firstPrompts,
-  type ListOptions,
-  listSessions,
-  SESSION_SORTS,
-  type SessionSort,
-} from '../query/sessions.ts'
+import { firstPrompts, type ListOptions, listSessions, SESSION_SORTS } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { paint } from './colour.ts'
@@ -26,27 +21,34 @@ export interface SessionsCommand extends FilterFlags {
   json?: boolean
 }
 
+const SORTS = [...SESSION_SORTS, 'cost'] as const
+type Sort = (typeof SORTS)[number]
+
 /** On a terminal, unless told: more would push the newest off the screen. */
 const SCREENFUL = 50
 
 export async function showSessions(options: SessionsCommand): Promise<void> {
-  const sort = parseChoice(options.sort ?? 'recent', SESSION_SORTS, '--sort', 'order')
-  const filter: ListOptions = { ...filterFrom(options), sort, withSubagents: options.all ?? false }
+  const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
+  const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
   if (options.limit !== undefined) filter.limit = parseCount(options.limit, '--limit')
   await withMemory(async (handle, config) => {
-    if (sort === 'cost') {
-      const [{ loadPrices }, { readOverrides }] = await Promise.all([
-        import('../usage/prices.ts'),
-        import('../usage/overrides.ts'),
-      ])
-      filter.prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
-    }
-    const sessions = listSessions(handle, filter)
+    const sessions =
+      sort === 'cost' ? await byCost(handle, config, filter) : listSessions(handle, { ...filter, sort })
     if (sessions.length === 0) refuseUnknown(handle, filter)
     if (options.json) printJson({ sessions })
     else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
     else printTable(handle, sessions, sort, options.limit === undefined)
   })
+}
+
+async function byCost(handle: ReadHandle, config: Config, filter: ListOptions): Promise<Session[]> {
+  const [{ loadPrices }, { readOverrides }, { listByCost }] = await Promise.all([
+    import('../usage/prices.ts'),
+    import('../usage/overrides.ts'),
+    import('../query/cost-order.ts'),
+  ])
+  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  return listByCost(handle, prices, filter)
 }
 
 interface Row {
@@ -55,12 +57,7 @@ interface Row {
   what: string
 }
 
-function printTable(
-  handle: ReadHandle,
-  sessions: readonly Session[],
-  sort: SessionSort,
-  isAll: boolean,
-): void {
+function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort, isAll: boolean): void {
   const shown = isAll && process.stdout.isTTY ? sessions.slice(0, SCREENFUL) : sessions
   const ids = shortIds(
     handle,
@@ -80,7 +77,7 @@ function printTable(
     process.stderr.write(`${sessions.length - shown.length} more: --limit ${sessions.length}\n`)
 }
 
-const MEASURES: Record<Exclude<SessionSort, 'recent'>, Column<Row>> = {
+const MEASURES: Record<Exclude<Sort, 'recent'>, Column<Row>> = {
   tokens: { title: 'TOKENS', right: true, cell: ({ session }) => formatCount(tokensOf(session)) },
   cost: { title: 'COST', right: true, cell: ({ session }) => costCell(session) },
   duration: {
@@ -91,7 +88,7 @@ const MEASURES: Record<Exclude<SessionSort, 'recent'>, Column<Row>> = {
   errors: { title: 'ERRORS', right: true, cell: ({ session }) => String(session.error_count) },
 }
 
-function columnsFor(sort: SessionSort): Column<Row>[] {
+function columnsFor(sort: Sort): Column<Row>[] {
   return [
     { title: 'STARTED', cell: ({ session }) => formatTime(session.started_at) },
     { title: 'ID', cell: ({ id }) => id, style: (text) => paint.cyan(text) },

@@ -18,7 +18,12 @@ const WIDE =
 const MARK = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u
 // The whole of a cluster takes the cells of one letter, however many code points it has.
-const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
+/** Made at the first letter beyond ASCII: loading its tables takes longer than many a command. */
+const clustersOf = (text: string): Iterable<Intl.SegmentData> => {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 function clusterWidth(cluster: string): number {
@@ -31,7 +36,7 @@ export function widthOf(text: string): number {
   const bare = text.includes('\x1b') ? stripVTControlCharacters(text) : text
   if (isPlain(bare)) return bare.length
   let width = 0
-  for (const { segment } of clusters.segment(bare)) width += clusterWidth(segment)
+  for (const { segment } of clustersOf(bare)) width += clusterWidth(segment)
   return width
 }
 
@@ -48,7 +53,7 @@ export function take(text: string, width: number): string {
   if (isPlain(text)) return text.slice(0, width)
   let used = 0
   let end = 0
-  for (const { segment, index } of clusters.segment(text)) {
+  for (const { segment, index } of clustersOf(text)) {
     used += clusterWidth(segment)
     if (used > width) break
     end = index + segment.length

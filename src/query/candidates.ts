@@ -2,6 +2,7 @@
 // at all of them. Filters on sessions are kept off the index: a small set of sessions is handed to it, a large one is
 // checked on what it found.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { prepared } from '../store/database.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type Conditions, isFiltering, type SessionFilter, sessionConditions } from './filters.ts'
 
@@ -29,6 +30,8 @@ export interface EventConditions {
 const WANTED = 600
 /** So many are looked at to find them among sessions that do not count. */
 const LOOKED_AT = 10_000
+/** Of more matches than this none is better by its words, and to weigh words costs a look at all matches: they count alike. */
+const COMMON = 5000
 const WINDOW = 1500
 /** Sets up to this size are handed to the index. */
 const SMALL_SET = 400
@@ -75,19 +78,21 @@ class CandidateSearch {
   }
 
   find(match: string): Candidate[] {
-    if (this.#sessions === undefined) return this.#ranked(match, { limit: WANTED })
     if (this.#small?.length === 0) return []
-    const floor = this.#floor(match)
+    const isCommon = this.#floor(match, COMMON) > 0
+    if (this.#sessions === undefined) return this.#ranked(match, isCommon, { limit: WANTED })
+    const floor = isCommon ? this.#floor(match, LOOKED_AT) : 0
     const ids = this.#small ? this.#amongFew(match, this.#small, floor) : this.#judged(match)
     if (ids.length === 0) return []
-    return this.#ranked(match, { ids, limit: ids.length })
+    return this.#ranked(match, isCommon, { ids, limit: ids.length })
   }
 
-  /** The id below which nothing is looked at while filtering; 0 when all matches are few enough. */
-  #floor(match: string): number {
-    const row = this.#handle.cache
-      .prepare('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?')
-      .get(match, LOOKED_AT) as { rowid: number } | undefined
+  /** The id of the match after the newest so many; 0 when there are not so many. */
+  #floor(match: string, count: number): number {
+    const row = prepared(
+      this.#handle.cache,
+      'SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?',
+    ).get(match, count) as { rowid: number } | undefined
     return row?.rowid ?? 0
   }
 
@@ -117,14 +122,14 @@ class CandidateSearch {
     const unknown = [...new Set(rows.map((row) => row.session))].filter((id) => !this.#verdicts.has(id))
     if (unknown.length === 0) return
     const { where, values } = this.#sessions as Conditions
-    const named = this.#handle.cache
-      .prepare('SELECT c.id, c.session_uid AS uid FROM json_each(?) j JOIN cached c ON c.id = j.value')
-      .all(JSON.stringify(unknown)) as unknown as { id: number; uid: string }[]
-    const passing = this.#handle.memory
-      .prepare(
-        `SELECT s.session_uid AS uid FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value WHERE ${where}`,
-      )
-      .all(JSON.stringify(named.map((one) => one.uid)), ...values) as unknown as { uid: string }[]
+    const named = prepared(
+      this.#handle.cache,
+      'SELECT c.id, c.session_uid AS uid FROM json_each(?) j JOIN cached c ON c.id = j.value',
+    ).all(JSON.stringify(unknown)) as unknown as { id: number; uid: string }[]
+    const passing = prepared(
+      this.#handle.memory,
+      `SELECT s.session_uid AS uid FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value WHERE ${where}`,
+    ).all(JSON.stringify(named.map((one) => one.uid)), ...values) as unknown as { uid: string }[]
     const uids = new Set(passing.map((one) => one.uid))
     for (const { id, uid } of named) this.#verdicts.set(id, uids.has(uid))
   }
@@ -132,85 +137,89 @@ class CandidateSearch {
   /** Ids in the cache of the sessions that count; undefined when they are more than `most`. */
   #cachedIds(most = -1): number[] | undefined {
     const { where, values } = this.#sessions as Conditions
-    const rows = this.#handle.memory
-      .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where} LIMIT ?`)
-      .all(...values, most === -1 ? -1 : most + 1) as unknown as { uid: string }[]
+    const rows = prepared(
+      this.#handle.memory,
+      `SELECT s.session_uid AS uid FROM sessions s WHERE ${where} LIMIT ?`,
+    ).all(...values, most === -1 ? -1 : most + 1) as unknown as { uid: string }[]
     if (most !== -1 && rows.length > most) return undefined
-    const found = this.#handle.cache
-      .prepare('SELECT c.id FROM json_each(?) j CROSS JOIN cached c ON c.session_uid = j.value')
-      .all(JSON.stringify(rows.map((row) => row.uid))) as unknown as { id: number }[]
+    const found = prepared(
+      this.#handle.cache,
+      'SELECT c.id FROM json_each(?) j CROSS JOIN cached c ON c.session_uid = j.value',
+    ).all(JSON.stringify(rows.map((row) => row.uid))) as unknown as { id: number }[]
     return found.map((row) => row.id)
   }
 
   #window(match: string, below: number): Found[] {
-    return this.#handle.cache
-      .prepare(
-        `SELECT words.rowid AS id, e.session FROM words CROSS JOIN events e ON e.id = words.rowid
+    return prepared(
+      this.#handle.cache,
+      `SELECT words.rowid AS id, e.session FROM words CROSS JOIN events e ON e.id = words.rowid
          WHERE words MATCH ? AND words.rowid < ? AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ${WINDOW}`,
-      )
-      .all(match, below, ...this.#events.values) as unknown as Found[]
+    ).all(match, below, ...this.#events.values) as unknown as Found[]
   }
 
   #scan(
     match: string,
     range: { floor?: number; below?: number; sessions: readonly number[]; limit: number },
   ): number[] {
-    const rows = this.#handle.cache
-      .prepare(
-        `SELECT words.rowid AS id FROM words CROSS JOIN events e ON e.id = words.rowid
+    const rows = prepared(
+      this.#handle.cache,
+      `SELECT words.rowid AS id FROM words CROSS JOIN events e ON e.id = words.rowid
          WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ?
          AND e.session IN (SELECT value FROM json_each(?)) AND ${this.#events.where}
          ORDER BY words.rowid DESC LIMIT ?`,
-      )
-      .all(
-        match,
-        range.floor ?? 0,
-        range.below ?? Number.MAX_SAFE_INTEGER,
-        JSON.stringify(range.sessions),
-        ...this.#events.values,
-        range.limit,
-      ) as unknown as { id: number }[]
+    ).all(
+      match,
+      range.floor ?? 0,
+      range.below ?? Number.MAX_SAFE_INTEGER,
+      JSON.stringify(range.sessions),
+      ...this.#events.values,
+      range.limit,
+    ) as unknown as { id: number }[]
     return rows.map((row) => row.id)
   }
 
   /** A session's events lie close together: a word that is everywhere is looked up where they are. */
   #inRanges(match: string, sessions: readonly number[], below: number, limit: number): number[] {
-    const rows = this.#handle.cache
-      .prepare(
-        `WITH ranges AS MATERIALIZED (SELECT j.value AS session,
+    const rows = prepared(
+      this.#handle.cache,
+      `WITH ranges AS MATERIALIZED (SELECT j.value AS session,
            (SELECT id FROM events WHERE session = j.value ORDER BY seq LIMIT 1) AS low,
            (SELECT id FROM events WHERE session = j.value ORDER BY seq DESC LIMIT 1) AS high
            FROM json_each(?) j ORDER BY high DESC)
          SELECT words.rowid AS id FROM ranges r CROSS JOIN words CROSS JOIN events e ON e.id = words.rowid
          WHERE words MATCH ? AND words.rowid >= r.low AND words.rowid <= min(r.high, ?) AND e.session = r.session
          AND ${this.#events.where} LIMIT ?`,
-      )
-      .all(JSON.stringify(sessions), match, below - 1, ...this.#events.values, limit) as unknown as {
+    ).all(JSON.stringify(sessions), match, below - 1, ...this.#events.values, limit) as unknown as {
       id: number
     }[]
     return rows.map((row) => row.id)
   }
 
-  #ranked(match: string, pick: { ids?: readonly number[]; limit: number }): Candidate[] {
-    const ids = pick.ids ?? []
+  #ranked(match: string, isCommon: boolean, pick: { ids?: readonly number[]; limit: number }): Candidate[] {
+    const { ids, limit } = pick
+    if (isCommon && ids) return this.#unranked(ids)
     // `+`: the index is asked once, not once for each id.
-    const among = pick.ids
-      ? `AND words.rowid BETWEEN ${Math.min(...ids)} AND ${Math.max(...ids)} AND +words.rowid IN (SELECT value FROM json_each(?))`
+    const among = ids
+      ? 'AND words.rowid BETWEEN ? AND ? AND +words.rowid IN (SELECT value FROM json_each(?))'
       : ''
-    return this.#handle.cache
-      .prepare(
-        `SELECT words.rowid AS id, e.session, e.seq, e.ts, e.kind, e.flags, e.key, bm25(words) AS rank
-         FROM words CROSS JOIN events e ON e.id = words.rowid
-         WHERE words MATCH ? ${among} AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ?`,
-      )
-      .all(
-        match,
-        ...(pick.ids ? [JSON.stringify(ids)] : []),
-        ...this.#events.values,
-        pick.limit,
-      ) as unknown as Candidate[]
+    const picked = ids ? [Math.min(...ids), Math.max(...ids), JSON.stringify(ids)] : []
+    return prepared(
+      this.#handle.cache,
+      `SELECT ${COLUMNS}, ${isCommon ? '-1.0' : 'bm25(words)'} AS rank
+       FROM words CROSS JOIN events e ON e.id = words.rowid
+       WHERE words MATCH ? ${among} AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ?`,
+    ).all(match, ...picked, ...this.#events.values, limit) as unknown as Candidate[]
+  }
+
+  #unranked(ids: readonly number[]): Candidate[] {
+    return prepared(
+      this.#handle.cache,
+      `SELECT ${COLUMNS}, -1.0 AS rank FROM json_each(?) j CROSS JOIN events e ON e.id = j.value`,
+    ).all(JSON.stringify(ids)) as unknown as Candidate[]
   }
 }
+
+const COLUMNS = 'e.id, e.session, e.seq, e.ts, e.kind, e.flags, e.key'
 
 function eventConditions({ kinds, tool, sinceAt, untilAt }: EventConditions): Conditions {
   const where: string[] = ['1']

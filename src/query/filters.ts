@@ -3,6 +3,7 @@
 // sessions too.
 import type { Outcome } from '../model.ts'
 import { toolWord } from '../store/digest-words.ts'
+import type { ReadHandle } from '../store/store.ts'
 import { queryTerm } from '../store/words.ts'
 
 export interface SessionFilter {
@@ -25,6 +26,8 @@ export interface SessionFilter {
   untilAt?: number
   /** This one only, by its uid. */
   session?: string
+  /** These only. */
+  uids?: readonly string[]
   /** All but this one: an agent leaves out the session it is in. */
   excludeSession?: string
   /** Sub-agents' sessions too (default false in listings, true in searches). */
@@ -60,12 +63,11 @@ export function sessionConditions(filter: SessionFilter): Conditions {
   if (filter.hasError !== undefined) where.push(`s.error_count ${filter.hasError ? '>' : '='} 0`)
   if (filter.evicted !== undefined) where.push(`s.evicted_at IS ${filter.evicted ? 'NOT ' : ''}NULL`)
   if (filter.tool !== undefined) add(`${BY_WORDS})`, `{tools} : "${toolWord(filter.tool)}"`)
+  if (filter.uids !== undefined)
+    add('s.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(filter.uids))
   if (filter.touched !== undefined) {
-    const { match, path } = touchedQuery(filter.touched)
-    add(
-      match === undefined ? '0' : TOUCHED,
-      ...(match === undefined ? [] : [match, path, `/${path}`, `/${path}`, path]),
-    )
+    const touched = touchedCondition(filter.touched)
+    add(touched.where, ...touched.values)
   }
   if (!filter.withSubagents) where.push(`s.relation <> 'subagent' AND ${HAS_CONTENT}`)
   return { where: where.length === 0 ? '1' : where.join(' AND '), values }
@@ -74,17 +76,35 @@ export function sessionConditions(filter: SessionFilter): Conditions {
 const BY_WORDS = `s.session_uid IN (SELECT t.session_uid FROM digest_words JOIN digest_texts t ON t.id = digest_words.rowid
   WHERE digest_words MATCH ?`
 
-/** The words narrow it down; then the path itself, the end of one, or one relative to where the session was. */
-const TOUCHED = `${BY_WORDS} AND EXISTS (
-  SELECT 1 FROM digests d, json_each(d.digest, '$.files') f WHERE d.session_uid = t.session_uid
-  AND (f.value ->> 'path' = ? OR substr(f.value ->> 'path', -length(?)) = ? OR (d.digest ->> 'cwd') || '/' || (f.value ->> 'path') = ?)))`
+/** The words narrow it down; then the path itself or the end of one, as the digest has it in its list of files. */
+const TOUCHED = `${BY_WORDS} AND EXISTS (SELECT 1 FROM digests d WHERE d.session_uid = t.session_uid
+  AND (instr(d.digest, ?) OR instr(d.digest, ?))))`
 
-function touchedQuery(typed: string): { match: string | undefined; path: string } {
+/** A whole path may also have been written down from where the session was. */
+const TOUCHED_WHOLE = `${BY_WORDS} AND EXISTS (
+  SELECT 1 FROM digests d, json_each(d.digest, '$.files') f WHERE d.session_uid = t.session_uid
+  AND ? IN (f.value ->> 'path', (d.digest ->> 'cwd') || '/' || (f.value ->> 'path'))))`
+
+function touchedCondition(typed: string): Conditions {
   const path = typed.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
-  // Of an absolute path only the name may have been written down.
-  const words = path.startsWith('/') ? path.slice(path.lastIndexOf('/') + 1) : path
-  const term = queryTerm(words, false)
-  return { match: term === undefined ? undefined : `{files} : ${term}`, path }
+  const isWhole = path.startsWith('/')
+  const term = queryTerm(isWhole ? path.slice(path.lastIndexOf('/') + 1) : path, false)
+  if (term === undefined) return { where: '0', values: [] }
+  const match = `{files} : ${term}`
+  if (isWhole) return { where: TOUCHED_WHOLE, values: [match, path] }
+  const end = `${JSON.stringify(path).slice(1)},"edits":`
+  return { where: TOUCHED, values: [match, `"path":"${end}`, `/${end}`] }
+}
+
+/** The same filter with the sessions that touched the file looked up, for callers that ask more than one question. */
+export function narrowed(handle: Pick<ReadHandle, 'memory'>, filter: SessionFilter): SessionFilter {
+  if (filter.touched === undefined) return filter
+  const { touched, ...rest } = filter
+  const { where, values } = touchedCondition(touched)
+  const rows = handle.memory
+    .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where}`)
+    .all(...values) as unknown as { uid: string }[]
+  return { ...rest, uids: rows.map((row) => row.uid) }
 }
 
 /** Whether a filter leaves out anything at all, besides sub-agents. */

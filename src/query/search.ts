@@ -6,13 +6,14 @@
 //
 // A query without a word that has to be there finds nothing; no query is an error.
 import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { prepared } from '../store/database.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { parseQuery } from '../store/words.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
-import type { SessionFilter } from './filters.ts'
+import { narrowed, type SessionFilter } from './filters.ts'
 import { LineFinder, type MatchingLine } from './line.ts'
-import { type Receipt, receiptsOf } from './receipts.ts'
+import type { Receipt } from './receipts.ts'
 import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
 import { sessionsOf } from './sessions.ts'
@@ -70,12 +71,13 @@ export function search(handle: ReadHandle, query: string, options: SearchOptions
 export function searchSessions(
   handle: ReadHandle,
   query: string,
-  options: SearchOptions = {},
+  given: SearchOptions = {},
   maxHits = Number.MAX_SAFE_INTEGER,
 ): SessionHits[] {
   const parsed = parseQuery(query)
-  const limit = options.limit ?? 10
+  const limit = given.limit ?? 10
   if (parsed === undefined || limit <= 0) return []
+  const options: SearchOptions = narrowed(handle, given)
   const finder = new LineFinder(parsed.wanted, options.lineLength)
   const found = [
     ...inEvents(handle, parsed.match, options),
@@ -92,6 +94,7 @@ export function searchSessions(
       groups.map((group) => group.uid),
     ).map((session) => [session.session_uid, session]),
   )
+  const losses = lossesOf(handle, [...sessions.keys()])
   const reader = new HitReader(handle, finder, options.kinds)
   const results: SessionHits[] = []
   let count = 0
@@ -104,7 +107,7 @@ export function searchSessions(
       .filter((hit) => hit !== undefined)
     if (hits.length === 0) continue
     count += hits.length
-    const evicted = evictedOf(handle, session)
+    const evicted = losses.get(group.uid) ?? null
     results.push({ session, evicted, match_count: group.matches.length, score: round(group.score), hits })
   }
   return results
@@ -197,7 +200,8 @@ function withoutCopies(candidates: readonly Candidate[]): Candidate[] {
 
 function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score: number }[]): void {
   const kind = (name: EventKind): number => EVENT_KINDS.indexOf(name)
-  const next = handle.cache.prepare(
+  const next = prepared(
+    handle.cache,
     `SELECT kind FROM events WHERE session = ? AND seq > ? AND NOT flags & ${FLAG.sidechain}
      AND kind NOT IN (${kind('thinking')}, ${kind('lifecycle')}, ${kind('completion')}) ORDER BY seq LIMIT 1`,
   )
@@ -210,9 +214,10 @@ function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score:
 }
 
 function uidsOf(handle: ReadHandle, ids: ReadonlySet<number>): Map<number, string> {
-  const rows = handle.cache
-    .prepare('SELECT c.id, c.session_uid FROM json_each(?) j CROSS JOIN cached c ON c.id = j.value')
-    .all(JSON.stringify([...ids])) as unknown as { id: number; session_uid: string }[]
+  const rows = prepared(
+    handle.cache,
+    'SELECT c.id, c.session_uid FROM json_each(?) j CROSS JOIN cached c ON c.id = j.value',
+  ).all(JSON.stringify([...ids])) as unknown as { id: number; session_uid: string }[]
   return new Map(rows.map((row) => [row.id, row.session_uid]))
 }
 
@@ -275,7 +280,7 @@ class HitReader {
     this.#handle = handle
     this.#finder = finder
     this.#kinds = kinds
-    this.#event = handle.cache.prepare('SELECT tool, summary, payload FROM events WHERE id = ?')
+    this.#event = prepared(handle.cache, 'SELECT tool, summary, payload FROM events WHERE id = ?')
   }
 
   /** Undefined when it went between finding and reading, or a digest holds nothing of the kinds asked for. */
@@ -359,7 +364,12 @@ function stringsIn(body: string): string {
   return found.join('\n')
 }
 
-function evictedOf(handle: ReadHandle, session: Session): SessionHits['evicted'] {
-  const last = receiptsOf(handle, session.session_uid).at(-1)
-  return last ? { at: last.evicted_at, reason: last.reason } : null
+/** When and why events of each session went last. */
+function lossesOf(handle: ReadHandle, uids: readonly string[]): Map<string, SessionHits['evicted']> {
+  const rows = prepared(
+    handle.memory,
+    `SELECT r.session_uid AS uid, max(r.at) AS at, r.reason FROM json_each(?) j
+     CROSS JOIN receipts r ON r.session_uid = j.value GROUP BY r.session_uid`,
+  ).all(JSON.stringify(uids)) as unknown as { uid: string; at: number; reason: Receipt['reason'] }[]
+  return new Map(rows.map((row) => [row.uid, { at: new Date(row.at).toISOString(), reason: row.reason }]))
 }

@@ -1,27 +1,22 @@
 // Sessions as readers see them: listing, and one by its uid.
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
-import type { PriceBook } from '../usage/prices.ts'
 import { withDecisions } from './decisions.ts'
 import { type SessionFilter, sessionConditions } from './filters.ts'
-import { TimeZone } from './timezone.ts'
-import { usageReport } from './usage.ts'
 
 export { resolveSession } from './ids.ts'
 
-export const SESSION_SORTS = ['recent', 'cost', 'duration', 'errors', 'tokens'] as const
+export const SESSION_SORTS = ['recent', 'duration', 'errors', 'tokens'] as const
 export type SessionSort = (typeof SESSION_SORTS)[number]
 
 export interface ListOptions extends SessionFilter {
   /** `recent` (begun last, first) unless told; the others greatest first. */
   sort?: SessionSort
-  /** What `cost` sorts by; sessions are given their `cost.usd` with it. */
-  prices?: PriceBook
   limit?: number
 }
 
 const COUNTED = 'u.session_uid = s.session_uid AND u.is_counted AND NOT u.is_nested'
-const ORDERS: Record<Exclude<SessionSort, 'cost'>, string> = {
+const ORDERS: Record<SessionSort, string> = {
   recent: 's.started_at DESC',
   duration: 's.ended_at - s.started_at DESC',
   errors: 's.error_count DESC, s.started_at DESC',
@@ -29,40 +24,19 @@ const ORDERS: Record<Exclude<SessionSort, 'cost'>, string> = {
             FROM usage u WHERE ${COUNTED}) DESC`,
 }
 
-export function listSessions(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): Session[] {
-  const isByCost = options.sort === 'cost'
-  const uids = listUids(handle, isByCost ? { ...options, limit: -1 } : options)
-  if (!options.prices) return sessionsOf(handle, uids)
-  const costs = costsOf(handle, options.prices)
-  const picked = isByCost ? byCost(uids, costs).slice(0, options.limit) : uids
-  return sessionsOf(handle, picked).map((session) => ({
-    ...session,
-    cost: { ...session.cost, usd: costs.get(session.session_uid)?.usd ?? null },
-  }))
-}
+export const listSessions = (handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): Session[] =>
+  sessionsOf(handle, listUids(handle, options))
 
-/** The uids alone: little, even of a large memory. By `cost` they have no order. */
+/** The uids alone: little, even of a large memory. */
 export function listUids(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): string[] {
   const { where, values } = sessionConditions(options)
   const { sort = 'recent', limit = -1 } = options
-  const order = sort === 'cost' ? '' : `ORDER BY ${ORDERS[sort]}, s.session_uid`
   const rows = handle.memory
-    .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ${order} LIMIT ?`)
+    .prepare(
+      `SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ORDER BY ${ORDERS[sort]}, s.session_uid LIMIT ?`,
+    )
     .all(...values, limit) as unknown as { uid: string }[]
   return rows.map((row) => row.uid)
-}
-
-type Costs = Map<string, { place: number; usd: string | null }>
-
-/** In dollars, and dearest first. */
-function costsOf(handle: Pick<ReadHandle, 'memory'>, prices: PriceBook): Costs {
-  const { rows } = usageReport(handle, { group: 'session', zone: new TimeZone('UTC'), prices })
-  return new Map(rows.map((row, place) => [row.key ?? '', { place, usd: row.cost_usd }]))
-}
-
-function byCost(uids: readonly string[], costs: Costs): string[] {
-  const place = (uid: string): number => costs.get(uid)?.place ?? Number.MAX_SAFE_INTEGER
-  return uids.toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
 }
 
 /** In the order given; one that is not remembered is left out. */

@@ -104,6 +104,24 @@ function migrate(database: Database, migrations: readonly string[], path: string
   }
 }
 
+const statements = new WeakMap<Database, Map<string, Statement>>()
+
+/** A statement compiled once per database, for questions that are asked again and again; not for `iterate`. */
+export function prepared(database: Database, sql: string): Statement {
+  const known = statements.get(database) ?? new Map<string, Statement>()
+  statements.set(database, known)
+  let statement = known.get(sql)
+  if (!statement) {
+    statement = database.prepare(sql)
+    // Filters make texts of their own: the odd ones are not kept for ever.
+    if (known.size >= MAX_STATEMENTS) known.clear()
+    known.set(sql, statement)
+  }
+  return statement
+}
+
+const MAX_STATEMENTS = 100
+
 /** Runs `work` in a transaction that is rolled back if it throws. */
 export function transaction<T>(database: Database, work: () => T): T {
   database.exec('BEGIN IMMEDIATE')
