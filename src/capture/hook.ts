@@ -31,12 +31,12 @@ const MAX_INPUT_BYTES = 1 << 20
 const MAX_READ_BYTES = 16 << 20
 /** Agents give a hook as little as 1.5 s. */
 const MAX_WAIT_MS = 1000
+const MAX_ANSWER_MS = 300
 /** A sweep that was started this long ago, and did not say since that it waits, has died. */
 const STALE_MS = 120_000
 
 const end = (): never => process.exit(0)
 process.on('uncaughtException', end)
-setTimeout(end, MAX_WAIT_MS + 300)
 
 const chunks: Buffer[] = []
 let length = 0
@@ -62,12 +62,15 @@ function handle(): void {
     // A sweep that finds no line looks at everything.
   }
   if (line.event === TEST_EVENT) end()
-  const watcher = connect(join(spool, SOCKET))
-  watcher.on('connect', end)
-  watcher.on('error', () => {
+  const startAndEnd = (): void => {
     startSweep(spool)
     end()
-  })
+  }
+  const watcher = connect(join(spool, SOCKET))
+  watcher.on('connect', end)
+  watcher.on('error', startAndEnd)
+  // A socket that neither answers nor fails.
+  setTimeout(startAndEnd, MAX_ANSWER_MS)
 }
 
 /** As in config.ts, which would bring a TOML parser along. */
