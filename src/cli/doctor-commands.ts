@@ -3,6 +3,21 @@ import type { Command } from 'commander'
 import { addExamples } from './help.ts'
 
 export function addDoctorCommands(program: Command): void {
+  const init = program
+    .command('init')
+    .description('the first run: find agents, read what they left, propose the rest')
+    .option('--yes', 'take every step without asking')
+    .option('--dry-run', 'show every step; change nothing')
+    .option('--no-input', 'ask nothing: sweep, and only show the other steps')
+    .addHelpText(
+      'after',
+      `
+Proposed are a file for settings, hooks and the MCP server in the agents, and a
+daily sweep. Each is shown before it is done and can be taken back.`,
+    )
+    .action(async (options) => (await import('./init.ts')).runInit(options))
+  addExamples(init, 'recollect init', ['recollect init --dry-run', 'what it would do'])
+
   const doctor = program
     .command('doctor')
     .description('what is wrong, or soon will be, and the command that mends it')

@@ -91,7 +91,7 @@ function checkRetention(
   const left = days - (now - sweptAt) / DAY
   const more = {
     subject: flavor,
-    fix: 'recollect sweep, then recollect hooks install so that it goes by itself',
+    fix: 'recollect sweep, then recollect schedule install so that it goes by itself',
   }
   if (days === 0)
     return [

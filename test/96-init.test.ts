@@ -1,0 +1,87 @@
+// The first run: what it shows, what it changes only when told to, and that it can be run again.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { unpackAgent } from './setup/fixtures.ts'
+import { cli, cliPath, World } from './setup/sweeping.ts'
+
+let world: World
+let env: Record<string, string>
+const claude = unpackAgent('claude')
+beforeEach(() => {
+  world = new World()
+  rmSync(world.memory, { recursive: true })
+  cpSync(join(claude, 'tools'), world.home, { recursive: true })
+  // No scheduler and no agent's program: what is tried with them is in their own tests.
+  const bin = join(world.base, 'bin')
+  mkdirSync(bin)
+  env = { ...world.env, PATH: bin, LANG: 'C.UTF-8' }
+})
+const settings = (): string => join(world.home, '.claude', 'settings.json')
+
+describe('init', () => {
+  it('without agents says where it looked, and points to the samples', () => {
+    rmSync(join(world.home, '.claude'), { recursive: true })
+    const { code, stdout } = cli(env, 'init', '--yes')
+    expect(code).toBe(0)
+    expect(stdout).toContain(join(world.home, '.claude', 'projects'))
+    expect(stdout).toContain('recollect demo')
+    expect(existsSync(world.memory)).toBe(false)
+  })
+
+  it('with --dry-run shows every step and changes nothing', () => {
+    const { stdout } = cli(env, 'init', '--dry-run')
+    for (const title of ['Settings:', 'Hooks:']) expect(stdout).toContain(title)
+    expect(stdout).toContain('+++')
+    expect([existsSync(world.memory), existsSync(settings())]).toEqual([false, false])
+  })
+
+  it('without anybody to ask sweeps and shows the status, and changes nothing outside the memory', () => {
+    const before = readdirSync(join(world.home, '.claude'))
+    for (const flags of [[], ['--no-input']]) {
+      const { stdout } = cli(env, 'init', ...flags)
+      expect(stdout).toContain('left as it is')
+      expect(stdout).toMatch(/claude +1 /)
+      expect(readdirSync(join(world.home, '.claude'))).toEqual(before)
+      expect(existsSync(join(world.memory, 'config.toml'))).toBe(false)
+    }
+  })
+
+  it('with --yes does it all, and does nothing the second time', () => {
+    const first = cli(env, 'init', '--yes')
+    expect(first.stdout).toContain(`wrote ${join(world.memory, 'config.toml')}`)
+    expect(readFileSync(settings(), 'utf8')).toContain('recollect-hook.cjs')
+    expect(cli(env, 'config', '--json').code).toBe(0)
+    const before = [settings(), join(world.memory, 'config.toml')].map((path) => readFileSync(path, 'utf8'))
+    const second = cli(env, 'init', '--yes')
+    for (const title of ['Settings:', 'Hooks:']) expect(second.stdout).not.toContain(title)
+    expect([settings(), join(world.memory, 'config.toml')].map((path) => readFileSync(path, 'utf8'))).toEqual(
+      before,
+    )
+  })
+
+  it('goes on where a step cannot be taken', () => {
+    writeFileSync(settings(), '{ not json')
+    const { code, stdout, stderr } = cli(env, 'init', '--yes')
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('error:')
+    expect(stdout).toContain(`wrote ${join(world.memory, 'config.toml')}`)
+    expect(stdout).toMatch(/claude +1 /)
+    expect(readFileSync(settings(), 'utf8')).toBe('{ not json')
+  })
+
+  it('asks on a terminal, and takes no for an answer', () => {
+    const typed = `${process.execPath} ${cliPath} init`
+    const done = spawnSync('/usr/bin/script', ['-qec', typed, '/dev/null'], {
+      // Nothing on the PATH: whatever is answered, no schedule of this machine can be reached.
+      env: { ...env, SHELL: '/bin/sh', TERM: 'dumb' },
+      input: 'n\nn\nn\nn\n',
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect(done.stdout).toContain('Do it? [Y/n]')
+    expect(done.stdout).toContain('left as it is')
+    expect(existsSync(settings())).toBe(false)
+  })
+})
