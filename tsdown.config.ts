@@ -52,6 +52,7 @@ const library = defineConfig({
     'smol-toml',
     'jsonc-parser',
     'diff',
+    '@bomb.sh/tab',
     '@pydantic/genai-prices',
     /^@modelcontextprotocol\//,
   ],

@@ -22,7 +22,10 @@ const { buildProgram } = await import('../src/cli/program.ts')
 const nameOf = (command: Command): string =>
   command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 const commands = everyCommand(buildProgram())
-const leaves = commands.filter((command) => command.commands.length === 0 && command.name() !== 'help')
+const isHidden = (command: Command): boolean => (command as Command & { _hidden?: boolean })._hidden ?? false
+const leaves = commands.filter(
+  (command) => command.commands.length === 0 && command.name() !== 'help' && !isHidden(command),
+)
 
 let world: World
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 // Declares every command and its options; the work is loaded when a command runs.
 import { Command } from 'commander'
 import { addDigestCommands } from './digest-commands.ts'
+import { addDocsCommands } from './docs-commands.ts'
 import { addDoctorCommands } from './doctor-commands.ts'
 import { addExportCommands } from './export-commands.ts'
 import { finishCommands } from './help.ts'
@@ -40,6 +41,8 @@ export function buildProgram(): Command {
   addRetentionCommands(program)
   addMcpCommands(program)
   addDoctorCommands(program)
+
+  addDocsCommands(program)
 
   finishCommands(program)
   return program

@@ -7,7 +7,7 @@ import { paint } from './colour.ts'
 import { formatBytes, formatCount, formatDuration, formatTime, plural } from './format.ts'
 import { textWidth } from './print.ts'
 import { REASONS } from './retention-report.ts'
-import { cut, fold, oneLine } from './text.ts'
+import { cut, fold, oneLine, shellQuoted } from './text.ts'
 
 export interface SessionHead {
   session: Session
@@ -45,7 +45,7 @@ export function headLines(head: SessionHead): string[] {
   // In one piece, however long: it is there to be copied.
   if (resume && !session.evicted_at)
     lines.push(
-      `${paint.dim('resume'.padEnd(LABEL))}${session.cwd ? `cd ${quoted(session.cwd)} && ` : ''}${resume}`,
+      `${paint.dim('resume'.padEnd(LABEL))}${session.cwd ? `cd ${shellQuoted(oneLine(session.cwd))} && ` : ''}${resume}`,
     )
   const redactions = Object.entries(session.redactions)
   if (redactions.length > 0)
@@ -65,9 +65,6 @@ const joined = (parts: (string | null | undefined)[]): string =>
     .filter((part) => part)
     .map((part) => oneLine(part as string))
     .join(' · ')
-
-const quoted = (text: string): string =>
-  /^[\w./~-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", `'\\''`)}'`
 
 function timeText(session: Session, digest: Digest | undefined): string {
   if (session.started_at === null) return 'unknown time'

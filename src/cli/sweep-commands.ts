@@ -22,6 +22,19 @@ export function addSweepCommands(program: Command): void {
     ['recollect sweep --json | jq .coverage', 'what was understood of each file'],
   )
 
+  const demo = program
+    .command('demo')
+    .description('a throw-away memory of bundled samples, for a first look')
+    .option('--dir <dir>', 'where to put it (a new temporary directory)')
+    .option('--if-empty', 'sweep this machine; the samples only if there is nothing')
+    .option('--json', 'one JSON document: {"home":…,"samples":true,"sessions":[…]}')
+    .action(async (options) => (await import('./demo.ts')).runDemo(options))
+  addExamples(
+    demo,
+    ['recollect demo', 'then type what it prints'],
+    ['recollect demo --dir ./look', 'in a directory of your choice'],
+  )
+
   const config = program
     .command('config')
     .description('the settings in force and where each comes from')

@@ -82,3 +82,7 @@ export function fold(line: string, width: number): string[] {
   if (held.trim() !== '') lines.push(held.trimEnd())
   return lines
 }
+
+/** As one word of a shell. */
+export const shellQuoted = (text: string): string =>
+  /^[\w./~:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

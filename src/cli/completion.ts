@@ -1,0 +1,151 @@
+// Completions for bash, zsh, fish and PowerShell. The script a shell loads asks `recollect complete -- WORDS` for each
+// word; options and commands come from the tree, values from fixed lists and from the memory. The only file that knows
+// @bomb.sh/tab.
+import { RootCommand, type Command as TabCommand } from '@bomb.sh/tab'
+import type { Argument, Command, Option } from 'commander'
+import { FLAVORS } from '../adapters/flavors.ts'
+import { Config } from '../config.ts'
+import { EVENT_KINDS } from '../model.ts'
+import { shortIds } from '../query/short-ids.ts'
+import { openMemory, storePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { oneLine } from './text.ts'
+
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
+type Shell = (typeof SHELLS)[number]
+
+type Suggest = (value: string, description: string) => void
+type Source = (suggest: Suggest) => void
+
+/** Values by the name of an option or an argument; all commands use these names alike. */
+const VALUES: Record<string, Source> = {
+  flavor: fixed(FLAVORS),
+  kind: fixed(EVENT_KINDS),
+  outcome: fixed(['success', 'fail', 'abandoned', 'unknown']),
+  group: fixed(['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor']),
+  shell: fixed(SHELLS),
+  since: fixed(['1d', '7d', '30d', '90d']),
+  repo: (suggest) => distinct('repo', suggest),
+  domain: (suggest) => distinct('domain', suggest),
+  model: (suggest) => distinct('model', suggest),
+  tool: (suggest) => distinctTools(suggest),
+  id: newestSessions,
+  uid: newestSessions,
+}
+
+function fixed(values: readonly string[]): Source {
+  return (suggest) => {
+    for (const value of values) suggest(value, '')
+  }
+}
+
+/** Nothing may be printed where somebody is typing: what cannot be read completes to nothing. */
+function fromMemory(work: (handle: Pick<ReadHandle, 'memory'>) => void): void {
+  try {
+    const config = new Config()
+    const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
+    try {
+      work(handle)
+    } finally {
+      handle.close()
+    }
+  } catch {
+    // As on a machine without a memory.
+  }
+}
+
+const MOST = 200
+
+function distinct(column: 'repo' | 'domain' | 'model', suggest: Suggest): void {
+  fromMemory(({ memory }) => {
+    const rows = memory
+      .prepare(
+        `SELECT ${column} AS name, count(*) AS n FROM sessions WHERE ${column} IS NOT NULL GROUP BY 1 ORDER BY n DESC LIMIT ${MOST}`,
+      )
+      .all() as unknown as { name: string; n: number }[]
+    for (const { name, n } of rows) suggest(name, `${n} sessions`)
+  })
+}
+
+function distinctTools(suggest: Suggest): void {
+  fromMemory(({ memory }) => {
+    const rows = memory
+      .prepare(
+        `SELECT DISTINCT j.key AS name FROM (SELECT digest FROM digests ORDER BY made_at DESC LIMIT ${MOST}) d,
+         json_each(d.digest, '$.tool_histogram') j LIMIT ${MOST}`,
+      )
+      .all() as unknown as { name: string }[]
+    for (const { name } of rows) suggest(name, '')
+  })
+}
+
+/** By the shortest beginning that means them: colons end a word in some shells. */
+function newestSessions(suggest: Suggest): void {
+  suggest('@last', 'the newest session')
+  fromMemory((handle) => {
+    const rows = handle.memory
+      .prepare(
+        `SELECT s.session_uid AS uid, coalesce(s.title, d.digest ->> '$.first_prompt', '') AS title FROM sessions s
+         LEFT JOIN digests d ON d.session_uid = s.session_uid
+         WHERE s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)
+         ORDER BY s.ended_at DESC LIMIT 50`,
+      )
+      .all() as unknown as { uid: string; title: string }[]
+    const ids = shortIds(
+      handle,
+      rows.map((row) => row.uid),
+    )
+    for (const { uid, title } of rows) suggest(ids.get(uid) ?? uid, oneLine(title).slice(0, 60))
+  })
+}
+
+const sourceOf = (name: string, choices: readonly string[] | undefined): Source =>
+  choices ? fixed(choices) : (VALUES[name] ?? fixed([]))
+
+function addOption(to: TabCommand, option: Option): void {
+  const long = option.long?.slice(2)
+  if (!long) return
+  if (!option.required && !option.optional) to.option(long, option.description)
+  else {
+    const source = sourceOf(option.attributeName(), option.argChoices)
+    to.option(long, option.description, (suggest) => source(suggest))
+  }
+}
+
+function addArgument(to: TabCommand, argument: Argument): void {
+  const source = sourceOf(argument.name(), argument.argChoices)
+  to.argument(argument.name(), (suggest) => source(suggest), argument.variadic)
+}
+
+function rootOf(program: Command): RootCommand {
+  const root = new RootCommand()
+  const add = (command: Command, path: string): void => {
+    const isHidden = (command as Command & { _hidden?: boolean })._hidden
+    if (isHidden) return
+    const to = path === '' ? root : root.command(path, command.description())
+    for (const option of command.options) addOption(to, option)
+    addOption(to, { long: '--help', description: 'help for a command' } as Option)
+    for (const argument of command.registeredArguments) addArgument(to, argument)
+    for (const one of command.commands) add(one, path === '' ? one.name() : `${path} ${one.name()}`)
+  }
+  add(program, '')
+  return root
+}
+
+/** The script uses a function of the package bash-completion, which is not everywhere. */
+const BASH_WITHOUT_PACKAGE = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
+    cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" cword=$COMP_CWORD
+    words=("\${COMP_WORDS[@]}")
+}
+`
+
+/** Prints the script a shell loads. */
+export function printScript(program: Command, shell: Shell): void {
+  if (shell === 'bash') process.stdout.write(BASH_WITHOUT_PACKAGE)
+  rootOf(program).setup('recollect', 'recollect', shell)
+}
+
+/** Prints what the last of the words may become. */
+export function printCompletions(program: Command, words: string[]): void {
+  rootOf(program).parse(words)
+}
