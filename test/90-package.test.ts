@@ -80,8 +80,10 @@ describe('the package', () => {
       'README.md',
       'dist',
       'docs',
+      'man',
       'package.json',
       'plugin',
+      'samples',
     ])
   })
 })
