@@ -16,6 +16,9 @@ const PAGE = 'docs/json-output.md'
 /** One object per line and event: described in the document, and not one document to compare. */
 const STREAMS = new Set(['watch'])
 
+/** What these find depends on which schedulers and agents are installed. */
+const OF_THE_MACHINE = /^(schedule|mcp|hooks) /
+
 /** What is run, in this order, by section. */
 const RUNS: [section: string, ...args: string[]][] = [
   ['status'],
@@ -39,6 +42,10 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['hooks test'],
   ['hooks install', '--dry-run'],
   ['hooks uninstall', '--dry-run'],
+  ['retro', '--since', '2026-11-01'],
+  ['schedule status'],
+  ['schedule install', '--dry-run'],
+  ['schedule remove', '--dry-run'],
   ['mcp status'],
   ['mcp install', '--dry-run'],
   ['mcp uninstall', '--dry-run'],
@@ -127,7 +134,10 @@ describe('docs/json-output.md', () => {
     (section) => {
       const lines = documented().get(section)
       expect(lines, `no section ${section}`).toBeDefined()
-      expect(differences(shapeLines(shapes.get(section) as Shape), lines as string[])).toEqual([])
+      const wrong = differences(shapeLines(shapes.get(section) as Shape), lines as string[])
+      expect(wrong.filter((one) => !(OF_THE_MACHINE.test(section) && one.endsWith('never comes')))).toEqual(
+        [],
+      )
     },
   )
 })
