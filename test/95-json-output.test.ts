@@ -17,7 +17,7 @@ const PAGE = 'docs/json-output.md'
 const STREAMS = new Set(['watch'])
 
 /** What these find depends on which schedulers and agents are installed. */
-const OF_THE_MACHINE = /^(schedule|mcp|hooks) /
+const OF_THE_MACHINE = /^(schedule|mcp|hooks|doctor)\b/
 
 /** What is run, in this order, by section. */
 const RUNS: [section: string, ...args: string[]][] = [
@@ -49,6 +49,7 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['mcp status'],
   ['mcp install', '--dry-run'],
   ['mcp uninstall', '--dry-run'],
+  ['doctor'],
   ['verify'],
   ['config'],
   ['evict', '--dry-run'],
