@@ -60,7 +60,7 @@ const VARIABLES: [name: string, meaning: string][] = [
 export function manPage(program: Command, version: string): string {
   const item = (head: string, text: string): string[] => ['.TP', `.B ${roff(head)}`, roff(text)]
   const lines = [
-    `.TH RECOLLECT 1 "November 2026" "recollect ${version}" "User Commands"`,
+    `.TH RECOLLECT 1 "2026-11-16" "recollect ${version}" "User Commands"`,
     '.SH NAME',
     `recollect \\- ${roff('records, remembers and explains what coding agents did')}`,
     '.SH SYNOPSIS',
