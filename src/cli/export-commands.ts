@@ -18,8 +18,9 @@ export function addExportCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Sub-agents are exported with their session. What was recorded is redacted already. Of a session whose
-events are gone its digest is exported, and the export says so. docs/export.md
+Sub-agents are exported with their session. What was recorded is redacted
+already. Of a session whose events are gone its digest is exported, and the
+export says so. docs/export.md
 
 Exit code: 0 done, 4 done but a collector rejected some spans.`,
     )
