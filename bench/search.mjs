@@ -82,7 +82,7 @@ const FILTERS = {
   'one tool': { tool: 'Bash' },
   'last tenth of the time': { sinceAt: newest.at - 0.1 * sessions * 3_600_000 },
   outcome: { outcome: 'abandoned' },
-  'a file': { touched: 'parseLine3.ts' },
+  'a file': { touched: 'part7/parseLine3.ts' },
   'all but one session': { excludeSession: any.uid },
 }
 

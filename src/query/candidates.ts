@@ -34,7 +34,11 @@ const LOOKED_AT = 10_000
 const COMMON = 5000
 const WINDOW = 1500
 /** Sets up to this size are handed to the index. */
-const SMALL_SET = 400
+const SMALL_SET = 1000
+/** Among sessions that are filtered, so many are enough to rank. */
+const ENOUGH = 200
+/** With fewer than this, what is older than all that was looked at is looked for as well. */
+const FEW = 50
 
 const PROMPT_KINDS: readonly EventKind[] = ['user_msg', 'human_intervention', 'decision']
 const ANSWER_KINDS: readonly EventKind[] = ['assistant_msg', 'completion']
@@ -81,7 +85,9 @@ class CandidateSearch {
     if (this.#small?.length === 0) return []
     const isCommon = this.#floor(match, COMMON) > 0
     if (this.#sessions === undefined) return this.#ranked(match, isCommon, { limit: WANTED })
-    const floor = isCommon ? this.#floor(match, LOOKED_AT) : 0
+    const found = isCommon ? undefined : this.#amongRanked(match)
+    if (found) return found
+    const floor = this.#floor(match, LOOKED_AT)
     const ids = this.#small ? this.#amongFew(match, this.#small, floor) : this.#judged(match)
     if (ids.length === 0) return []
     return this.#ranked(match, isCommon, { ids, limit: ids.length })
@@ -96,10 +102,21 @@ class CandidateSearch {
     return row?.rowid ?? 0
   }
 
+  /** Words that are not everywhere are asked for once, and what counts is picked; undefined when that is not enough. */
+  #amongRanked(match: string): Candidate[] | undefined {
+    const rows = this.#ranked(match, false, { limit: WINDOW })
+    if (this.#small) {
+      const wanted = new Set(this.#small)
+      for (const { session } of rows) this.#verdicts.set(session, wanted.has(session))
+    } else this.#judge(rows)
+    const passed = rows.filter((row) => this.#verdicts.get(row.session))
+    return rows.length < WINDOW || passed.length >= FEW ? passed : undefined
+  }
+
   #amongFew(match: string, sessions: readonly number[], floor: number): number[] {
     const ids = this.#scan(match, { floor, sessions, limit: WANTED })
-    if (floor === 0 || ids.length >= WANTED) return ids
-    return [...ids, ...this.#inRanges(match, sessions, floor, WANTED - ids.length)]
+    if (floor === 0 || ids.length >= FEW) return ids
+    return [...ids, ...this.#inRanges(match, sessions, floor, ENOUGH)]
   }
 
   /** Matches newest first; their sessions are asked about as they come up. */
@@ -110,12 +127,13 @@ class CandidateSearch {
       const rows = this.#window(match, below)
       this.#judge(rows)
       for (const row of rows) if (this.#verdicts.get(row.session)) passed.push(row.id)
-      if (rows.length < WINDOW || passed.length >= WANTED) return passed.slice(0, WANTED)
+      if (rows.length < WINDOW || passed.length >= ENOUGH) return passed
       below = (rows.at(-1) as Found).id
     }
+    if (passed.length >= FEW) return passed
     // Rare among many: now the whole set is worth its price.
     const all = this.#cachedIds() ?? []
-    return [...passed, ...this.#scan(match, { below, sessions: all, limit: WANTED - passed.length })]
+    return [...passed, ...this.#scan(match, { below, sessions: all, limit: ENOUGH })]
   }
 
   #judge(rows: readonly Found[]): void {
