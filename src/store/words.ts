@@ -22,14 +22,15 @@ const ESCAPES = /\x1b\[[0-9;?]*[ -/]*[@-~]/g
 export const withoutEscapes = (text: string): string =>
   text.includes('\x1b[') ? text.replace(ESCAPES, ' ') : text
 
+// Per slot: where the word stands that took it, and in which text. One text at a time is looked at in a thread.
+const takenAt = new Int32Array(SLOTS)
+const takenBy = new Int32Array(SLOTS)
+let textCount = 0
+
 /** Texts as they are handed to the index: UTF-8, one after another. */
 export class IndexTexts {
   readonly #bytes: Bytes
   readonly #capacity: number
-  /** Per slot: where the word stands that took it, and in which text. */
-  readonly #takenAt = new Int32Array(SLOTS)
-  readonly #takenBy = new Int32Array(SLOTS)
-  #textCount = 0
 
   constructor(capacity: number) {
     this.#capacity = capacity
@@ -64,7 +65,7 @@ export class IndexTexts {
     const end = this.#bytes.length
     // A word of n letters gives at most 2n bytes: itself, and a separator before each letter.
     const bytes = this.#bytes.reserve(2 * (end - from) + 1)
-    this.#textCount++
+    textCount++
     let [wordAt, hash, last, to] = [from, 0, 0, end]
     let [hasJoint, hasFar] = [false, false]
     // Ends the last word; the first part begins with a sign as well.
@@ -77,7 +78,7 @@ export class IndexTexts {
         hash = (Math.imul(hash, 31) + byte) | 0
       } else {
         if (kind === FAR && isFar(byte, bytes[at + 1] as number)) hasFar = true
-        if (hasJoint && at - wordAt <= MAX_WORD && this.#isNew(bytes, wordAt, at, hash))
+        if (hasJoint && at - wordAt <= MAX_WORD && isNew(bytes, wordAt, at, hash))
           to = takeApart(bytes, wordAt, at, to)
         hasJoint = false
         wordAt = at + 1
@@ -88,24 +89,24 @@ export class IndexTexts {
     this.#bytes.advance(to - end)
     return hasFar
   }
+}
 
-  /** False for a word that this text held before. */
-  #isNew(bytes: Uint8Array, at: number, end: number, hash: number): boolean {
-    const slot = (hash ^ (hash >>> 12)) & (SLOTS - 1)
-    if (this.#takenBy[slot] === this.#textCount) {
-      let other = this.#takenAt[slot] as number
-      let same = at
-      while (same < end && bytes[same] === bytes[other]) {
-        same++
-        other++
-      }
-      const kind = KIND[bytes[other] as number]
-      return same < end || kind === SMALL || kind === CAPITAL
+/** False for a word that this text held before. */
+function isNew(bytes: Uint8Array, at: number, end: number, hash: number): boolean {
+  const slot = (hash ^ (hash >>> 12)) & (SLOTS - 1)
+  if (takenBy[slot] === textCount) {
+    let other = takenAt[slot] as number
+    let same = at
+    while (same < end && bytes[same] === bytes[other]) {
+      same++
+      other++
     }
-    this.#takenBy[slot] = this.#textCount
-    this.#takenAt[slot] = at
-    return true
+    const kind = KIND[bytes[other] as number]
+    return same < end || kind === SMALL || kind === CAPITAL
   }
+  takenBy[slot] = textCount
+  takenAt[slot] = at
+  return true
 }
 
 const single = new IndexTexts(1 << 12)

@@ -7,7 +7,7 @@ import { ID_BYTES, ID_LAYOUT } from '../store/batch.ts'
 import { Bytes } from '../store/bytes.ts'
 
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
-const CAPACITY = 16 << 10
+const CAPACITY = 2 << 10
 
 export class Ids {
   readonly #flavor: string

@@ -37,9 +37,9 @@ const BATCH_BYTES = 2 << 20
 const BATCH_ITEMS = 4000
 /** Also where next to nothing is understood, so that progress is seen and a signal heard. */
 const BATCH_SOURCE_BYTES = 32 << 20
-/** Room at the beginning of a batch: most sources fit into it, and it grows for the others. */
+/** Room at the beginning of a source: it grows as needed, and there may be thousands of small ones. */
 const [MAX_NAME, MAX_NAMES] = [120, 2000]
-const [PAYLOADS_BYTES, TEXTS_BYTES] = [256 << 10, 128 << 10]
+const [PAYLOADS_BYTES, TEXTS_BYTES] = [16 << 10, 8 << 10]
 
 export function* readSource(
   adapter: Adapter,
