@@ -11,12 +11,16 @@ import { readOverrides } from '../../usage/overrides.ts'
 import { loadPrices, type PriceBook } from '../../usage/prices.ts'
 
 type Handle = ReadHandle & { close(): void }
+type Statement = ReturnType<ReadHandle['cache']['prepare']>
+
+/** Bounds what is kept between two commits. */
+const MAX_ANSWERS = 300
 
 export class Memory {
   readonly config: Config
   readonly paths: StorePaths
   readonly prices: PriceBook
-  #open: { handle: Handle; files: string } | undefined
+  #open: { handle: Handle; files: string; versions: Statement[] } | undefined
   #version = ''
   #answers = new Map<string, unknown>()
   #briefs = new Briefs()
@@ -39,16 +43,22 @@ export class Memory {
   handle(): ReadHandle {
     const files = this.#files()
     if (this.#open && this.#open.files !== files) this.close()
-    this.#open ??= { handle: openForReading(this.paths), files }
+    if (!this.#open) {
+      const handle = openForReading(this.paths)
+      const versions = [handle.memory, handle.cache].map((database) =>
+        database.prepare('PRAGMA data_version'),
+      )
+      this.#open = { handle, files, versions }
+    }
     return this.#open.handle
   }
 
   /** Another value after every commit, by whatever process. */
   version(): string {
-    const { memory, cache } = this.handle()
-    const of = (database: ReadHandle['cache']): number =>
-      (database.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
-    return `${this.#files()} ${of(memory)} ${of(cache)}`
+    this.handle()
+    const { files, versions } = this.#open as { files: string; versions: Statement[] }
+    const numbers = versions.map((one) => (one.get() as { data_version: number }).data_version)
+    return [files, ...numbers].join(' ')
   }
 
   /** The answer to a question that was asked before, if nothing was committed since. */
@@ -61,6 +71,7 @@ export class Memory {
     const known = this.#answers.get(key)
     if (known !== undefined) return known as T
     const fresh = ask(this.handle())
+    if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear()
     this.#answers.set(key, fresh)
     return fresh
   }

@@ -132,14 +132,18 @@ function briefQuestion(params: Params): BriefQuestion {
 function sessionRoutes(memory: Memory): Hono {
   const routes = new Hono()
   const uidOf = (typed: string): string => resolveSession(memory.handle(), typed)
+  // Kept as text: the same list is asked for again by every page that is open, after every change.
   routes.get('/', (context) => {
-    const page = pageOf(memory.briefs().rows, briefQuestion(new Params((name) => context.req.query(name))))
-    const handle = memory.handle()
-    const sessions = page.sessions.map((one) => ({
-      ...one,
-      context_fill: memory.answer(`fill ${one.session_uid}`, () => contextFill(handle, one.session_uid)),
-    }))
-    return context.json({ ...page, sessions })
+    const question = briefQuestion(new Params((name) => context.req.query(name)))
+    const text = memory.answer(`list ${JSON.stringify(question)}`, (handle) => {
+      const page = pageOf(memory.briefs().rows, question)
+      const sessions = page.sessions.map((one) => ({
+        ...one,
+        context_fill: contextFill(handle, one.session_uid),
+      }))
+      return JSON.stringify({ ...page, sessions })
+    })
+    return context.body(text, 200, { 'content-type': 'application/json' })
   })
   routes.get('/:uid', (context) => {
     const uid = uidOf(context.req.param('uid'))

@@ -1,0 +1,89 @@
+// Pictures of every view, light and dark, wide and narrow, into the directory given; without one, those that the documents
+// keep, into docs/images. Needs Chromium and the built program.
+import { spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { chromium } from 'playwright-core'
+import { demoMemory } from './demo-memory.mjs'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const IS_PNG = process.argv.includes('--png')
+const [given] = process.argv.slice(2).filter((word) => !word.startsWith('--'))
+const OUT = resolve(given ?? join(ROOT, 'docs', 'images'))
+/** The documents keep every view once, and some of them dark or narrow. */
+const isKept = (name) =>
+  given !== undefined ||
+  /-wide-light$|^(overview|transcript|timeline|sessions)-|^(files|usage)-narrow-/.test(name)
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const SIZES = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } }
+
+const demo = demoMemory()
+const session = `/s/${encodeURIComponent(demo.staged)}`
+const VIEWS = {
+  overview: '/?days=90',
+  sessions: '/sessions',
+  transcript: session,
+  timeline: `${session}?tab=timeline`,
+  files: `${session}?tab=files`,
+  context: `${session}?tab=context`,
+  cost: `${session}?tab=cost`,
+  signals: `${session}?tab=signals`,
+  raw: `${session}?tab=raw`,
+  search: '/search?q=calc',
+  usage: '/usage?group=week&since=365d',
+  patterns: '/patterns',
+  lineage: '/lineage',
+  compare: `/compare?a=${encodeURIComponent(demo.staged)}&b=@last`,
+  storage: '/storage',
+  health: '/health',
+}
+
+const server = spawn(
+  process.execPath,
+  [join(ROOT, 'dist', 'cli.js'), 'ui', '--no-open', '--no-watch', '--port', '0'],
+  { env: demo.env, stdio: ['ignore', 'pipe', 'inherit'] },
+)
+const url = await new Promise((done) => server.stdout.once('data', (bytes) => done(String(bytes).trim())))
+const browser = await chromium.launch({
+  executablePath: process.env.RECOLLECT_TEST_CHROMIUM ?? '/usr/bin/chromium',
+  args: FLAGS,
+})
+mkdirSync(OUT, { recursive: true })
+try {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(url)
+  const { origin } = new URL(url)
+  const other = await (await context.request.get(`${origin}/api/sessions?limit=2&q=tests`)).json()
+  VIEWS.compare = VIEWS.compare.replace(
+    '@last',
+    encodeURIComponent(other.sessions.at(-1)?.session_uid ?? demo.staged),
+  )
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      for (const [name, place] of Object.entries(VIEWS)) {
+        if (!isKept(`${name}-${size}-${colorScheme}`)) continue
+        await page.goto(origin + place)
+        await page.locator('.loading').waitFor({ state: 'detached' })
+        await page.waitForTimeout(350)
+        const path = join(OUT, `${name}-${size}-${colorScheme}.${IS_PNG ? 'png' : 'jpg'}`)
+        await page.screenshot(IS_PNG ? { path } : { path, type: 'jpeg', quality: 55 })
+      }
+    }
+  }
+} finally {
+  await browser.close()
+  server.kill()
+  demo.remove()
+}
+process.stderr.write(`pictures are in ${OUT}\n`)
