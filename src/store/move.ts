@@ -21,10 +21,10 @@ export function keptPayloads(cache: Database, going: readonly number[]): Map<num
        CROSS JOIN payloads p ON p.hash = e.payload
        WHERE e.session NOT IN (SELECT value FROM json_each(?1)) AND p.session IN (SELECT value FROM json_each(?1))`,
     )
-    .iterate(JSON.stringify(going))
+    .all(JSON.stringify(going)) as unknown as (Kept & { session: number })[]
   const kept = new Map<number, Kept[]>()
   const seen = new Set<string>()
-  for (const row of rows as Iterable<Kept & { session: number }>) {
+  for (const row of rows) {
     const name = Buffer.from(row.hash).toString('latin1')
     if (seen.has(name)) continue
     seen.add(name)

@@ -109,10 +109,11 @@ function checkPayloads(
 
 function payloadsBySession(cache: Database): Map<number, PayloadRow[]> {
   const bySession = new Map<number, PayloadRow[]>()
+  // Not `iterate`: a statement that nobody holds may be collected under its own iterator.
   const rows = cache
     .prepare('SELECT hash, session, chunk, at, length FROM payloads ORDER BY session, chunk, at')
-    .iterate()
-  for (const row of rows as Iterable<PayloadRow & { session: number }>) {
+    .all() as unknown as (PayloadRow & { session: number })[]
+  for (const row of rows) {
     const list = bySession.get(row.session)
     if (list) list.push(row)
     else bySession.set(row.session, [row])
