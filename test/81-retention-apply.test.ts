@@ -118,7 +118,7 @@ describe('an evicted session', () => {
     const noted = (): number =>
       memory.rows('SELECT coalesce(sum(bytes), 0) AS sum FROM receipts')[0]?.['sum'] as number
     const [before, notedBefore] = [allocatedBytes(memory.cache), noted()]
-    capAt(0.6)
+    capAt(0.4)
     const report = await memory.retain()
     const freed = before - allocatedBytes(memory.cache)
     expect(report.steps.length).toBeGreaterThan(3)
@@ -297,7 +297,7 @@ describe('above the hard cap', () => {
 
   it('what has to be lost un-analyzed is the oldest, and each loss is logged and told', async () => {
     const made = await memory.fill(8, 6)
-    capAt(0.6)
+    capAt(0.4)
     const events: RetentionEvent[] = []
     const report = await memory.retain({
       analyzeNow: () => undefined,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { replaceFile } from '../files/replace.ts'
 import { SCHEMA_VERSION } from '../model.ts'
-import { type Database, transaction } from '../store/database.ts'
+import { type Database, prepared, transaction } from '../store/database.ts'
 import { decisionsIn } from '../store/decisions.ts'
 
 export interface FileChanges {
@@ -91,7 +91,7 @@ function itemsOf(memory: Database): Item[] {
 
 function contentOf(memory: Database, { session_uid: uid, item }: Item): string {
   if (item === DIGEST) {
-    const row = memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid)
+    const row = prepared(memory, 'SELECT digest FROM digests WHERE session_uid = ?').get(uid)
     return `${(row as { digest: string }).digest}\n`
   }
   const decision = decisionsIn(memory, [uid]).find((one) => one.id === item)

@@ -1,5 +1,6 @@
 // Sessions as readers see them: listing, and one by its uid.
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
+import { prepared } from '../store/database.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { withDecisions } from './decisions.ts'
 import { type SessionFilter, sessionConditions } from './filters.ts'
@@ -41,14 +42,14 @@ export function listUids(handle: Pick<ReadHandle, 'memory'>, options: ListOption
 
 /** In the order given; one that is not remembered is left out. */
 export function sessionsOf(handle: Pick<ReadHandle, 'memory'>, uids: readonly string[]): Session[] {
-  const rows = handle.memory
-    .prepare(
-      `SELECT s.*, coalesce(sum(u.input), 0) AS input_tokens, coalesce(sum(u.output), 0) AS output_tokens,
-       coalesce(sum(u.cache_read + u.cache_write_5m + u.cache_write_1h), 0) AS cache_tokens
-       FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value LEFT JOIN usage u ON ${COUNTED}
-       GROUP BY j.key ORDER BY j.key`,
-    )
-    .all(JSON.stringify(uids))
+  // Asked for each session of a sweep: a compiled statement holds memory that the garbage collector does not see.
+  const rows = prepared(
+    handle.memory,
+    `SELECT s.*, coalesce(sum(u.input), 0) AS input_tokens, coalesce(sum(u.output), 0) AS output_tokens,
+     coalesce(sum(u.cache_read + u.cache_write_5m + u.cache_write_1h), 0) AS cache_tokens
+     FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value LEFT JOIN usage u ON ${COUNTED}
+     GROUP BY j.key ORDER BY j.key`,
+  ).all(JSON.stringify(uids))
   return withDecisions(handle, (rows as unknown as Record<string, unknown>[]).map(toSession))
 }
 

@@ -2,7 +2,7 @@
 // along. The digest that tells them is changed in the same transaction, because there may be no raw to make it from again.
 import { randomBytes } from 'node:crypto'
 import { type Decision, FIRST_DECISION_SEQ } from '../model.ts'
-import type { Database } from './database.ts'
+import { type Database, prepared } from './database.ts'
 
 interface Row {
   session_uid: string
@@ -22,12 +22,11 @@ const toDecision = ({ at, tags, ...row }: Row): Decision => ({
 
 /** Those of the given sessions, by session, oldest first. */
 export function decisionsIn(memory: Database, uids: readonly string[]): Decision[] {
-  const rows = memory
-    .prepare(
-      `SELECT d.* FROM json_each(?) j CROSS JOIN decisions d ON d.session_uid = j.value
-       ORDER BY d.session_uid, d.at, d.seq`,
-    )
-    .all(JSON.stringify(uids))
+  const rows = prepared(
+    memory,
+    `SELECT d.* FROM json_each(?) j CROSS JOIN decisions d ON d.session_uid = j.value
+     ORDER BY d.session_uid, d.at, d.seq`,
+  ).all(JSON.stringify(uids))
   return (rows as unknown as Row[]).map(toDecision)
 }
 

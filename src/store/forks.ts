@@ -2,7 +2,7 @@
 // the format itself names no parent. Looked at again only when something came that could turn a pair round.
 
 import { EVENT_KINDS } from '../model.ts'
-import type { Database } from './database.ts'
+import { type Database, prepared } from './database.ts'
 import { FLAG } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
@@ -177,14 +177,13 @@ function statements(cache: Database, memory: Database) {
 export function countAgain(cache: Database, id: number): void {
   const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
   const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
-  cache
-    .prepare(
-      `UPDATE cached SET
+  prepared(
+    cache,
+    `UPDATE cached SET
          turn_count = evicted_turns + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
          retry_count = evicted_retries + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
          error_count = evicted_errors + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
          is_settled = 0
        WHERE id = ?1`,
-    )
-    .run(id)
+  ).run(id)
 }
