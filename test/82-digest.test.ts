@@ -347,6 +347,10 @@ describe('when digests are made', () => {
     const before = listed() as { list: string }[]
     expect(before.length).toBeGreaterThan(0)
     for (const { list } of before) expect(list).toBe(PRICE_LIST.version)
+    // A newer list is asked again, also when there is nothing else to do.
+    memory.write((store) =>
+      store.read().memory.exec("UPDATE model_prices SET list = '0.0.1', listed = 'null'"),
+    )
     await memory.sweep()
     expect(listed()).toEqual(before)
   })

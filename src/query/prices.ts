@@ -15,13 +15,21 @@ export function pricesFor(handle: Memory, overrides: Overrides): Promise<PriceBo
   return loadPrices(overrides, keptPrices(handle, modelsIn(handle, '')))
 }
 
-/** Prices of the models that some sessions used; keeps what was looked up. For whoever may write. */
+/**
+ * Prices of the models that some sessions used; keeps what was looked up. With a new list all there is in the ledger is
+ * looked up again. For whoever may write.
+ */
 export async function keepPrices(
   handle: Memory,
   overrides: Overrides,
   uids: readonly string[],
 ): Promise<PriceBook> {
-  const models = modelsIn(handle, 'WHERE session_uid IN (SELECT value FROM json_each(?))', uids)
+  const isListNew = !handle.memory
+    .prepare('SELECT 1 FROM model_prices WHERE list = ? LIMIT 1')
+    .get(PRICE_LIST.version)
+  const models = isListNew
+    ? modelsIn(handle, '')
+    : modelsIn(handle, 'WHERE session_uid IN (SELECT value FROM json_each(?))', uids)
   const kept = keptPrices(handle, models)
   const book = await loadPrices(overrides, kept)
   const keep = handle.memory.prepare(

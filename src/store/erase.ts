@@ -12,9 +12,9 @@ export interface Steps {
   events: number
 }
 
-const LARGE: Steps = { mergePages: 1024, checkpointPages: 1000, events: 1000 }
+const LARGE: Steps = { mergePages: 4096, checkpointPages: 4000, events: 8000 }
 const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128 }
-const AMPLE_BYTES = 64 << 20
+const AMPLE_BYTES = 256 << 20
 
 export function stepsFor(database: Database): Steps {
   const { bavail, bsize } = statfsSync(dirname(database.location() as string))

@@ -16,8 +16,9 @@ export async function analyze(
   const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
   const buckets = readBuckets(config.get('digest.buckets'))
   const uids = store.undigested(ruleVersion(buckets))
-  if (uids.length === 0) return 0
   const handle = store.read()
-  const priceOf = sessionPrices(handle, await keepPrices(handle, overrides, uids))
+  const prices = await keepPrices(handle, overrides, uids)
+  if (uids.length === 0) return 0
+  const priceOf = sessionPrices(handle, prices)
   return digestChanged(store, { buckets, priceOf, signal })
 }
