@@ -179,6 +179,13 @@ describe('other forms', () => {
     expect(lines.join('')).not.toMatch(/AKIA[A-Z0-9]{16}/)
   })
 
+  it.each(['md', 'html'])('--format %s is what export makes of it, of a whole session', (format) => {
+    const exported = cli({ ...world.env, TZ: 'UTC' }, 'export', '@last', '--format', format)
+    expect(exported.stdout.length).toBeGreaterThan(500)
+    expect(show('@last', '--format', format)).toBe(exported.stdout)
+    expect(cli(world.env, 'show', '@last#1', '--format', format)).toMatchObject({ code: 2 })
+  })
+
   it('--format json is --json', () => {
     expect(show('@last', '--format', 'json')).toBe(show('@last', '--json'))
     expect(cli(world.env, 'show', '@last', '--format', 'jsn')).toMatchObject({ code: 2 })

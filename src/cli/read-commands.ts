@@ -27,7 +27,7 @@ function addShow(program: Command): void {
     .option('--kind <kinds>', 'only these kinds, comma-separated')
     .option('--full', 'fold nothing: all output, diffs, thinking, inherited events')
     .option('--thinking', 'unfold what the model thought')
-    .option('--format <format>', 'text or json')
+    .option('--format <format>', 'text, md, html or json')
     .option('--json', 'one JSON document: {"session":…,"receipts":[…],"events":[…]}')
     .option('--payload', 'with --json: the full redacted body of each event')
     .option('--raw', "the agent's own records, redacted, one per line")

@@ -22,7 +22,7 @@ import { TextRenderer } from './render-text.ts'
 import { parseChoice, parseCount, parseKinds } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
-export const SHOW_FORMATS = ['text', 'json'] as const
+export const SHOW_FORMATS = ['text', 'md', 'html', 'json'] as const
 
 export interface ShowCommand {
   format?: string
@@ -46,6 +46,7 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
   const format = options.json
     ? 'json'
     : parseChoice(options.format ?? 'text', SHOW_FORMATS, '--format', 'format')
+  if (format === 'md' || format === 'html') return showWhole(typed, format, options)
   await withMemory(async (handle, config) => {
     const target = findTarget(handle, typed, options)
     const count = options.raw
@@ -59,6 +60,18 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
         hint: `recollect show ${target.uid}`,
       })
   })
+}
+
+/** Pages to hand on are made by `export`, of whole sessions. */
+async function showWhole(typed: string, format: 'md' | 'html', options: ShowCommand): Promise<void> {
+  const isPart = typed.includes('#') || options.kind !== undefined || options.around !== undefined
+  if (isPart || options.raw)
+    throw new RecollectError('USAGE', `--format ${format} shows a whole session`, {
+      where: typed,
+      hint: 'leave out #SEQ, --around, --kind and --raw, or show it as text',
+    })
+  const { runExport } = await import('./export.ts')
+  await runExport([typed], { format })
 }
 
 function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Target {
