@@ -148,7 +148,7 @@ describe('the commands', () => {
     expect(bodiesOf(made)).toEqual(before)
     expect(run('evict').stdout).toMatch(/^evicted 5 sessions, raw cache /)
     expect(run('show', second.uid).stdout).toMatch(
-      /evicted\s+events 1–24 on .*: analyzed, and the cache was over/,
+      /evicted\s+events 1[–-]24 on .*: analyzed, and the cache was over/,
     )
     expect(run('unpin', first.uid).stdout).toBe(`${first.uid} is no longer pinned\n`)
     expect(run('unpin', first.uid).stdout).toBe(`${first.uid} was not pinned\n`)

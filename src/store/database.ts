@@ -62,7 +62,7 @@ const BY_CODE: Record<number, [ErrorCode, string]> = {
 const NO_SPACE: readonly unknown[] = [constants.errno.ENOSPC, constants.errno.EDQUOT]
 
 /** Says what kind of failure it was; an error that is none of SQLite's passes as it is. */
-function fromSqlite(error: unknown, what: string, where: string): unknown {
+export function fromSqlite(error: unknown, what: string, where: string): unknown {
   const { errcode, systemErrno } = error as { errcode?: unknown; systemErrno?: unknown }
   if (error instanceof RecollectError || typeof errcode !== 'number') return error
   // A full disk also shows as an I/O error: where the shared memory beside the log cannot grow.

@@ -6,7 +6,7 @@
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
 import { type CachedSession, cachedSession, countEvent } from './cached.ts'
-import type { Database } from './database.ts'
+import { type Database, fromSqlite } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { Packing } from './packing.ts'
 import { type EventIds, FLAG, flagsOf, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
@@ -72,7 +72,7 @@ export class CacheWriter {
       return isMore ? this.#report : this.#commit()
     } catch (error) {
       this.#rollBack()
-      throw error
+      throw fromSqlite(error, 'cannot write to the memory', this.#cache.location() ?? ':memory:')
     }
   }
 
