@@ -5,8 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup/build.ts'],
     setupFiles: ['test/setup/home.ts'],
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: 'forks',
   },
 })

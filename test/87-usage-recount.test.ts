@@ -62,7 +62,9 @@ function linesOf<Line>(path: string): Line[] {
     try {
       const value: unknown = JSON.parse(line)
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) found.push(value as Line)
-    } catch {}
+    } catch {
+      // A torn line.
+    }
   }
   return found
 }

@@ -1,6 +1,5 @@
 // `recollect hooks`: thin over capture/hooks.ts, which plans and applies, and capture/hook-status.ts.
 import { existsSync } from 'node:fs'
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { ADAPTERS } from '../adapters/index.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
@@ -9,6 +8,7 @@ import { applyPlan, type HookPlan, makeHandler, planInstall, planUninstall } fro
 import type { Handler } from '../capture/settings.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
 import { print, printJson } from './print.ts'
 import { parseChoices } from './values.ts'
@@ -70,28 +70,17 @@ function planJson(plan: HookPlan): Record<string, unknown> {
     file,
     action: actionOf(plan),
     backup: writesBackup ? backup : null,
-    diff: before === after ? '' : diffOf(plan),
+    diff: before === after ? '' : diffOf({ ...plan, path: plan.file }),
     obstacle: after === undefined ? null : (status.obstacle ?? null),
   }
 }
-
-const diffOf = ({ file, before, after }: HookPlan): string =>
-  createTwoFilesPatch(
-    before === undefined ? '/dev/null' : file,
-    after === undefined ? '/dev/null' : file,
-    before ?? '',
-    after ?? '',
-    undefined,
-    undefined,
-    { context: 2, headerOptions: FILE_HEADERS_ONLY },
-  )
 
 function planText(plan: HookPlan, isDryRun: boolean): string {
   const { integration, file, backup, writesBackup } = plan
   const action = actionOf(plan)
   const lines = [`${integration.title}  ${file}`]
   if (action === 'none') lines.push('  nothing to do')
-  else if (isDryRun) lines.push(diffOf(plan).trimEnd())
+  else if (isDryRun) lines.push(diffOf({ ...plan, path: plan.file }).trimEnd())
   else lines.push(`  ${{ create: 'created', remove: 'removed', change: 'changed' }[action]}`)
   if (writesBackup && action !== 'none')
     lines.push(`  ${isDryRun ? 'would keep' : 'kept'} what was there in ${backup}`)

@@ -1,5 +1,4 @@
 // `recollect schedule`: thin over capture/schedule.ts, which plans and applies.
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import {
   applySchedule,
   defaultScheduler,
@@ -15,6 +14,7 @@ import {
 } from '../capture/schedule.ts'
 import { EVERY, type Every } from '../capture/schedule-text.ts'
 import { Config } from '../config.ts'
+import { diffOf, type FileChange } from './diff.ts'
 import { EXIT } from './exit.ts'
 import { print, printJson } from './print.ts'
 import { parseChoice } from './values.ts'
@@ -58,25 +58,8 @@ function chosenEvery({ every }: ScheduleCommand): Every {
 const chosenScheduler = (options: ScheduleCommand): Scheduler | undefined =>
   options.with === undefined ? undefined : parseChoice(options.with, SCHEDULERS, '--with', 'scheduler')
 
-interface Change {
-  path: string
-  before: string | undefined
-  after: string | undefined
-}
-
-const changesOf = ({ files, crontab }: SchedulePlan): Change[] =>
+const changesOf = ({ files, crontab }: SchedulePlan): FileChange[] =>
   [...files, ...(crontab ? [{ path: 'crontab', ...crontab }] : [])].filter((one) => one.before !== one.after)
-
-const diffOf = ({ path, before, after }: Change): string =>
-  createTwoFilesPatch(
-    before === undefined ? '/dev/null' : path,
-    after === undefined ? '/dev/null' : path,
-    before ?? '',
-    after ?? '',
-    undefined,
-    undefined,
-    { context: 2, headerOptions: FILE_HEADERS_ONLY },
-  )
 
 const planJson = (plan: SchedulePlan): Record<string, unknown> => ({
   scheduler: plan.scheduler,
