@@ -111,6 +111,12 @@ export const SETTINGS = [
     doc: 'Events such as `session_memory.data_loss` are posted here as JSON. Empty: nowhere.',
   },
   {
+    key: 'hub.token_env',
+    type: 'text',
+    default: '',
+    doc: 'Name of the environment variable that holds the token sent to the hub (`Authorization: Bearer …`). The token itself is never in a file or printed. Empty: none.',
+  },
+  {
     key: 'hub.timeout',
     type: 'duration',
     default: '5s',

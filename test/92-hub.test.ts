@@ -1,7 +1,7 @@
 // Telling others: a file for each digest and decision, and events to a real HTTP server that is down, slow, broken and
 // then well. Nothing of it may stop a sweep, be lost, or be told twice.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -15,6 +15,7 @@ import {
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Config } from '../src/config.ts'
 import { decide } from '../src/decide.ts'
@@ -23,7 +24,7 @@ import { baseName } from '../src/hub/files.ts'
 import type { Database } from '../src/store/database.ts'
 import { openMemory, storePaths } from '../src/store/sqlite.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
-import { cli, temporary } from './setup/sweeping.ts'
+import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
 let memory: Memory
 let made: MadeSession
@@ -204,7 +205,7 @@ interface Hub {
   server: Server
   url: string
   answer: (request: IncomingMessage, response: ServerResponse, body: string) => void
-  got: { key: string; body: Record<string, unknown> }[]
+  got: { key: string; token: string | undefined; body: Record<string, unknown> }[]
 }
 
 async function startHub(): Promise<Hub> {
@@ -215,7 +216,8 @@ async function startHub(): Promise<Hub> {
       body += part
     })
     request.on('end', () => {
-      hub.got.push({ key: String(request.headers['idempotency-key']), body: JSON.parse(body) })
+      const { authorization: token, 'idempotency-key': key } = request.headers
+      hub.got.push({ key: String(key), token, body: JSON.parse(body) })
       hub.answer(request, response, body)
     })
   })
@@ -246,7 +248,7 @@ describe('events', () => {
     })
   const post = (now: number) => {
     const { memory: database, close } = openMemory(storePaths(memory.home), 'write')
-    return postEvents(database, hub.url, 300, now).finally(close)
+    return postEvents(database, { url: hub.url, token: '', timeoutMs: 300 }, now).finally(close)
   }
   const HOUR = 3_600_000
 
@@ -337,6 +339,66 @@ describe('events', () => {
       problems: [{ code: 'UNREACHABLE', hint: expect.stringContaining('hub.url') }],
     })
     hub = await startHub()
+  })
+
+  describe('for a hub that wants a token', () => {
+    const TOKEN = 'hub-token-of-this-test-93'
+    const withToken = (url = hub.url): void =>
+      configure(`url = ${JSON.stringify(url)}\ntoken_env = "OUR_HUB_TOKEN"\ntimeout = "300ms"`)
+    // Not the synchronous one: the hub is in this process and has to answer meanwhile.
+    const swept = async (env: Record<string, string>) => {
+      const run = await promisify(execFile)(process.execPath, [cliPath, 'sweep', '--json'], {
+        env: { ...memory.env, ...env },
+      })
+      return { ...run, hub: JSON.parse(run.stdout).hub as Record<string, unknown> }
+    }
+    beforeEach(() => {
+      withToken()
+      hub.answer = (request, response) =>
+        response.writeHead(request.headers.authorization === `Bearer ${TOKEN}` ? 200 : 401).end()
+    })
+
+    it('carry it, and it stands in no file and on no stream of ours', async () => {
+      const run = await swept({ OUR_HUB_TOKEN: TOKEN })
+      expect(run.hub).toMatchObject({ posts: { delivered: 2, pending: 0 }, problems: [] })
+      expect(hub.got.map((one) => one.token)).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`])
+      const shown = cli({ ...memory.env, OUR_HUB_TOKEN: TOKEN }, 'config', '--json')
+      expect(run.stdout + run.stderr + shown.stdout + shown.stderr).not.toContain(TOKEN)
+      expect(spawnSync('grep', ['-rlF', TOKEN, memory.root], { encoding: 'utf8' }).stdout).toBe('')
+    })
+
+    it('wait for it, unsent, while the variable is not set', async () => {
+      const { hub: told } = await swept({})
+      expect(told).toMatchObject({
+        posts: { delivered: 0, pending: 2 },
+        problems: [{ code: 'BAD_CONFIG', hint: expect.stringContaining('export OUR_HUB_TOKEN') }],
+      })
+      expect(hub.got).toEqual([])
+      // No try was used up, so nothing makes the next one wait.
+      expect((await swept({ OUR_HUB_TOKEN: TOKEN })).hub).toMatchObject({ posts: { delivered: 2 } })
+    })
+
+    it('are kept when it was the wrong one', async () => {
+      const run = await swept({ OUR_HUB_TOKEN: 'not-the-right-one' })
+      expect(run.hub).toMatchObject({
+        posts: { delivered: 0, pending: 2, given_up: 0 },
+        problems: [{ code: 'UNREACHABLE', message: expect.stringContaining('401') }],
+      })
+      expect(run.stdout + run.stderr).not.toContain('not-the-right-one')
+    })
+
+    it.each([
+      ['two\nlines', (url: string) => url],
+      ['with spaces', (url: string) => url],
+      ['tökén', (url: string) => url],
+      [TOKEN, () => 'http://hub.example/events'],
+    ])('never show or send %j where that is not safe', async (token, urlOf) => {
+      withToken(urlOf(hub.url))
+      const run = await swept({ OUR_HUB_TOKEN: token })
+      expect(run.hub).toMatchObject({ posts: { pending: 2 }, problems: [{ code: 'BAD_CONFIG' }] })
+      expect(run.stdout + run.stderr).not.toContain(token)
+      expect(hub.got).toEqual([])
+    })
   })
 
   it('carry no word of a transcript', async () => {

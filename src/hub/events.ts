@@ -97,13 +97,24 @@ export async function logEvents(memory: Database, home: string): Promise<void> {
   }
 }
 
+export interface Hub {
+  url: string
+  /** Sent as a bearer token; empty: none. */
+  token: string
+  timeoutMs: number
+}
+
+/** What waits to be told, when it cannot be sent at all. */
+export const unsent = (memory: Database, url: string, problem: RecollectError): Posting => ({
+  delivered: 0,
+  pending: waiting(memory, url).length,
+  givenUp: 0,
+  problem,
+})
+
 /** Sends what waits, until the hub fails or twice the timeout has passed: nobody waits longer than that for it. */
-export async function postEvents(
-  memory: Database,
-  url: string,
-  timeoutMs: number,
-  now: number,
-): Promise<Posting> {
+export async function postEvents(memory: Database, hub: Hub, now: number): Promise<Posting> {
+  const { url, timeoutMs } = hub
   const events = waiting(memory, url)
   const posting: Posting = { delivered: 0, pending: events.length, givenUp: 0, problem: undefined }
   if (events.length === 0 || isPausing(memory, url, now)) return posting
@@ -111,7 +122,7 @@ export async function postEvents(
   for (const event of events.slice(0, MAX_PER_RUN)) {
     if (performance.now() >= deadline) break
     const { id, body } = bodyOf(memory, event)
-    const answer = await post(url, id, body, timeoutMs)
+    const answer = await post(hub, id, body)
     if (answer.isTaken) {
       note(memory, url, event, 'delivered')
       posting.delivered++
@@ -157,13 +168,18 @@ interface Answer {
   reason: string
 }
 
-const PASSING = new Set([408, 425, 429])
+/** About the hub or the token, not about the event: both can be put right. */
+const PASSING = new Set([401, 403, 407, 408, 425, 429])
 
-async function post(url: string, id: string, body: string, timeoutMs: number): Promise<Answer> {
+async function post({ url, token, timeoutMs }: Hub, id: string, body: string): Promise<Answer> {
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': id },
+      headers: {
+        'content-type': 'application/json',
+        'idempotency-key': id,
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+      },
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
@@ -175,7 +191,7 @@ async function post(url: string, id: string, body: string, timeoutMs: number): P
       isTaken: status >= 200 && status < 300,
       isRefused: status >= 400 && status < 500 && !PASSING.has(status),
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
-      reason: `it answered ${status}`,
+      reason: `it answered ${status}${isAboutToken(status) ? ', the token is missing or not the right one' : ''}`,
     }
   } catch (error) {
     const { cause, name, message } = error as Error
@@ -185,12 +201,14 @@ async function post(url: string, id: string, body: string, timeoutMs: number): P
   }
 }
 
+const isAboutToken = (status: number): boolean => status === 401 || status === 403
+
 function unreachable(url: string, reason: string, isFinal: boolean): RecollectError {
   const { origin, pathname } = new URL(url)
   return new RecollectError('UNREACHABLE', `the hub did not take an event: ${reason}`, {
     where: origin + pathname,
     hint: isFinal
       ? 'it is not sent again: it stands in events.jsonl'
-      : 'later sweeps send it again; check hub.url, or whether the hub is running',
+      : 'later sweeps send it again; check hub.url and hub.token_env, or whether the hub is running',
   })
 }

@@ -7,8 +7,9 @@ import type { Config } from '../config.ts'
 import { fromSystem, type RecollectError } from '../errors.ts'
 import { tryLock } from '../files/lock.ts'
 import { openMemory, storePaths } from '../store/sqlite.ts'
-import { hasUnlogged, logEvents, type Posting, postEvents } from './events.ts'
+import { hasUnlogged, logEvents, type Posting, postEvents, unsent } from './events.ts'
 import { type FileChanges, syncFiles } from './files.ts'
+import { hubToken } from './token.ts'
 
 export interface HubReport {
   /** Undefined without `hub.digests_dir`. */
@@ -36,7 +37,7 @@ export async function tellHub(config: Config): Promise<HubReport> {
     await logEvents(opened.memory, config.home)
     const url = config.get('hub.url')
     if (url === '') return report
-    report.posts = await postEvents(opened.memory, url, config.get('hub.timeout'), Date.now())
+    report.posts = await sendEvents(config, opened.memory, url)
     if (report.posts.problem) report.problems.push(report.posts.problem)
   } catch (error) {
     report.problems.push(fromSystem(error, 'cannot tell the hub', config.home))
@@ -44,6 +45,17 @@ export async function tellHub(config: Config): Promise<HubReport> {
     opened?.close()
   }
   return report
+}
+
+/** Without the token that is asked for nothing goes out: it would be refused, and tried in vain. */
+async function sendEvents(config: Config, memory: Memory, url: string): Promise<Posting> {
+  let token: string
+  try {
+    token = hubToken(config, process.env)
+  } catch (error) {
+    return unsent(memory, url, error as RecollectError)
+  }
+  return await postEvents(memory, { url, token, timeoutMs: config.get('hub.timeout') }, Date.now())
 }
 
 /** Only the files, at once. What is wrong with the directory is told by the next sweep, which tries again. */
