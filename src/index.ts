@@ -4,6 +4,9 @@ export type { Adapter, Item, Position, Source } from './adapters/adapter.ts'
 export { ADAPTERS } from './adapters/index.ts'
 export { Config } from './config.ts'
 export { type DecideOptions, decide } from './decide.ts'
+export type { Digest } from './digest/digest.ts'
+export { getDigest, listPatterns, type Pattern, type PatternFilter } from './digest/patterns.ts'
+export { type Solved, type SolvedAnswer, solvedBefore } from './digest/solved.ts'
 export {
   type Decision,
   EDGE_KINDS,
@@ -20,6 +23,13 @@ export {
 export { type EventFilter, sessionEvents } from './query/events.ts'
 export type { SessionFilter } from './query/filters.ts'
 export {
+  type Lineage,
+  type LineageEdge,
+  type LineageNode,
+  type LineageProblem,
+  lineageOf,
+} from './query/lineage.ts'
+export {
   type SearchHit,
   type SearchOptions,
   type SessionHits,
@@ -33,8 +43,15 @@ export {
   resolveSession,
   type SessionSort,
 } from './query/sessions.ts'
+export { TimeZone } from './query/timezone.ts'
+export { USAGE_GROUPS, type UsageGroup, type UsageReport, type UsageRow, usageReport } from './query/usage.ts'
 export * from './record/index.ts'
+export { type RetroQuestion, retroReport } from './retro/index.ts'
+export { type Period, type PeriodWish, periodOf } from './retro/period.ts'
+export type { RetroReport } from './retro/report.ts'
 export { openForReading as openMemory, type StorePaths, storePaths } from './store/sqlite.ts'
 export type { ReadHandle } from './store/store.ts'
 export { type SweepOptions, type SweepProgress, sweep } from './sweep/index.ts'
 export type { SourceReport, SweepReport } from './sweep/report.ts'
+export { type Overrides, readOverrides } from './usage/overrides.ts'
+export { loadPrices, type PriceBook } from './usage/prices.ts'

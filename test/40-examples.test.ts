@@ -11,6 +11,8 @@ import {
   SessionHistory,
   TranscriptWriter,
 } from '../src/record/index.ts'
+import { unpackAgent } from './setup/fixtures.ts'
+import { copyTree } from './setup/sweeping.ts'
 
 let directory: string
 beforeEach(() => {
@@ -80,6 +82,19 @@ describe('the agent that records', () => {
     expect(shown).toContain(`├─ ${fork}  bg_fork`)
     expect(shown).toContain(`└─ ${compacted}  compacted`)
   })
+})
+
+it('the program that asks the memory tells what the agents did', () => {
+  copyTree(join(unpackAgent('claude'), 'fork'), directory)
+  const shown = runExample('remember.mjs')
+  expect(shown).toMatch(/^[1-9]\d* new events$/m)
+  const told = [...shown.matchAll(/^claude:\S+ (\w+) \d+ files (\d+) in its tree$/gm)]
+  expect(told.map(([, outcome]) => outcome)).toContain('success')
+  expect(Math.max(...told.map(([, , nodes]) => Number(nodes)))).toBeGreaterThan(1)
+  expect(shown).toMatch(/^[1-9]\d* tokens, \S+ USD$/m)
+  const docs = readFileSync('docs/library.md', 'utf8')
+  const [, marked] = readFileSync('examples/remember.mjs', 'utf8').split(/^\/\/ (?:end )?library\n/m)
+  expect(docs).toContain(`\`\`\`js\n${marked}\`\`\``)
 })
 
 describe('the examples', () => {
