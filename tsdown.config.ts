@@ -30,19 +30,16 @@ const lazyChildProcess = {
       : undefined,
 }
 
-const library = defineConfig({
-  ...shared,
-  plugins: [lazyChildProcess],
-  entry: {
-    index: 'src/index.ts',
-    record: 'src/record/index.ts',
-    cli: 'src/cli/main.ts',
-    reader: 'src/sweep/thread.ts',
-    ...adapters,
-  },
-  format: 'esm',
-  outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
-  dts: true,
+// A default import that is handed on from one chunk to another comes out undefined in CommonJS.
+const globalProcess = {
+  name: 'global-process',
+  transform: (code: string, id: string): string | undefined =>
+    id.includes('@modelcontextprotocol')
+      ? code.replace('import process from "node:process";', 'const process = globalThis.process;')
+      : undefined,
+}
+
+const inlined = {
   // Its main file is UMD, which cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   noExternal: [
@@ -56,7 +53,33 @@ const library = defineConfig({
     '@pydantic/genai-prices',
     /^@modelcontextprotocol\//,
   ],
+}
+
+const library = defineConfig({
+  ...shared,
+  ...inlined,
+  entry: {
+    index: 'src/index.ts',
+    record: 'src/record/index.ts',
+    reader: 'src/sweep/thread.ts',
+    ...adapters,
+  },
+  format: 'esm',
+  outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
+  dts: true,
   clean: true,
+})
+
+/** The command line: as CommonJS a command starts in a quarter less time than as modules. */
+const program = defineConfig({
+  ...shared,
+  ...inlined,
+  plugins: [lazyChildProcess, globalProcess],
+  entry: { cli: 'src/cli/main.ts' },
+  format: 'cjs',
+  outExtensions: () => ({ js: '.cjs' }),
+  dts: false,
+  clean: false,
 })
 
 /** The hook handler, which agents wait for: CommonJS starts 6 ms sooner, and a name by which settings files tell it apart. */
@@ -88,4 +111,4 @@ const page = defineConfig({
   clean: false,
 })
 
-export default [page, library, handler]
+export default [page, library, program, handler]

@@ -11,7 +11,7 @@ import { measure, median, option, say } from './measure.mjs'
 
 const sessions = option('--sessions', 3000)
 const evicted = option('--evicted', 1000)
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
 process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 

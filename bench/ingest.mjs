@@ -23,7 +23,7 @@ const option = (name, fallback) => {
 }
 const sessions = option('--sessions', 3000)
 const idleSources = option('--idle-sources', 20_000)
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
 process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 

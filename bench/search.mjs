@@ -14,7 +14,7 @@ const option = (name, fallback) => {
   return at === -1 ? fallback : process.argv[at + 1]
 }
 const sessions = Number(option('--sessions', 20_000))
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
 process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 /** A memory that is kept can be measured again without sweeping. */

@@ -17,7 +17,7 @@ const at = process.argv.indexOf('--minutes')
 const minutes = at === -1 ? 10 : Number(process.argv[at + 1])
 const FOLDERS = 400
 const FILES = 50
-const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.js')
+const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const base = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
 const projects = join(base, '.claude', 'projects')
 

@@ -31,7 +31,7 @@ async function main() {
   try {
     const { env, uid } = makeMemory(base)
     const bare = await start(children, [join(ROOT, 'bench', 'web.mjs'), 'bare'], process.env)
-    const cli = join(ROOT, 'dist', 'cli.js')
+    const cli = join(ROOT, 'dist', 'cli.cjs')
     const url = await start(children, [cli, 'ui', '--no-open', '--no-watch', '--port', '0'], env)
     const opened = await fetch(url, { redirect: 'manual' })
     const cookie = opened.headers.get('set-cookie').split(';')[0]
@@ -75,7 +75,7 @@ function makeMemory(base) {
   const roots = readdirSync(client).map((name) => join(client, name, '.claude/projects'))
   writeFileSync(join(home, 'config.toml'), `[sources.claude]\nroots = ${JSON.stringify(roots)}\n`)
   const env = { PATH: process.env.PATH, HOME: join(base, 'nobody'), RECOLLECT_HOME: home }
-  execFileSync(process.execPath, [join(ROOT, 'dist', 'cli.js'), 'sweep'], { env, stdio: 'ignore' })
+  execFileSync(process.execPath, [join(ROOT, 'dist', 'cli.cjs'), 'sweep'], { env, stdio: 'ignore' })
   const database = new DatabaseSync(join(home, 'memory.db'))
   const { uid } = database
     .prepare('SELECT session_uid AS uid FROM sessions ORDER BY event_count DESC LIMIT 1')

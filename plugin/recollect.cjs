@@ -2,9 +2,8 @@
 // hook` the hook handler. A hook must not disturb the agent: it is silent and succeeds even where nothing is installed.
 const { existsSync, realpathSync } = require('node:fs')
 const { delimiter, dirname, join } = require('node:path')
-const { pathToFileURL } = require('node:url')
 
-const CLI = 'cli.js'
+const CLI = 'cli.cjs'
 const HANDLER = 'recollect-hook.cjs'
 
 /** Directories that may hold the built program, the nearest first. */
@@ -32,5 +31,5 @@ if (command === 'hook') {
   process.exitCode = 1
 } else {
   process.argv[1] = join(found, CLI)
-  import(pathToFileURL(process.argv[1]).href)
+  require(process.argv[1])
 }

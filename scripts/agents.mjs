@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { CLIENTS } from './agents/clients.mjs'
 import { startModelServer } from './agents/model-server.mjs'
 
-const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.js')
+const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const cache = process.env.RECOLLECT_TEST_AGENTS ?? join(tmpdir(), 'recollect-agents')
 const args = process.argv.slice(2)
 const names = args.filter((word) => CLIENTS[word])

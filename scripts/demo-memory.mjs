@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const CLI = join(ROOT, 'dist', 'cli.js')
+const CLI = join(ROOT, 'dist', 'cli.cjs')
 const DATA = { claude: '.claude/projects', codex: '.codex', grok: '.grok/sessions' }
 const REPOS = ['atlas', 'billing', 'webshop', 'infra', 'notes']
 const DAY = 86_400_000

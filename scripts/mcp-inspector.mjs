@@ -27,7 +27,7 @@ const SCENARIOS = {
 }
 /** Checks that call tools made for the suite, and lists of what we do not offer. */
 const NOT_APPLICABLE = /^Not testable: |^(?:prompts|resources)\/\S+ returned JSON-RPC error -32601/
-const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.js')
+const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const base = mkdtempSync(join(tmpdir(), 'recollect-inspector-'))
 const home = join(base, 'home')
 mkdirSync(join(home, '.claude', 'projects', '-w'), { recursive: true })

@@ -48,7 +48,7 @@ const VIEWS = {
 
 const server = spawn(
   process.execPath,
-  [join(ROOT, 'dist', 'cli.js'), 'ui', '--no-open', '--no-watch', '--port', '0'],
+  [join(ROOT, 'dist', 'cli.cjs'), 'ui', '--no-open', '--no-watch', '--port', '0'],
   { env: demo.env, stdio: ['ignore', 'pipe', 'inherit'] },
 )
 const url = await new Promise((done) => server.stdout.once('data', (bytes) => done(String(bytes).trim())))

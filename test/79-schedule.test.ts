@@ -166,9 +166,9 @@ describe('recollect schedule', () => {
     expect(installed).toMatch(
       /^# mine\n0 5 \* \* \* mine\n\*\/15 \* \* \* \* nice -n 10 .*sweep' >.* # recollect schedule\n$/,
     )
-    writeFileSync(join(home, 'crontab'), installed.replaceAll('cli.js', 'gone/cli.js'))
+    writeFileSync(join(home, 'crontab'), installed.replaceAll('cli.cjs', 'gone/cli.cjs'))
     const status = cli(env, 'schedule', 'status')
-    expect([status.code, status.stdout.includes('gone/cli.js is gone')]).toEqual([1, true])
+    expect([status.code, status.stdout.includes('gone/cli.cjs is gone')]).toEqual([1, true])
     expect(cli(env, 'schedule', 'remove').code).toBe(0)
     expect(readFileSync(join(home, 'crontab'), 'utf8')).toBe('# mine\n0 5 * * * mine\n')
   })

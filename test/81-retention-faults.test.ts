@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
 
-const cli = join(import.meta.dirname, '..', 'dist', 'cli.js')
+const cli = join(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const hasStrace = spawnSync('strace', ['-V']).status === 0
 const isLong = process.env['RECOLLECT_TEST_LONG'] !== undefined
 

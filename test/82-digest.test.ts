@@ -16,7 +16,7 @@ import { PRICE_LIST } from '../src/usage/prices.ts'
 import { filesBelow } from './setup/collect.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
 
-const cli = join(import.meta.dirname, '..', 'dist', 'cli.js')
+const cli = join(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const { roots, uids } = agentRoots(['claude', 'codex', 'grok'])
 const shared = new TestMemory(roots)
 const cleanUp: (() => void)[] = [() => shared.remove()]

@@ -444,7 +444,7 @@ describe('the ledger', () => {
 })
 
 describe('recollect usage', () => {
-  const cli = join(import.meta.dirname, '../dist/cli.js')
+  const cli = join(import.meta.dirname, '../dist/cli.cjs')
   const run = (home: string, ...args: string[]) =>
     execFileSync(process.execPath, [cli, 'usage', ...args], {
       env: { ...process.env, RECOLLECT_HOME: home, TZ: 'Europe/Berlin', COLUMNS: '80' },

@@ -48,6 +48,17 @@ describe('the help', () => {
       expect(listed).toMatch(new RegExp(`^ {2}${command.name()} `, 'm'))
   })
 
+  it('is the same where only the part of a command is declared', () => {
+    const whole = buildProgram()
+    for (const command of whole.commands) {
+      const part = buildProgram(command.name())
+      const alone = part.commands.find((one) => one.name() === command.name())
+      expect(alone?.helpInformation(), command.name()).toBe(command.helpInformation())
+      const isOfAll = ['completion', 'complete', 'man'].includes(command.name())
+      expect(part.commands.length < whole.commands.length, command.name()).toBe(!isOfAll)
+    }
+  })
+
   it.each(leaves.map((command) => [nameOf(command), command] as const))(
     'of %s has a description, examples and fits 80 columns',
     (name, command) => {

@@ -123,7 +123,7 @@ function startSweep(spool: string): void {
     utimesSync(nudged, new Date(now), new Date(now))
   }
   const { NODE_OPTIONS: _, ...env } = process.env
-  const program = join(dirname(process.argv[1] as string), 'cli.js')
+  const program = join(dirname(process.argv[1] as string), 'cli.cjs')
   const child = spawn(process.execPath, [program, 'sweep', '--spool'], {
     cwd: dirname(spool),
     env: { ...env, RECOLLECT_HOME: dirname(spool) },

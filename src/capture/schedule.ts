@@ -52,7 +52,7 @@ export function defaultScheduler(env: Environment): Scheduler {
 }
 
 /** The sweep as a scheduler is to run it. */
-export function makeJob(env: Environment, every: Every, program = ownFile('cli.js')): Job {
+export function makeJob(env: Environment, every: Every, program = ownFile('cli.cjs')): Job {
   const names = [
     'RECOLLECT_HOME',
     'XDG_DATA_HOME',
@@ -207,7 +207,7 @@ export function lastFullSweep(home: string): Date | undefined {
 
 /** Absolute paths between quotes or tags: the program and its script. */
 const programsIn = (text: string): string[] =>
-  [...text.matchAll(/["'>](\/[^"'<>]*(?:node|cli\.js))["'<]/g)].map(([, path]) => path as string)
+  [...text.matchAll(/["'>](\/[^"'<>]*(?:node|cli\.cjs))["'<]/g)].map(([, path]) => path as string)
 
 interface Run {
   status: number | null

@@ -77,7 +77,7 @@ async function sweepHere(options: DemoCommand): Promise<boolean> {
 /** In a checkout the program has no name yet. */
 function aliasLines(): string[] {
   const script = process.argv[1] ?? ''
-  return basename(script) === 'cli.js'
+  return basename(script) === 'cli.cjs'
     ? [`  alias recollect=${shellQuoted(`node ${shellQuoted(script)}`)}`]
     : []
 }

@@ -8,7 +8,7 @@ import { endWithReader } from './print.ts'
 import { buildProgram } from './program.ts'
 
 const args = process.argv.slice(2)
-const program = buildProgram()
+const program = buildProgram(args[0])
 
 /** Every reading command meets a machine without a memory; it is told where we would look, and what to do. */
 async function explained(error: unknown): Promise<unknown> {
@@ -31,4 +31,6 @@ async function run(): Promise<number | string | undefined> {
 
 // A recorder goes on recording when nobody reads its answers any more; all others have nothing left to do.
 if (args[0] !== 'record') endWithReader()
-process.exitCode = await run()
+run().then((code) => {
+  process.exitCode = code
+})

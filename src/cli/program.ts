@@ -18,32 +18,38 @@ import { addUiCommand } from './ui-commands.ts'
 import { addUsageCommands } from './usage-commands.ts'
 import { addWatchCommands } from './watch-commands.ts'
 
-/** The whole tree, as the program, the completions, the man page and the tests use it. */
-export function buildProgram(): Command {
+/** Each part with the commands it declares; the last one is about all of them. */
+const PARTS: readonly (readonly [names: readonly string[], declare: (program: Command) => void])[] = [
+  [['record'], addRecordCommands],
+  [['sweep', 'demo', 'config'], addSweepCommands],
+  [['hooks'], addHookCommands],
+  [['watch', 'schedule'], addWatchCommands],
+  [['status', 'show', 'verify'], addReadCommands],
+  [['sessions', 'search'], addSearchCommands],
+  [['export'], addExportCommands],
+  [['digest', 'env', 'patterns'], addDigestCommands],
+  [['usage'], addUsageCommands],
+  [['ui'], addUiCommand],
+  [['lineage', 'decide'], addMemoryCommands],
+  [['retro'], addRetroCommands],
+  [['evict', 'pin', 'unpin', 'forget'], addRetentionCommands],
+  [['mcp'], addMcpCommands],
+  [['init', 'doctor'], addDoctorCommands],
+  [[], addDocsCommands],
+]
+
+/**
+ * The whole tree, as the program, the completions, the man page and the tests use it. With the name of a command only
+ * its part: to declare all of them takes as long as a search.
+ */
+export function buildProgram(wanted?: string): Command {
   const program = new Command('recollect')
     .description('Records, remembers and explains what coding agents did.')
     .version(VERSION, '-V, --version', 'the version')
     .helpOption('-h, --help', 'help for a command')
     .enablePositionalOptions()
-
-  addRecordCommands(program)
-  addSweepCommands(program)
-  addHookCommands(program)
-  addWatchCommands(program)
-  addReadCommands(program)
-  addSearchCommands(program)
-  addExportCommands(program)
-  addDigestCommands(program)
-  addUsageCommands(program)
-  addUiCommand(program)
-  addMemoryCommands(program)
-  addRetroCommands(program)
-  addRetentionCommands(program)
-  addMcpCommands(program)
-  addDoctorCommands(program)
-
-  addDocsCommands(program)
-
+  const own = PARTS.filter(([names]) => wanted !== undefined && names.includes(wanted))
+  for (const [, declare] of own.length > 0 ? own : PARTS) declare(program)
   finishCommands(program)
   return program
 }

@@ -146,7 +146,7 @@ export class BrokenHome {
       process.execPath,
       '--import',
       METER,
-      join(ROOT, 'dist/cli.js'),
+      join(ROOT, 'dist/cli.cjs'),
       ...args,
     ]
     const user = this.#uid === undefined ? {} : { uid: this.#uid, gid: this.#uid }

@@ -85,7 +85,7 @@ export class World {
   }
 }
 
-const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.js')
+const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.cjs')
 
 export interface CliResult {
   code: number

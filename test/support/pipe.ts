@@ -9,7 +9,7 @@ import {
   TranscriptWriter,
 } from '../../src/record/index.ts'
 
-export const CLI = resolve('dist/cli.js')
+export const CLI = resolve('dist/cli.cjs')
 export const RUN_ID = '2025-01-15-flow-x'
 
 export interface Answer {
