@@ -41,7 +41,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'settings.ts': [],
   'config.ts': ['errors.ts', 'settings.ts'],
   files: ['errors.ts'],
-  web: ['errors.ts', 'config.ts', 'model.ts', 'store', 'usage', 'query', 'digest', 'retention'],
+  web: ['errors.ts', 'config.ts', 'model.ts', 'store', 'usage', 'query', 'digest', 'retention', 'doctor'],
   redact: ['errors.ts', 'files'],
   record: ['errors.ts', 'files'],
   adapters: ['errors.ts', 'files', 'model.ts', 'record'],

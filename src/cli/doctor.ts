@@ -1,7 +1,7 @@
 // `recollect doctor`: the findings of doctor/, what needs attention last, where it is seen.
 
 import type { Finding, Severity } from '../doctor/finding.ts'
-import { examine } from '../doctor/index.ts'
+import { doctorDocument, examine } from '../doctor/index.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { plural } from './format.ts'
@@ -18,11 +18,10 @@ const ORDER: readonly Severity[] = ['ok', 'info', 'warning', 'error']
 
 export async function runDoctor(options: DoctorCommand): Promise<void> {
   const findings = await examine({ env: process.env, isDeep: options.deep ?? false })
-  const count = (severity: Severity): number => findings.filter((one) => one.severity === severity).length
-  const counts = Object.fromEntries(ORDER.map((severity) => [severity, count(severity)]))
+  const { counts } = doctorDocument(findings)
   if (options.json) printJson({ findings, counts })
-  else print([...findingLines(findings), '', summary(count)].join('\n'))
-  if (count('error') > 0) process.exitCode = EXIT.failed
+  else print([...findingLines(findings), '', summary(counts)].join('\n'))
+  if (counts.error > 0) process.exitCode = EXIT.failed
 }
 
 export function findingLines(findings: readonly Finding[]): string[] {
@@ -49,8 +48,7 @@ function painted(severity: Severity, text: string): string {
   return severity === 'ok' ? paint.green(text) : text
 }
 
-function summary(count: (severity: Severity) => number): string {
-  const [errors, warnings] = [count('error'), count('warning')]
-  if (errors + warnings === 0) return 'everything is as it should be'
-  return `${plural(errors, 'error')}, ${plural(warnings, 'warning')}`
+function summary({ error, warning }: Record<Severity, number>): string {
+  if (error + warning === 0) return 'everything is as it should be'
+  return `${plural(error, 'error')}, ${plural(warning, 'warning')}`
 }

@@ -1,10 +1,6 @@
 // Numbers and times as people read them; times in the time zone of the machine.
 
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB']
-  const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
-  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
-}
+export { formatBytes, plural } from '../doctor/words.ts'
 
 /** 1234567 → 1.2M, in at most six characters. */
 export function formatCount(count: number): string {
@@ -18,10 +14,6 @@ export function formatCount(count: number): string {
   const text = power === 0 ? String(count) : value.toFixed(1)
   return text === '1000.0' && power < units.length - 1 ? `1.0${units[power + 1]}` : `${text}${units[power]}`
 }
-
-/** `3 sessions`, `1 session`. */
-export const plural = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
 /** 12ms, 0.2s, 8.4s, 1m05s, 1h21m, 3d04h. */
 export function formatDuration(ms: number): string {

@@ -14,11 +14,12 @@ import {
   scheduleStatus,
 } from '../capture/schedule.ts'
 import { Config } from '../config.ts'
+import { places } from '../doctor/places.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
 import { planRegister, serverEntry } from '../mcp/register.ts'
 import { paint } from './colour.ts'
-import { nextStep, placeLines, places } from './empty.ts'
+import { nextStep, placeLines } from './empty.ts'
 import { reportError } from './exit.ts'
 import { installHooks } from './hooks.ts'
 import { installMcp } from './mcp-install.ts'

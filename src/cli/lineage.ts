@@ -1,6 +1,13 @@
 // `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
 import { Config } from '../config.ts'
-import { type Lineage, type LineageEdge, type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
+import {
+  type Lineage,
+  type LineageEdge,
+  type LineageNode,
+  lineageDocument,
+  lineageOf,
+  nodeOf,
+} from '../query/lineage.ts'
 import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openForReading, storePaths } from '../store/sqlite.ts'
@@ -54,7 +61,7 @@ function draw(
   asked: LineageNode | undefined,
   options: LineageCommand,
 ): string {
-  if (options.json) return `${JSON.stringify({ asked: asked?.session_uid ?? null, ...lineage }, null, 2)}\n`
+  if (options.json) return `${JSON.stringify(lineageDocument(lineage, asked?.session_uid), null, 2)}\n`
   if (options.dot) return toDot(lineage.nodes)
   if (lineage.nodes.length === 0) return 'no session matches; recollect sweep reads what agents left\n'
   const ids = shortIds(

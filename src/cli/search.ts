@@ -4,7 +4,13 @@ import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
-import { type SearchHit, type SearchOptions, type SessionHits, searchSessions } from '../query/search.ts'
+import {
+  type SearchHit,
+  type SearchOptions,
+  type SessionHits,
+  searchDocument,
+  searchSessions,
+} from '../query/search.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { parseQuery } from '../store/words.ts'
 import { paint } from './colour.ts'
@@ -44,7 +50,7 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
       options.excludeSession = resolveSession(handle, flags.excludeSession)
     const found = searchSessions(handle, query, options)
     if (found.length === 0) refuseUnknown(handle, options)
-    if (flags.json) return printJson(toDocument(query, found))
+    if (flags.json) return printJson(searchDocument(query, found))
     if (found.length === 0) return print('nothing found')
     const ids = shortIds(
       handle,
@@ -67,15 +73,6 @@ function refuseMisspelt(words: readonly string[], command: Command): void {
       where: word,
       hint: `did you mean ${near}? to search for it: recollect search -- ${word}`,
     })
-  }
-}
-
-/** `hits` in one list, best first, and the sessions they are in. */
-function toDocument(query: string, found: readonly SessionHits[]): unknown {
-  return {
-    query,
-    hits: found.flatMap((one) => one.hits),
-    sessions: found.map(({ session, hits: _, ...rest }) => ({ ...session, ...rest })),
   }
 }
 

@@ -55,11 +55,9 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
 
 /** A day of the zone (with --until: its end), a time, or an age. */
 function parseTime(text: string, zone: TimeZone, flag: '--since' | '--until'): number {
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) / 86_400_000 : undefined
-  if (day !== undefined && Number.isInteger(day))
-    return zone.firstSlotOf(flag === '--until' ? day + 1 : day) * SLOT_MS
   const age = parseDuration(text)
-  const at = day === undefined ? (age === undefined ? Date.parse(text) : Date.now() - age) : Number.NaN
+  const at =
+    zone.dayTime(text, flag === '--until') ?? (age === undefined ? Date.parse(text) : Date.now() - age)
   if (!Number.isNaN(at)) return Math.floor(at / SLOT_MS) * SLOT_MS
   throw new RecollectError('USAGE', `${text} is no time`, {
     where: flag,

@@ -8,7 +8,7 @@ import { RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { checkAgents, checkUnderstanding } from './agents.ts'
-import { type Finding, finding } from './finding.ts'
+import { type Finding, finding, type Severity } from './finding.ts'
 import { checkAccess, checkNode, checkSpace } from './machine.ts'
 import { checkIntegrity, checkLosses, checkPrices, checkSize, checkSweep, unopened } from './memory.ts'
 
@@ -17,6 +17,18 @@ export interface DoctorOptions {
   /** Check every payload against its hash, too. */
   isDeep?: boolean
   now?: number
+}
+
+/** As programs read it. */
+export interface DoctorDocument {
+  findings: Finding[]
+  counts: Record<Severity, number>
+}
+
+export function doctorDocument(findings: Finding[]): DoctorDocument {
+  const counts: DoctorDocument['counts'] = { ok: 0, info: 0, warning: 0, error: 0 }
+  for (const one of findings) counts[one.severity]++
+  return { findings, counts }
 }
 
 /** Every finding, also the good ones, in the order of the checks. */

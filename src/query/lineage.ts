@@ -75,6 +75,28 @@ export function lineageOf(handle: ReadHandle, uids: readonly string[], prices: P
   return { nodes: inOrder(nodes, births, graph.links), problems }
 }
 
+/** As programs read it: with the node that was asked for, where one was. */
+export interface LineageDocument extends Lineage {
+  asked: string | null
+}
+
+export const lineageDocument = (lineage: Lineage, uid?: string): LineageDocument => ({
+  asked: (uid === undefined ? undefined : nodeOf(lineage.nodes, uid)?.session_uid) ?? null,
+  ...lineage,
+})
+
+/** Sessions that came from another one or led to one, newest first. */
+export function relatedUids({ memory }: Pick<ReadHandle, 'memory'>, limit: number): string[] {
+  const rows = memory
+    .prepare(
+      `SELECT u.uid FROM (SELECT session_uid AS uid FROM edges WHERE parent_uid <> ''
+         UNION SELECT parent_uid FROM edges WHERE parent_uid <> '') u
+       LEFT JOIN sessions s ON s.session_uid = u.uid ORDER BY s.started_at DESC, u.uid LIMIT ?`,
+    )
+    .all(limit) as unknown as { uid: string }[]
+  return rows.map((row) => row.uid)
+}
+
 /** The node among `nodes` that stands for a session, also when a log calls it by another name. */
 export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode | undefined =>
   nodes.find((node) => node.session_uid === uid || node.logged_as.includes(uid))

@@ -48,6 +48,19 @@ export interface SessionHits {
   hits: SearchHit[]
 }
 
+/** As programs read it: hits in one list, best first, and the sessions they are in. */
+export interface SearchDocument {
+  query: string
+  hits: SearchHit[]
+  sessions: (Session & Omit<SessionHits, 'session' | 'hits'>)[]
+}
+
+export const searchDocument = (query: string, found: readonly SessionHits[]): SearchDocument => ({
+  query,
+  hits: found.flatMap((one) => one.hits),
+  sessions: found.map(({ session, hits: _, ...rest }) => ({ ...session, ...rest })),
+})
+
 /** `sinceAt` and `untilAt` are about the events here, and `tool` is the tool of the event. */
 export interface SearchOptions extends SessionFilter {
   kinds?: readonly EventKind[]

@@ -61,6 +61,13 @@ export class TimeZone {
     return firstWhere(utc - SLOTS_PER_DAY, utc + SLOTS_PER_DAY, isThere)
   }
 
+  /** When a day such as 2026-11-01 begins (or the one after it); NaN for no such day, undefined where none is written. */
+  dayTime(text: string, isEnd: boolean): number | undefined {
+    if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
+    const day = Date.parse(text) / (SLOTS_PER_DAY * SLOT_MS)
+    return Number.isInteger(day) ? this.firstSlotOf(isEnd ? day + 1 : day) * SLOT_MS : Number.NaN
+  }
+
   /** The local day of an instant, as days since 1970-01-01. */
   dayAt(at: number): number {
     const slot = Math.floor(at / SLOT_MS)
