@@ -1,10 +1,10 @@
 // Narrows, counts and sorts the list of sessions. Pure, and without anything of the server: the page shares its names.
-import type { Brief } from './briefs.ts'
+import type { Brief, Line } from './briefs.ts'
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 /** Newest first, and always in the same order. */
-export const byStart = (a: Brief, b: Brief): number =>
-  compare(b.started_at ?? '', a.started_at ?? '') || compare(a.session_uid, b.session_uid)
+export const byStart = (a: Line, b: Line): number =>
+  (b.started_at ?? 0) - (a.started_at ?? 0) || compare(a.session_uid, b.session_uid)
 
 export const FACETS = [
   'flavor',
@@ -18,7 +18,7 @@ export const FACETS = [
 ] as const
 export type Facet = (typeof FACETS)[number]
 
-export const BRIEF_SORTS = ['recent', 'cost', 'tokens', 'active', 'errors', 'turns'] as const
+export const BRIEF_SORTS = ['recent', 'cost', 'tokens', 'active', 'duration', 'errors', 'turns'] as const
 export type BriefSort = (typeof BRIEF_SORTS)[number]
 
 export interface BriefQuestion {
@@ -26,6 +26,8 @@ export interface BriefQuestion {
   facets?: Partial<Record<Facet, string>>
   /** Words that must all stand in title, first prompt, repository, branch or id. */
   text?: string
+  /** Only these. */
+  uids?: readonly string[]
   sinceAt?: number
   untilAt?: number
   withSubagents?: boolean
@@ -34,52 +36,57 @@ export interface BriefQuestion {
   limit?: number
 }
 
-export interface BriefPage {
+export interface LinePage {
   total: number
   offset: number
-  sessions: Brief[]
+  lines: Line[]
   /** Each with the other conditions applied: what choosing a value would give. */
   facets: Record<Facet, { value: string; count: number }[]>
 }
 
-const yes = (is: boolean): string => (is ? 'yes' : 'no')
-const VALUE: Record<Facet, (brief: Brief) => string> = {
-  flavor: (brief) => brief.flavor,
-  repo: (brief) => brief.repo ?? '',
-  domain: (brief) => brief.domain ?? '',
-  model: (brief) => brief.model ?? '',
-  outcome: (brief) => brief.outcome,
-  has_error: (brief) => yes(brief.error_count > 0),
-  has_commit: (brief) => yes(brief.commits > 0),
-  evicted: (brief) => yes(brief.evicted_at !== null),
+/** As it is sent: the sessions in full. */
+export interface BriefPage extends Omit<LinePage, 'lines'> {
+  sessions: Brief[]
 }
 
-const tokensOf = ({ cost }: Brief): number => cost.input_tokens + cost.output_tokens + cost.cache_tokens
-const ORDER: Record<Exclude<BriefSort, 'recent'>, (brief: Brief) => number> = {
-  cost: (brief) => Number(brief.cost_usd ?? -1),
-  tokens: tokensOf,
-  active: (brief) => brief.active_s,
-  errors: (brief) => brief.error_count,
-  turns: (brief) => brief.cost.turns,
+const yes = (is: boolean): string => (is ? 'yes' : 'no')
+const VALUE: Record<Facet, (line: Line) => string> = {
+  flavor: (line) => line.flavor,
+  repo: (line) => line.repo ?? '',
+  domain: (line) => line.domain ?? '',
+  model: (line) => line.model ?? '',
+  outcome: (line) => line.outcome,
+  has_error: (line) => yes(line.error_count > 0),
+  has_commit: (line) => yes(line.commits > 0),
+  evicted: (line) => yes(line.evicted_at !== null),
+}
+
+const ORDER: Record<Exclude<BriefSort, 'recent'>, (line: Line) => number> = {
+  cost: (line) => Number(line.cost_usd ?? -1),
+  tokens: (line) => line.total_tokens,
+  active: (line) => line.active_s,
+  duration: (line) => (line.ended_at ?? 0) - (line.started_at ?? 0),
+  errors: (line) => line.error_count,
+  turns: (line) => line.turns,
 }
 
 /** Narrows, counts and sorts; pure. */
-export function pageOf(rows: readonly Brief[], question: BriefQuestion): BriefPage {
+export function pageOf(rows: readonly Line[], question: BriefQuestion): LinePage {
   const counts = Object.fromEntries(FACETS.map((name) => [name, new Map<string, number>()])) as Record<
     Facet,
     Map<string, number>
   >
   const chosen = FACETS.filter((name) => question.facets?.[name] !== undefined)
   const isListed = listed(question)
-  const found: Brief[] = []
-  for (const brief of rows) {
-    if (!isListed(brief)) continue
-    const failing = chosen.filter((name) => VALUE[name](brief) !== question.facets?.[name])
-    if (failing.length === 0) found.push(brief)
+  const found: Line[] = []
+  for (const line of rows) {
+    if (!isListed(line)) continue
+    const failing = chosen.filter((name) => VALUE[name](line) !== question.facets?.[name])
+    if (failing.length === 0) found.push(line)
     // A row counts for a facet when nothing but this facet keeps it out.
     if (failing.length > 1) continue
     for (const name of failing.length === 1 ? failing : FACETS) {
-      const value = VALUE[name](brief)
+      const value = VALUE[name](line)
       counts[name].set(value, (counts[name].get(value) ?? 0) + 1)
     }
   }
@@ -91,8 +98,8 @@ export function pageOf(rows: readonly Brief[], question: BriefQuestion): BriefPa
   return {
     total: found.length,
     offset,
-    sessions: found.slice(offset, offset + limit),
-    facets: Object.fromEntries(FACETS.map((name) => [name, toList(counts[name])])) as BriefPage['facets'],
+    lines: found.slice(offset, offset + limit),
+    facets: Object.fromEntries(FACETS.map((name) => [name, toList(counts[name])])) as LinePage['facets'],
   }
 }
 
@@ -102,20 +109,21 @@ function toList(counts: Map<string, number>): { value: string; count: number }[]
     .sort((a, b) => b.count - a.count || compare(a.value, b.value))
 }
 
-function listed(question: BriefQuestion): (brief: Brief) => boolean {
+function listed(question: BriefQuestion): (line: Line) => boolean {
   const words = (question.text ?? '').toLowerCase().split(/\s+/).filter(Boolean)
-  const since = question.sinceAt === undefined ? '' : new Date(question.sinceAt).toISOString()
-  const until = question.untilAt === undefined ? '\uffff' : new Date(question.untilAt).toISOString()
-  return (brief) => {
-    if (!question.withSubagents && !isOwn(brief)) return false
-    if ((brief.ended_at ?? brief.started_at ?? '') < since || (brief.started_at ?? '') > until) return false
+  const uids = question.uids && new Set(question.uids)
+  const { sinceAt = Number.NEGATIVE_INFINITY, untilAt = Number.POSITIVE_INFINITY } = question
+  return (line) => {
+    if (!question.withSubagents && !isOwn(line)) return false
+    if (uids && !uids.has(line.session_uid)) return false
+    if ((line.ended_at ?? line.started_at ?? 0) < sinceAt || (line.started_at ?? 0) > untilAt) return false
     if (words.length === 0) return true
     const text =
-      `${brief.title ?? ''}\n${brief.first_prompt}\n${brief.repo ?? ''}\n${brief.git_branch ?? ''}\n${brief.session_uid}`.toLowerCase()
+      `${line.title ?? ''}\n${line.first_prompt}\n${line.repo ?? ''}\n${line.git_branch ?? ''}\n${line.session_uid}`.toLowerCase()
     return words.every((word) => text.includes(word))
   }
 }
 
 /** Not a sub-agent's, and with something to show. */
-export const isOwn = (brief: Brief): boolean =>
-  brief.relation !== 'subagent' && (brief.event_count > 0 || brief.evicted_at !== null)
+export const isOwn = (line: Line): boolean =>
+  line.relation !== 'subagent' && (line.event_count > 0 || line.evicted_at !== null)

@@ -1,7 +1,7 @@
 // The first look: figures of a span of time, cost per day and model, a year of days, what runs now.
 import type { ReadHandle } from '../store/store.ts'
 import type { PriceBook } from '../usage/prices.ts'
-import type { Brief } from './briefs.ts'
+import { type Brief, briefsOf, type Line } from './briefs.ts'
 import { isOwn } from './narrow.ts'
 import type { TimeZone } from './timezone.ts'
 import { type DayModelCost, type UsageRow, usageByDayAndModel, usageReport } from './usage.ts'
@@ -41,19 +41,16 @@ export interface OverviewTotals {
 }
 
 const DAY = 86_400_000
+const DEAREST = 6
 /** A session counts as running while its last event is not older. */
 export const LIVE_MS = 10 * 60_000
 
-export function overviewOf(
-  handle: ReadHandle,
-  briefs: readonly Brief[],
-  question: OverviewQuestion,
-): Overview {
+export function overviewOf(handle: ReadHandle, lines: readonly Line[], question: OverviewQuestion): Overview {
   const { zone, prices, now, days } = question
   const sinceAt = now - days * DAY
   const since = new Date(sinceAt).toISOString()
-  const own = briefs.filter(isOwn)
-  const recent = own.filter((brief) => (brief.ended_at ?? brief.started_at ?? '') >= since)
+  const own = lines.filter(isOwn)
+  const recent = own.filter((line) => (line.ended_at ?? line.started_at ?? 0) >= sinceAt)
   const usage = usageReport(handle, { group: 'model', zone, prices, sinceAt })
   return {
     days,
@@ -62,26 +59,38 @@ export function overviewOf(
     totals: totalsOf(recent, usage.total),
     cost_by_day: usageByDayAndModel(handle, { group: 'day', zone, prices, sinceAt }),
     calendar: calendarOf(own, zone.name, now),
-    live: own.filter((brief) => now - Date.parse(brief.ended_at ?? '') < LIVE_MS),
-    dearest: recent.toSorted((a, b) => Number(b.cost_usd ?? 0) - Number(a.cost_usd ?? 0)).slice(0, 6),
-    outcomes: countBy(recent, (brief) => brief.outcome),
+    live: briefsOf(
+      handle,
+      own.filter((line) => line.ended_at !== null && now - line.ended_at < LIVE_MS),
+    ),
+    dearest: briefsOf(handle, dearestOf(recent)),
+    outcomes: countBy(recent, (line) => line.outcome),
     unpriced: usage.models
       .filter((one) => one.priced_as === null)
       .map(({ model, responses, total_tokens }) => ({ model, responses, total_tokens })),
-    sole_copies: own.filter((brief) => brief.is_sole_copy).length,
+    sole_copies: own.filter((line) => line.is_sole_copy === 1).length,
     sessions_ever: own.length,
   }
 }
 
-function totalsOf(recent: readonly Brief[], usage: UsageRow): OverviewTotals {
-  const sum = (of: (brief: Brief) => number): number => recent.reduce((total, brief) => total + of(brief), 0)
-  const calls = sum((brief) => brief.tool_calls)
-  const errors = sum((brief) => brief.error_count)
+/** Sorted as numbers once, not at each comparison. */
+function dearestOf(lines: readonly Line[]): Line[] {
+  const costs = lines.map((line) => ({ line, usd: Number(line.cost_usd ?? 0) }))
+  return costs
+    .sort((a, b) => b.usd - a.usd)
+    .slice(0, DEAREST)
+    .map((one) => one.line)
+}
+
+function totalsOf(recent: readonly Line[], usage: UsageRow): OverviewTotals {
+  const sum = (of: (line: Line) => number): number => recent.reduce((total, line) => total + of(line), 0)
+  const calls = sum((line) => line.tool_calls)
+  const errors = sum((line) => line.error_count)
   const given =
     usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   return {
     sessions: recent.length,
-    active_s: sum((brief) => brief.active_s),
+    active_s: sum((line) => line.active_s),
     tool_calls: calls,
     errors,
     error_rate: calls === 0 ? null : Math.min(1, errors / calls),
@@ -90,29 +99,29 @@ function totalsOf(recent: readonly Brief[], usage: UsageRow): OverviewTotals {
   }
 }
 
-const countBy = (rows: readonly Brief[], of: (brief: Brief) => string): Record<string, number> => {
+const countBy = (rows: readonly Line[], of: (line: Line) => string): Record<string, number> => {
   const counts: Record<string, number> = {}
   for (const row of rows) counts[of(row)] = (counts[of(row)] ?? 0) + 1
   return counts
 }
 
 /** The last year, days with something in them only. */
-function calendarOf(briefs: readonly Brief[], timeZone: string, now: number): Overview['calendar'] {
+function calendarOf(lines: readonly Line[], timeZone: string, now: number): Overview['calendar'] {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone,
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',
   })
-  const from = new Date(now - 371 * DAY).toISOString()
+  const from = now - 371 * DAY
   const days = new Map<string, { day: string; sessions: number; active_s: number }>()
-  for (const brief of briefs) {
-    if (!brief.started_at || brief.started_at < from) continue
-    const day = format.format(new Date(brief.started_at))
+  for (const line of lines) {
+    if (line.started_at === null || line.started_at < from) continue
+    const day = format.format(line.started_at)
     const known = days.get(day) ?? { day, sessions: 0, active_s: 0 }
     days.set(day, known)
     known.sessions++
-    known.active_s += brief.active_s
+    known.active_s += line.active_s
   }
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
 }

@@ -5,12 +5,13 @@ import { RecollectError } from '../../errors.ts'
 import { resolveSession } from '../../query/sessions.ts'
 import { pin, unpin } from '../../retention/sessions.ts'
 import { openStore } from '../../store/sqlite.ts'
+import type { Doctor } from './doctor.ts'
 import type { Memory } from './memory.ts'
 
 /** Starts a sweep in a process of its own: the server goes on answering. Resolves with its exit code and last words. */
 export type SweepRunner = () => Promise<{ code: number | null; output: string }>
 
-export function changeRoutes(memory: Memory, runSweep: SweepRunner | undefined): Hono {
+export function changeRoutes(memory: Memory, doctor: Doctor, runSweep: SweepRunner | undefined): Hono {
   const routes = new Hono()
   const uidIn = async (body: Promise<unknown>): Promise<string> => {
     const uid = ((await body.catch(() => null)) as { session_uid?: unknown } | null)?.session_uid
@@ -32,6 +33,7 @@ export function changeRoutes(memory: Memory, runSweep: SweepRunner | undefined):
     if (!runSweep)
       throw new RecollectError('USAGE', 'this server cannot sweep', { hint: 'run: recollect sweep' })
     running ??= runSweep().finally(() => {
+      doctor.forget()
       running = undefined
     })
     return context.json(await running)

@@ -4,9 +4,11 @@ import { type Context, Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Config } from '../../config.ts'
+import type { DoctorOptions } from '../../doctor/index.ts'
 import { type ErrorCode, fromSystem, RecollectError } from '../../errors.ts'
 import { type Assets, loadAssets } from './assets.ts'
 import { changeRoutes, type SweepRunner } from './changes.ts'
+import { Doctor } from './doctor.ts'
 import { Guard, HEADERS, isLoopback } from './guard.ts'
 import { Live } from './live.ts'
 import { Memory } from './memory.ts'
@@ -19,6 +21,8 @@ export interface ServerOptions {
   port?: number
   password?: string | undefined
   runSweep?: SweepRunner
+  /** Where doctor looks for agents; the process's own unless told. */
+  env?: DoctorOptions['env']
   /** What the browser refused to do for the page, as it reports it. */
   onViolation?: (report: string) => void
 }
@@ -71,8 +75,10 @@ interface Parts extends ServerOptions {
   assets: Assets
 }
 
-function buildApp({ memory, live, guard, assets, runSweep, onViolation }: Parts): Hono {
+function buildApp(parts: Parts): Hono {
+  const { memory, live, guard, assets, runSweep, onViolation, env = process.env } = parts
   const app = new Hono()
+  const doctor = new Doctor(env)
   app.onError((error, context) => {
     const ours = error instanceof RecollectError ? error : fromSqlite(error)
     return context.json({ error: ours.toJSON() }, STATUS[ours.code] ?? 500, HEADERS)
@@ -92,8 +98,8 @@ function buildApp({ memory, live, guard, assets, runSweep, onViolation }: Parts)
   }
   app.use(guard.checkCookie)
   app.get('/api/live', (context) => liveStream(context, live))
-  app.route('/api', changeRoutes(memory, runSweep))
-  app.route('/api', apiRoutes(memory))
+  app.route('/api', changeRoutes(memory, doctor, runSweep))
+  app.route('/api', apiRoutes(memory, doctor, env))
   app.all('/api/*', (context) =>
     context.json({ error: { code: 'NOT_FOUND', message: `no such question: ${context.req.path}` } }, 404),
   )

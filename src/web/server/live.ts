@@ -88,8 +88,7 @@ export class Live {
     const change: Change = { sessions: [], problem: null }
     try {
       const uids = this.#memory.refresh()
-      const briefs = this.#memory.briefs()
-      change.sessions = uids.slice(0, MAX_SESSIONS).flatMap((uid) => briefs.find(uid) ?? [])
+      change.sessions = uids.slice(0, MAX_SESSIONS).flatMap((uid) => this.#memory.brief(uid) ?? [])
       if (uids.length === 0) return
     } catch (error) {
       change.problem = error

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { Briefs } from '../../query/briefs.ts'
+import { type Brief, Briefs, briefsOf } from '../../query/briefs.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { openForReading, type StorePaths, storePaths } from '../../store/sqlite.ts'
 import type { ReadHandle } from '../../store/store.ts'
@@ -80,6 +80,12 @@ export class Memory {
   briefs(): Briefs {
     this.refresh()
     return this.#briefs
+  }
+
+  /** One session, up to date; undefined where it is not remembered. */
+  brief(uid: string): Brief | undefined {
+    const line = this.briefs().find(uid)
+    return line && briefsOf(this.handle(), [line])[0]
   }
 
   /** The sessions that changed since the last call. */

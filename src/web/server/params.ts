@@ -3,6 +3,7 @@
 import { parseDuration } from '../../config.ts'
 import { RecollectError } from '../../errors.ts'
 import { TimeZone } from '../../query/timezone.ts'
+import { SLOT_MS } from '../../store/slots.ts'
 
 export class Params {
   readonly #of: (name: string) => string | undefined
@@ -51,6 +52,14 @@ export class Params {
     const at = age === undefined ? Date.parse(value) : Date.now() - age
     if (Number.isNaN(at)) throw wrong(name, value, 'a date such as 2026-11-01, or an age such as 30d')
     return at
+  }
+
+  /** A day of the zone (as `until`: its end), a time or an age, on the quarter of an hour, as usage is counted. */
+  slot(name: 'since' | 'until', zone: TimeZone): number | undefined {
+    const value = this.text(name)
+    const at = value === undefined ? undefined : (zone.dayTime(value, name === 'until') ?? this.time(name))
+    if (Number.isNaN(at)) throw wrong(name, value ?? '', 'a date such as 2026-11-01')
+    return at === undefined ? undefined : Math.floor(at / SLOT_MS) * SLOT_MS
   }
 
   zone(): TimeZone {

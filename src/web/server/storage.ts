@@ -10,7 +10,7 @@ import type { Memory } from './memory.ts'
 
 export interface Storage {
   tiers: {
-    name: 'raw' | 'durable'
+    name: 'raw' | 'distilled'
     path: string
     bytes: number
     soft_cap_bytes: number | null
@@ -47,7 +47,7 @@ export function storageOf(memory: Memory): Storage {
         ],
       },
       {
-        name: 'durable',
+        name: 'distilled',
         path: paths.memoryPath,
         bytes: databaseBytes(paths.memoryPath),
         soft_cap_bytes: null,

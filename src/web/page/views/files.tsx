@@ -5,7 +5,7 @@ import type { EditedFile, EditedFiles, EditStep } from '../../../query/edits.ts'
 import { useAnswer } from '../api.ts'
 import { plural, time } from '../format.ts'
 import { Answered, Empty } from '../parts.tsx'
-import { param, sessionPath, setParams } from '../router.ts'
+import { param, sessionPath, setParams, to } from '../router.ts'
 import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
 
 export function FilesTab({ uid }: { uid: string }): JSX.Element {
@@ -89,6 +89,7 @@ function FileSteps({ uid, file }: { uid: string; file: EditedFile }): JSX.Elemen
       <header>
         <h2 class="path">{file.path}</h2>
         <DiffSize {...sizeOf(shown.before, shown.after)} />
+        <a href={to('/sessions', { touched: file.path })}>sessions that touched it</a>
       </header>
       <Slider at={at} last={last}>
         <span>

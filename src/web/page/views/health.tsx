@@ -1,5 +1,7 @@
 // How well the memory understands what it reads.
 import type { JSX } from 'preact'
+import type { Finding, Severity } from '../../../doctor/finding.ts'
+import type { DoctorDocument } from '../../../doctor/index.ts'
 import type { Coverage, FlavorCoverage } from '../../../query/coverage.ts'
 import { useAnswer } from '../api.ts'
 import { ShareBar } from '../charts/bars.tsx'
@@ -10,6 +12,7 @@ import { GapTable } from './raw.tsx'
 
 export function HealthView(): JSX.Element {
   const answer = useAnswer<Coverage>('health')
+  const doctor = useAnswer<DoctorDocument>('doctor')
   return (
     <>
       <div class="view-head">
@@ -17,6 +20,7 @@ export function HealthView(): JSX.Element {
         <SweepButton />
         <Command text="recollect verify" />
       </div>
+      {doctor.data && <DoctorCard document={doctor.data} />}
       <Answered answer={answer}>
         {(coverage) => (
           <>
@@ -58,6 +62,60 @@ export function HealthView(): JSX.Element {
         )}
       </Answered>
     </>
+  )
+}
+
+const SEVERITIES: Record<Severity, [sign: string, word: string]> = {
+  error: ['✕', 'error'],
+  warning: ['▲', 'warning'],
+  info: ['·', 'note'],
+  ok: ['✓', 'ok'],
+}
+
+/** What is wrong, worst first; what is well, one click away. */
+function DoctorCard({ document: found }: { document: DoctorDocument }): JSX.Element {
+  const of = (severity: Severity): Finding[] => found.findings.filter((one) => one.severity === severity)
+  const open = [...of('error'), ...of('warning'), ...of('info')]
+  return (
+    <Card
+      title="Doctor"
+      aside={
+        <span class="muted">
+          {plural(found.counts.error, 'error')}, {plural(found.counts.warning, 'warning')}
+        </span>
+      }
+    >
+      {open.length === 0 ? <p class="muted">Everything is as it should be.</p> : <Findings list={open} />}
+      <details>
+        <summary>{plural(found.counts.ok, 'check')} found nothing wrong</summary>
+        <Findings list={of('ok')} />
+      </details>
+    </Card>
+  )
+}
+
+function Findings({ list }: { list: readonly Finding[] }): JSX.Element {
+  return (
+    <ul class="findings">
+      {list.map((one) => {
+        const [sign, word] = SEVERITIES[one.severity]
+        return (
+          <li class={`severity-${one.severity}`}>
+            <span class="badge">
+              <span aria-hidden="true">{sign}</span> {word}
+            </span>
+            <code>{one.id}</code>
+            <span class="finding-text">{one.text}</span>
+            {one.fix !== null &&
+              (/^(recollect|npm) [^,;]*$/.test(one.fix) ? (
+                <Command text={one.fix} />
+              ) : (
+                <span class="muted">→ {one.fix}</span>
+              ))}
+          </li>
+        )
+      })}
+    </ul>
   )
 }
 

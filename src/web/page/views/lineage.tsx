@@ -1,10 +1,10 @@
 // Which session came from which: trees as nested rows, each below the one it was born from.
 import type { JSX } from 'preact'
-import type { Lineage, LineageNode } from '../../../query/lineage.ts'
+import type { Lineage, LineageDocument, LineageNode } from '../../../query/lineage.ts'
 import { useAnswer } from '../api.ts'
 import { plural, short, titleOf, usd } from '../format.ts'
 import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
-import { sessionPath } from '../router.ts'
+import { param, sessionPath, setParams } from '../router.ts'
 
 const EDGES: Record<string, string> = {
   created: 'created',
@@ -17,8 +17,21 @@ const EDGES: Record<string, string> = {
   subagent: 'sub-agent',
 }
 
+const SHOWN = 200
+
+/** Trees as they came, the one that began last on top. */
+function newestFirst(lineage: Lineage): Lineage {
+  const trees: LineageNode[][] = []
+  for (const node of lineage.nodes) {
+    if (node.depth === 0) trees.push([node])
+    else trees.at(-1)?.push(node)
+  }
+  return { ...lineage, nodes: trees.reverse().flat() }
+}
+
 export function LineageView(): JSX.Element {
-  const answer = useAnswer<Lineage>('lineage')
+  const limit = Number(param('limit') ?? SHOWN)
+  const answer = useAnswer<LineageDocument>(`lineage?related=1&limit=${limit}`)
   return (
     <>
       <div class="view-head">
@@ -32,7 +45,14 @@ export function LineageView(): JSX.Element {
               <p>Forks, resumes, compactions and sub-agents will be drawn here.</p>
             </Empty>
           ) : (
-            <LineageList lineage={lineage} />
+            <>
+              <LineageList lineage={newestFirst(lineage)} />
+              {lineage.nodes.length >= limit && (
+                <button type="button" onClick={() => setParams({ limit: String(limit * 4) })}>
+                  show older ones too
+                </button>
+              )}
+            </>
           )
         }
       </Answered>

@@ -1,5 +1,6 @@
 // The first look: figures, cost per day, the year, what runs, what fills the disk, what needs a person.
 import type { JSX } from 'preact'
+import type { DoctorDocument } from '../../../doctor/index.ts'
 import type { Coverage } from '../../../query/coverage.ts'
 import type { Overview } from '../../../query/overview.ts'
 import type { DayModelCost } from '../../../query/usage.ts'
@@ -28,6 +29,7 @@ export function OverviewView(): JSX.Element {
   const answer = useAnswer<Overview>(`overview?days=${days}&timezone=${encodeURIComponent(timezone)}`)
   const storage = useAnswer<Storage>('storage')
   const health = useAnswer<Coverage>('health')
+  const doctor = useAnswer<DoctorDocument>('doctor')
   return (
     <>
       <div class="view-head">
@@ -48,7 +50,12 @@ export function OverviewView(): JSX.Element {
             <Figures overview={overview} />
             <div class="columns">
               <CostCard overview={overview} />
-              <Attention overview={overview} storage={storage.data} health={health.data} />
+              <Attention
+                overview={overview}
+                storage={storage.data}
+                health={health.data}
+                doctor={doctor.data}
+              />
             </div>
             <CalendarCard overview={overview} />
             <div class="columns thirds">
@@ -161,6 +168,18 @@ interface Notice {
   sign: string
   text: string
   href: string
+  fix?: string | null
+}
+
+/** Told in our own words below, with figures. */
+const TOLD = /^(source\.gaps|source\.drift|prices\.unknown)$/
+
+function fromDoctor(doctor: DoctorDocument | undefined): Notice[] {
+  const severe = (severity: string): Notice[] =>
+    (doctor?.findings ?? [])
+      .filter((one) => one.severity === severity && !TOLD.test(one.id))
+      .map(({ text, fix }) => ({ sign: severity === 'error' ? '✕' : '▲', text, href: '/health', fix }))
+  return [...severe('error'), ...severe('warning')]
 }
 
 function noticesOf(overview: Overview, storage: Storage | undefined, health: Coverage | undefined): Notice[] {
@@ -201,8 +220,9 @@ function Attention(props: {
   overview: Overview
   storage: Storage | undefined
   health: Coverage | undefined
+  doctor: DoctorDocument | undefined
 }): JSX.Element {
-  const notices = noticesOf(props.overview, props.storage, props.health)
+  const notices = [...fromDoctor(props.doctor), ...noticesOf(props.overview, props.storage, props.health)]
   return (
     <Card title="Needs attention">
       {notices.length === 0 ? (
@@ -216,7 +236,10 @@ function Attention(props: {
               <span class="sign" aria-hidden="true">
                 {notice.sign}
               </span>
-              <a href={notice.href}>{notice.text}</a>
+              <span>
+                <a href={notice.href}>{notice.text}</a>
+                {notice.fix && <small class="muted fix">→ {notice.fix}</small>}
+              </span>
             </li>
           ))}
         </ul>

@@ -1,7 +1,7 @@
 // Search over everything that was said and done, as one types.
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SessionHits } from '../../../query/search.ts'
+import type { SearchDocument, SearchHit } from '../../../query/search.ts'
 import { useAnswer } from '../api.ts'
 import { plural, titleOf } from '../format.ts'
 import { useKeys } from '../keys.ts'
@@ -18,8 +18,11 @@ export function SearchView(): JSX.Element {
   const kind = param('kind')
   const since = param('since')
   const narrow = `${kind ? `&kind=${kind}` : ''}${since ? `&since=${since}` : ''}`
-  const path = asked === '' ? undefined : `search?q=${encodeURIComponent(finished(asked))}&limit=40${narrow}`
-  const answer = useAnswer<{ sessions: SessionHits[] }>(path)
+  const path =
+    asked === ''
+      ? undefined
+      : `search?q=${encodeURIComponent(finished(asked))}&limit=40&per_session=5${narrow}`
+  const answer = useAnswer<SearchDocument>(path)
   useEffect(() => input.current?.focus(), [])
   useKeys({ '/': () => input.current?.focus() })
   return (
@@ -45,7 +48,7 @@ export function SearchView(): JSX.Element {
           </p>
         </Empty>
       ) : (
-        <Answered answer={answer}>{({ sessions }) => <Hits sessions={sessions} query={asked} />}</Answered>
+        <Answered answer={answer}>{(found) => <Hits found={found} query={asked} />}</Answered>
       )}
     </>
   )
@@ -93,7 +96,8 @@ function useSettled(value: string): string {
   return settled
 }
 
-function Hits({ sessions, query }: { sessions: SessionHits[]; query: string }): JSX.Element {
+function Hits({ found, query }: { found: SearchDocument; query: string }): JSX.Element {
+  const { sessions } = found
   if (sessions.length === 0)
     return (
       <Empty title="Nothing found" command="recollect sweep">
@@ -107,30 +111,39 @@ function Hits({ sessions, query }: { sessions: SessionHits[]; query: string }): 
         {plural(total, 'hit')} in {plural(sessions.length, 'session')}
       </p>
       <ol class="hits">
-        {sessions.map((found) => (
-          <HitGroup found={found} query={query} />
+        {sessions.map((session) => (
+          <HitGroup
+            session={session}
+            hits={found.hits.filter((hit) => hit.session_uid === session.session_uid)}
+            query={query}
+          />
         ))}
       </ol>
     </>
   )
 }
 
-function HitGroup({ found, query }: { found: SessionHits; query: string }): JSX.Element {
-  const uid = found.session.session_uid
-  const rest = found.match_count - found.hits.length
+function HitGroup(props: {
+  session: SearchDocument['sessions'][number]
+  hits: SearchHit[]
+  query: string
+}): JSX.Element {
+  const { session, hits, query } = props
+  const uid = session.session_uid
+  const rest = session.match_count - hits.length
   return (
     <li class="hit-group">
       <h2>
-        <a href={sessionPath(uid)}>{titleOf(found.session)}</a>
+        <a href={sessionPath(uid)}>{titleOf(session)}</a>
         <span>
-          {found.session.flavor}
-          {found.session.repo && ` · ${found.session.repo}`}
+          {session.flavor}
+          {session.repo && ` · ${session.repo}`}
         </span>
-        <When at={found.session.started_at} />
-        {found.evicted && <span class="badge">raw evicted: found in its digest</span>}
+        <When at={session.started_at} />
+        {session.evicted && <span class="badge">raw evicted: found in its digest</span>}
       </h2>
       <ul>
-        {found.hits.map((hit) => (
+        {hits.map((hit) => (
           <li>
             <a
               href={sessionPath(

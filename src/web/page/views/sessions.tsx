@@ -26,10 +26,12 @@ const SORTS: [BriefSort, string][] = [
   ['turns', 'most turns'],
 ]
 
+const NARROWING = [...FACETS, 'since', 'until', 'touched', 'tool'] as const
+
 /** What of the address asks the server. */
 function question(): string {
   const query = new URLSearchParams()
-  for (const name of ['q', 'since', 'until', 'sort', 'all', ...FACETS]) {
+  for (const name of ['q', 'sort', 'all', ...NARROWING]) {
     const value = param(name)
     if (value !== undefined) query.set(name, value)
   }
@@ -131,7 +133,7 @@ export function SessionsView(): JSX.Element {
 }
 
 function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.Element {
-  const isNarrowed = FACETS.some((name) => param(name) !== undefined) || param('since') !== undefined
+  const isNarrowed = NARROWING.some((name) => param(name) !== undefined)
   return (
     <div class="view-head">
       <h1>
@@ -154,6 +156,13 @@ function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.
           <option value={value}>{name} first</option>
         ))}
       </select>
+      {(['touched', 'tool'] as const)
+        .filter((name) => param(name) !== undefined)
+        .map((name) => (
+          <button type="button" class="chip" onClick={() => setParams({ [name]: undefined })}>
+            {name}: {param(name)} <span aria-hidden="true">×</span>
+          </button>
+        ))}
       {isNarrowed && (
         <a class="button" href="/sessions">
           clear
