@@ -115,6 +115,86 @@ test('copied lines end at a pause where turns have no ids', () => {
   expect(items.filter((one) => one.type === 'edge')).toMatchObject([{ session: CHILD, parent: PARENT }])
 })
 
+test('copied lines that kept their own times are copies however long the pauses between them', () => {
+  const at = (second: number, record: Json): Json => ({
+    ...record,
+    timestamp: new Date(Date.parse('2025-09-20T00:00:00Z') + second * 1000).toISOString(),
+  })
+  const first = [
+    at(0, asked('old one')),
+    at(5, counted([10, 0, 1, 11], [10, 0, 1, 11])),
+    at(90, asked('old two')),
+    at(95, counted([30, 0, 3, 33], [20, 0, 2, 22])),
+  ]
+  const home = newHome()
+  writeRollout(home, nameOf(PARENT), jsonl([meta(PARENT), ...first]))
+  const own = [meta(CHILD, { forked_from_id: PARENT }), meta(PARENT)]
+  const later = [asked('new'), counted([60, 0, 6, 66], [30, 0, 3, 33])]
+  writeRollout(home, nameOf(CHILD), jsonl([...own, ...first, ...later]))
+  const found = collect(codex, home)
+  const events = found.sessions.get(CHILD)?.events ?? []
+  expect(events.filter((one) => one.text).map((one) => [one.text, one.inherited])).toEqual([
+    ['old one', true],
+    ['old two', true],
+    ['new', undefined],
+  ])
+  expect([...found.usage.values()].map((one) => [one.session, one.input])).toEqual([
+    [PARENT, 10],
+    [PARENT, 20],
+    [CHILD, 30],
+  ])
+})
+
+test('copied counts of a thread that has a record per response are no responses', () => {
+  const numbered = (records: Json[]) => records.map((one, ordinal) => ({ ...one, ordinal }))
+  const paginated = { history_mode: 'paginated' }
+  const count = counted([10, 0, 1, 11], [10, 0, 1, 11])
+  const spent = (thread: string, input: number): Json =>
+    line('token_usage_record', {
+      thread_id: thread,
+      response_id: `resp-${thread}`,
+      usage: { input_tokens: input, output_tokens: 1, total_tokens: input + 1 },
+    })
+  const home = newHome()
+  writeRollout(
+    home,
+    nameOf(PARENT),
+    jsonl(numbered([meta(PARENT, paginated), asked('a'), spent(PARENT, 10), count])),
+  )
+  const child = { ...paginated, parent_thread_id: PARENT, subagent_history_start_ordinal: 4 }
+  writeRollout(
+    home,
+    nameOf(CHILD),
+    jsonl(
+      numbered([
+        meta(CHILD, child),
+        meta(PARENT, paginated),
+        asked('a'),
+        count,
+        asked('b'),
+        spent(CHILD, 20),
+        counted([30, 0, 2, 32], [20, 0, 1, 21]),
+      ]),
+    ),
+  )
+  const { usage } = collect(codex, home)
+  expect([...usage.values()].map((one) => [one.session, one.input])).toEqual([
+    [PARENT, 10],
+    [CHILD, 20],
+  ])
+})
+
+test('totals without a sum of their own are told apart all the same', () => {
+  const { usage } = read([
+    meta(PARENT),
+    ...[10, 30, 60].map((input) =>
+      told('token_count', { info: { total_token_usage: { input_tokens: input, output_tokens: 1 } } }),
+    ),
+  ])
+  expect(usage.map((one) => one.input)).toEqual([10, 20, 30])
+  expect(new Set(usage.map((one) => one.id)).size).toBe(3)
+})
+
 test('a repeated session_meta of the same thread is no fork', () => {
   const { events, items } = read([meta(PARENT), meta(PARENT), asked('x'), meta(PARENT)])
   expect(events.some((event) => event.inherited)).toBe(false)

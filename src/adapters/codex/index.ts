@@ -7,7 +7,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 1,
+  version: 2,
   roots,
   claim,
   read: (source, from) => readRollout(source.path, from, newState, parserOf(source.path)),

@@ -14,16 +14,18 @@ export function isCopied(state: State, record: Record<string, unknown>, ts: numb
   const payload = record['payload']
   const turn = isRecord(payload) ? str(payload['turn_id']) : undefined
   if (turn) state.turn = turn
-  // A child's own turns are younger than itself.
-  const isOlder = (birthOf(turn) ?? Number.NaN) < (birthOf(state.session) ?? Number.NaN)
-  if (state.copy === 'none' && isOlder && state.ancestors.length > 0) state.copy = 'reading'
+  // A child's own turns, and its own lines, are younger than itself. (Some versions keep the times of what they copy.)
+  const born = birthOf(state.session) ?? Number.NaN
+  const isOlder = (birthOf(turn) ?? Number.NaN) < born
+  const isEarlier = ts !== null && ts < born - BURST_MS
+  if (state.copy === 'none' && (isOlder || isEarlier) && state.ancestors.length > 0) state.copy = 'reading'
   if (state.copy !== 'reading') return false
   const isPause = ts !== null && state.copyAt !== null && ts - state.copyAt > BURST_MS
   const ordinal = num(record['ordinal'])
   const goesOn =
     state.copyEnd !== null && ordinal !== undefined
       ? ordinal < state.copyEnd
-      : !isPause && (isOlder || birthOf(turn) === undefined || birthOf(state.session) === undefined)
+      : isEarlier || (!isPause && (isOlder || birthOf(turn) === undefined || Number.isNaN(born)))
   if (goesOn) state.copyAt = ts
   else state.copy = 'over'
   return goesOn

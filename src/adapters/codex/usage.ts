@@ -16,7 +16,10 @@ function totalsOf(value: unknown): Totals | undefined {
     count('cache_write_input_tokens'),
     count('output_tokens'),
     count('reasoning_output_tokens'),
-    count('total_tokens'),
+    // Old records have no sum.
+    num(value['total_tokens']) === undefined
+      ? count('input_tokens') + count('output_tokens')
+      : count('total_tokens'),
   ]
 }
 
@@ -68,14 +71,17 @@ export function tokenCount(spot: Spot): Item[] {
   }
   const before = state.totals
   if (before && isSame(totals, before)) return []
-  const last = totalsOf(info['last_token_usage']) ?? totals
-  if (before && (totals[5] < before[5] || isSame(totals, last))) beginAnew(spot)
+  const last = totalsOf(info['last_token_usage'])
+  if (before && (totals[5] < before[5] || (last && isSame(totals, last)))) beginAnew(spot)
   const grown = state.totals?.map((count, at) => (totals[at] ?? 0) - count)
   state.totals = totals
-  // An estimate after compaction, or the window size written over the totals: no response stands behind it.
-  if (state.hasUsageRecords || (last[0] === 0 && last[3] === 0)) return []
+  // Some versions copy the counts of a parent into its sub-agents, and not the records that it has of its responses.
+  if (state.hasUsageRecords || (spot.inherited && state.copyEnd !== null)) return []
   // Without a sound starting point the totals may hold somebody else's past.
-  const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : last
+  const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : (last ?? totals)
+  // An estimate after compaction, or the window size written over the totals: no response stands behind it.
+  const told = last ?? usage
+  if (told[0] === 0 && told[3] === 0) return []
   const owner = ownerOf(spot)
   return [usageAt(spot, owner, `codex:${owner}:${state.resets}:${totals[5]}`, usage)]
 }
