@@ -47,7 +47,8 @@ function ownChanges(fields: Fields): Change[] {
   const after = textIn(fields, NEW)
   if (after !== undefined && (before !== undefined || !('content' in fields))) {
     const isAll = fields['replace_all'] === true || fields['replaceAll'] === true
-    return [{ path, before: before ?? '', after, isWhole: !before, isAll }]
+    // A notebook's cell is only a part of its file.
+    return [{ path, before: before ?? '', after, isWhole: !before && !('new_source' in fields), isAll }]
   }
   const edits = fields['edits']
   if (Array.isArray(edits))
@@ -62,11 +63,14 @@ function mappedChanges(value: unknown): Change[] {
   return Object.entries(value).flatMap(([path, change]) => {
     if (!isFields(change)) return []
     const inner = [change, ...Object.values(change).filter(isFields)]
+    const isDeletion = change['type'] === 'delete' || 'delete' in change
     for (const fields of inner) {
       const diff = textIn(fields, ['unified_diff', 'diff'])
-      if (diff !== undefined) return hunks(path, diff.split('\n'))
+      if (diff !== undefined) return hunks(path, withoutHead(diff.split('\n')))
       const content = textIn(fields, ['content'])
-      if (content !== undefined) return [{ path, before: '', after: content, isWhole: true, isAll: false }]
+      if (content === undefined) continue
+      const [before, after] = isDeletion ? [content, ''] : ['', content]
+      return [{ path, before, after, isWhole: true, isAll: false }]
     }
     return []
   })
@@ -99,24 +103,36 @@ function patchChanges(patch: string): Change[] {
   return changes
 }
 
+/** A diff may begin with the names of the files; further down a line may only look like that. */
+const withoutHead = (lines: readonly string[]): readonly string[] =>
+  lines.slice(
+    Math.max(
+      0,
+      lines.findIndex((line) => line.startsWith('@@')),
+    ),
+  )
+
 /** Each part of a diff as the lines it takes away and puts in, context included in both. */
 function hunks(path: string, lines: readonly string[]): Change[] {
   const changes: Change[] = []
   let [before, after]: [string[], string[]] = [[], []]
+  // A blank line is context that lost its space, unless nothing follows it.
+  let blanks: string[] = []
   const close = (): void => {
     if (before.join('\n') !== after.join('\n'))
       changes.push({ path, before: before.join('\n'), after: after.join('\n'), isWhole: false, isAll: false })
     before = []
     after = []
+    blanks = []
   }
   for (const line of lines) {
     if (line.startsWith('@@')) close()
-    else if (/^(---|\+\+\+) |^\*\*\* /.test(line)) continue
-    else if (line.startsWith('-')) before.push(line.slice(1))
-    else if (line.startsWith('+')) after.push(line.slice(1))
-    else if (line !== '') {
-      before.push(line.replace(/^ /, ''))
-      after.push(line.replace(/^ /, ''))
+    else if (line === '') blanks.push(line)
+    else if (!/^\*\*\* |^\\ /.test(line)) {
+      const text = line.replace(/^[-+ ]/, '')
+      before.push(...blanks, ...(line.startsWith('+') ? [] : [text]))
+      after.push(...blanks, ...(line.startsWith('-') ? [] : [text]))
+      blanks = []
     }
   }
   close()
@@ -126,7 +142,7 @@ function hunks(path: string, lines: readonly string[]): Change[] {
 /** The whole file as an answer quotes it from before the edit. */
 export function originalIn(answer: unknown, depth = MAX_DEPTH): string | undefined {
   if (!isFields(answer) || depth === 0) return undefined
-  const own = textIn(answer, ['originalFile', 'original_file'])
+  const own = textIn(answer, ['originalFile', 'originalFileContents', 'original_file'])
   if (own !== undefined) return own
   for (const inner of Object.values(answer)) {
     const found = originalIn(inner, depth - 1)

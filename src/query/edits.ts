@@ -1,6 +1,7 @@
 // The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
 // (replace, write, patch); they are told apart by shape, not by who wrote them.
 import { EVENT_KINDS } from '../model.ts'
+import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type Change, changesIn, originalIn } from './edit-shapes.ts'
 
@@ -30,6 +31,7 @@ export interface EditedFiles {
 }
 
 interface Row {
+  kind: number
   seq: number
   ts: number | null
   tool: string | null
@@ -40,13 +42,16 @@ interface Row {
 const MAX_TEXT = 300_000
 const MAX_EDITS = 5000
 const EDIT = EVENT_KINDS.indexOf('edit')
+/** An edit that was tried before and had failed. */
+const RETRY = EVENT_KINDS.indexOf('retry')
 const ERROR = EVENT_KINDS.indexOf('error')
+const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.superseded
 
 export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
   const rows = handle.cache
     .prepare(
-      `SELECT e.seq, e.ts, e.tool, hex(e.call) AS call, e.payload FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.kind = ${EDIT} AND e.flags & 6 = 0 ORDER BY e.seq LIMIT ${MAX_EDITS}`,
+      `SELECT e.kind, e.seq, e.ts, e.tool, hex(e.call) AS call, e.payload FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.kind IN (${EDIT}, ${RETRY}) AND e.flags & ${NOT_OWN} = 0 ORDER BY e.seq LIMIT ${MAX_EDITS}`,
     )
     .all(uid) as unknown as Row[]
   const answers = answersOf(handle, uid)
@@ -57,12 +62,14 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
     const answer = answers.get(row.call)
     const answerBody = answer ? bodyOf(handle, answer.payload) : undefined
     const inCall = changesIn(body)
-    const changes = inCall.length > 0 ? inCall : changesIn(answerBody)
-    if (changes.length === 0) unreadable.push(row.seq)
-    for (const change of changes) {
+    const isEdit = row.kind === EDIT
+    const changes = inCall.length > 0 || !isEdit ? inCall : changesIn(answerBody)
+    if (changes.length === 0 && isEdit) unreadable.push(row.seq)
+    for (const [at, change] of changes.entries()) {
       const state = files.get(change.path) ?? new FileState(change.path)
       files.set(change.path, state)
-      state.apply(row, change, answer?.kind === ERROR, originalIn(answerBody))
+      // The answer quotes the file from before the first of them.
+      state.apply(row, change, answer?.kind === ERROR, at === 0 ? originalIn(answerBody) : undefined)
     }
   }
   return {
