@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { describe, expect, it } from 'vitest'
 import { INTEGRATIONS } from '../src/adapters/integrations.ts'
@@ -41,6 +41,10 @@ const TEXTS: Record<string, string> = {
   'an event with an empty list': '{"hooks": {"Stop": []}}',
   'tabs and CRLF': '{\r\n\t"model": "opus",\r\n\t"env": {\r\n\t\t"A": "1"\r\n\t}\r\n}\r\n',
   'a byte order mark': '\ufeff{"model": "opus"}\n',
+  'comments around foreign hooks': `{\n  "hooks": {\n    // mine\n    "Stop": [\n      // first\n      {"hooks": [${FOREIGN}]} // last\n    ]\n    // no more\n  },\n  "a": {"b": [1,2]} // end\n}\n`,
+  'comments where hooks could be': '{\n  "hooks": {\n    // none yet\n  },\n  "a": 1\n}\n',
+  'entries that are no groups':
+    '{"hooks": {"Stop": [null, "x", [], {"hooks": 1}], "SessionEnd": []}, "a": "//"}',
   'text that needs escapes': '{"model": "\\u00e9 \\" \\\\ 😀", "__proto__": {"a": 1}}\n',
 }
 
@@ -69,6 +73,28 @@ describe('the text of settings', () => {
     }
     expect(meaning(out)).toEqual(meaning(text.trim() === '' ? '{}' : text))
     for (const [comment] of text.matchAll(/\/\/.*|\/\*.*?\*\//g)) expect(out).toContain(comment)
+  })
+
+  const LAID_OUT = Object.entries(TEXTS).filter(([, text]) => /\{\r?\n(.*\n)+\}/.test(text))
+
+  it.each(LAID_OUT)('keeps every line as it is written, but for a comma: %s', (_, text) => {
+    const installed = withHandler(text, EVENTS, HANDLER, 'file')
+    const bare = (of: string): string[] => of.split('\n').map((line) => line.replace(/,(?=\s*(\/\/|$))/, ''))
+    expect(bare(installed)).toEqual(expect.arrayContaining(bare(text)))
+    expect(bare(withoutHandlers(installed, 'file'))).toEqual(bare(text))
+  })
+
+  it('is freed of handlers when settings, matchers and comments have come to stand around them', () => {
+    const installed = withHandler('', ['Stop'], HANDLER, 'file')
+    const added = installed.replace(/\n\}\n$/, ',\n  "model": "opus"\n}\n')
+    expect(withoutHandlers(added, 'file')).toBe('{\n  "model": "opus"\n}\n')
+    const matched = installed.replace('"hooks": [\n          {', '"matcher": "*", $&')
+    expect(matched).not.toBe(installed)
+    expect(parse(withoutHandlers(matched, 'file'))).toEqual({})
+    const commented = `{\n  "a": 1, // one\n  // two\n${installed.slice(2, -2).replace('"Stop"', '/* three */ "Stop"')}  // four\n}\n`
+    const freed = withoutHandlers(commented, 'file')
+    expect(freed.match(/\/\/ \w+|\/\*.*?\*\//g)).toEqual(['// one', '// two', '/* three */', '// four'])
+    expect(parse(freed)).toEqual({ a: 1, hooks: {} })
   })
 
   it('gets an old handler of ours replaced in its place, and doubles and old events removed', () => {
@@ -138,6 +164,29 @@ describe('settings files', () => {
       expect(existsSync(file)).toBe(false)
     })
 
+    it('that were not there are gone again, also beside an old backup', () => {
+      const { env, handler } = home()
+      const file = agent.hooks.file(env)
+      mkdirSync(join(file, '..'), { recursive: true })
+      writeFileSync(`${file}.before-recollect`, '{"old": 1}')
+      applyPlan(planInstall(agent, env, handler))
+      applyPlan(planUninstall(agent, env))
+      expect(existsSync(file)).toBe(false)
+      expect(readFileSync(`${file}.before-recollect`, 'utf8')).toBe('{"old": 1}')
+    })
+
+    it('that another version of ours was installed in come back to the byte', () => {
+      const { env, handler } = home()
+      const file = agent.hooks.file(env)
+      mkdirSync(join(file, '..'), { recursive: true })
+      writeFileSync(file, '{"a": 1, "b": [1,2]}')
+      applyPlan(planInstall(agent, env, { ...handler, command: `${handler.command} '/elsewhere'` }))
+      applyPlan(planInstall(agent, env, handler))
+      expect(findHandlers(readFileSync(file, 'utf8'), file)[0]?.value).toEqual(handler)
+      applyPlan(planUninstall(agent, env))
+      expect(readFileSync(file, 'utf8')).toBe('{"a": 1, "b": [1,2]}')
+    })
+
     it('that a person changed meanwhile keep the change', () => {
       const { env, handler } = home()
       const file = agent.hooks.file(env)
@@ -198,6 +247,17 @@ describe('settings files', () => {
     writeFileSync(file, '{"a": 2}')
     expect(() => applyPlan(plan)).toThrow(/changed meanwhile/)
     expect(readFileSync(file, 'utf8')).toBe('{"a": 2}')
+  })
+
+  it('get the home that only this shell knows, from wherever the agent will start it', () => {
+    const commandWith = (more: Record<string, string>): string =>
+      makeHandler({ HOME: '/home/me', ...more }, script).command
+    const plain = commandWith({})
+    expect(plain).toBe(`'${process.execPath}' '${script}'`)
+    expect(commandWith({ RECOLLECT_HOME: 'memory' })).toBe(`${plain} '${resolve('memory')}'`)
+    expect(commandWith({ XDG_DATA_HOME: '/data' })).toBe(`${plain} '/data/recollect'`)
+    // Said by many systems, and no news to anybody.
+    expect(commandWith({ XDG_DATA_HOME: '/home/me/.local/share' })).toBe(plain)
   })
 
   it('never get a path into the cache of npx', () => {

@@ -4,6 +4,7 @@ import { lstatSync, readFileSync, realpathSync, rmdirSync, type Stats, unlinkSyn
 import { dirname } from 'node:path'
 import type { Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
+import { homeDirectory } from '../config.ts'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
@@ -30,11 +31,12 @@ const TIMEOUT_S = 3
 /** The handler to install: one text for every agent, because some read each other's settings and drop equal commands. */
 export function makeHandler(env: Environment, path?: string): Handler {
   const script = path === undefined ? ownFile(HANDLER_NAME) : lasting(path)
-  const home = env['RECOLLECT_HOME']
+  const home = homeDirectory(env)
   // A home that only this shell knows has to be said to the handler, which agents start with theirs.
+  const isKnown = home === homeDirectory({ HOME: env['HOME'] })
   return {
     type: 'command',
-    command: [process.execPath, script, ...(home ? [home] : [])].map(quoted).join(' '),
+    command: [process.execPath, script, ...(isKnown ? [] : [home])].map(quoted).join(' '),
     timeout: TIMEOUT_S,
   }
 }
@@ -63,7 +65,7 @@ export function planUninstall(integration: Integration, env: Environment): HookP
   const saved = readText(backup)
   // Nothing else has changed since: give back the very bytes.
   if (saved !== undefined && isMade(saved)) return { ...plan, after: saved, removesBackup: true }
-  if (saved === undefined && isMade('')) return { ...plan, after: undefined }
+  if (isMade('')) return { ...plan, after: undefined }
   return { ...plan, after: withoutHandlers(before, file) }
 }
 

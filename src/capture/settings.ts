@@ -1,18 +1,9 @@
 // Edits an agent's JSON settings as text: our handlers go in and out, and every other byte, comments included, stays.
 // Pure; a text that is not understood, or an edit that would change anything else, is refused.
-import {
-  applyEdits,
-  createScanner,
-  type JSONPath,
-  modify,
-  type Node,
-  type ParseError,
-  parse,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser'
+import { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 import type { InstalledHook } from '../adapters/integration.ts'
 import { RecollectError } from '../errors.ts'
+import { addValue, hasCommentAround, hasValue, LENIENT, removeValue, replaceValue } from './json-text.ts'
 
 /** Every handler of ours, whichever version or directory it is from, runs a script of this name. */
 export const HANDLER_NAME = 'recollect-hook.cjs'
@@ -23,9 +14,9 @@ export interface Handler {
   timeout: number
 }
 
-type Hooks = Record<string, { hooks?: unknown }[]>
+/** Of a group nothing is certain: agents ignore what they do not understand. */
+type Hooks = Record<string, ({ hooks?: unknown } | null)[]>
 
-const LENIENT = { allowTrailingComma: true, disallowComments: false }
 /** No editor keeps it, but some write it. */
 const BOM = '\ufeff'
 
@@ -36,22 +27,20 @@ export function withHandler(
   handler: Handler,
   where: string,
 ): string {
-  const result = edit(text, where, (body) => {
+  return edit(text, where, (body) => {
     let result = body
     const found = findIn(result, where)
     for (const event of events) {
       const [ours, ...more] = found.filter((one) => one.event === event)
-      if (!ours) result = insert(result, event, handler, where)
+      if (!ours) result = insert(result, event, handler)
       else if (JSON.stringify(ours.value) !== JSON.stringify(handler))
-        result = put(result, ['hooks', event, ours.group, 'hooks', ours.handler], handler)
-      for (const one of more.reverse()) result = remove(result, one, where)
+        result = replaceValue(result, pathOf(ours), handler)
+      for (const one of more.reverse()) result = takeOut(result, one, where)
     }
     // An event that an earlier version asked for.
-    for (const one of found.reverse()) if (!events.includes(one.event)) result = remove(result, one, where)
+    for (const one of found.reverse()) if (!events.includes(one.event)) result = takeOut(result, one, where)
     return result
   })
-  if (comments(result) < comments(text)) refuseEdit(where)
-  return result
 }
 
 /** The text without any handler of ours, and without what would be left empty by that. */
@@ -59,7 +48,7 @@ export function withoutHandlers(text: string, where: string): string {
   return edit(text, where, (body) =>
     findIn(body, where)
       .reverse()
-      .reduce((result, one) => remove(result, one, where), body),
+      .reduce((result, one) => takeOut(result, one, where), body),
   )
 }
 
@@ -138,55 +127,48 @@ const isOurs = (value: unknown): boolean =>
   new RegExp(`(^|[/\\\\'" ])${HANDLER_NAME.replaceAll('.', '\\.')}(['" ]|$)`).test(value['command'])
 
 /** Behind what is there: agents name a handler by its position when they note that it is trusted. */
-function insert(text: string, event: string, handler: Handler, where: string): string {
-  const groups = readHooks(text, where)[event]
+function insert(text: string, event: string, handler: Handler): string {
   const group = { hooks: [handler] }
-  return groups
-    ? put(text, ['hooks', event, groups.length], group, true)
-    : put(text, ['hooks', event], [group])
+  if (hasValue(text, ['hooks', event])) return addValue(text, ['hooks', event], group)
+  if (hasValue(text, ['hooks'])) return addValue(text, ['hooks'], [group], event)
+  return addValue(text, [], { [event]: [group] }, 'hooks')
 }
 
-function remove(text: string, { event, group, handler }: InstalledHook, where: string): string {
+const pathOf = ({ event, group, handler }: InstalledHook): (string | number)[] => [
+  'hooks',
+  event,
+  group,
+  'hooks',
+  handler,
+]
+
+/** With what would be left empty around it, unless a person's comment stands there. */
+function takeOut(text: string, place: InstalledHook, where: string): string {
   const hooks = readHooks(text, where)
-  const groups = hooks[event] as Hooks[string]
-  if (listOf(groups[group]).length > 1) return put(text, ['hooks', event, group, 'hooks', handler], undefined)
-  if (groups.length > 1) return put(text, ['hooks', event, group], undefined)
-  return put(text, Object.keys(hooks).length > 1 ? ['hooks', event] : ['hooks'], undefined)
-}
-
-function put(text: string, path: JSONPath, value: unknown, isArrayInsertion = false): string {
-  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
-  const formattingOptions = {
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.startsWith('\t') ? 1 : indent.length,
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  const groups = hooks[place.event] as Hooks[string]
+  const whole = pathOf(place)
+  const counts = [listOf(groups[place.group]).length, groups.length, Object.keys(hooks).length]
+  let path = whole
+  for (const [at, length] of [3, 2, 1].entries()) {
+    const outer = whole.slice(0, length)
+    if (counts[at] !== 1 || hasCommentAround(text, outer, path)) break
+    path = outer
   }
-  return applyEdits(text, modify(text, path, value, { formattingOptions, isArrayInsertion }))
+  return removeValue(text, path)
 }
 
-/** Everything in a text that is not ours, in one order. */
+/** Everything in a text that is not ours, in one order. A group without handlers says nothing. */
 function foreignPart(text: string, where: string): string {
   if (text.trim() === '') return foreignPart('{}', where)
-  const settings = parse(text, [], LENIENT) as Record<string, unknown>
+  const { hooks: _, ...settings } = parse(text, [], LENIENT) as Record<string, unknown>
   const hooks = Object.entries(readHooks(text, where)).map(([event, groups]) => [
     event,
     groups
       .map((group) =>
         listOf(group).some(isOurs) ? { ...group, hooks: listOf(group).filter((one) => !isOurs(one)) } : group,
       )
-      .filter(
-        (group) =>
-          !(Object.keys(group).length === 1 && listOf(group).length === 0 && Array.isArray(group.hooks)),
-      ),
+      .filter((group) => !(Array.isArray(group?.hooks) && group.hooks.length === 0)),
   ])
   const kept = hooks.filter(([, groups]) => (groups as unknown[]).length > 0)
-  return JSON.stringify([{ ...settings, hooks: null }, kept])
-}
-
-function comments(text: string): number {
-  const scanner = createScanner(text)
-  let count = 0
-  // 12 and 13 are the scanner's kinds of a comment, 17 its end of file.
-  for (let kind = scanner.scan(); kind !== 17; kind = scanner.scan()) if (kind === 12 || kind === 13) count++
-  return count
+  return JSON.stringify([settings, kept])
 }
