@@ -2,7 +2,7 @@
 // Later wins: built-in default, config.toml, environment, flag. A value that is not possible is refused, with its place.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
 import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
@@ -61,7 +61,10 @@ export class Config {
     }
     const written = lookUp(toml, row.key)
     if (written !== undefined)
-      return { value: check(row, written, `${this.file}: ${row.key}`), origin: this.file }
+      return {
+        value: check(row, written, `${this.file}: ${row.key}`, dirname(this.file)),
+        origin: this.file,
+      }
     return { value: check(row, row.default, 'default'), origin: 'default' }
   }
 }
@@ -123,7 +126,8 @@ function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''
   }
 }
 
-function check(row: SettingRow, value: unknown, where: string): unknown {
+/** A relative path in a file means the same wherever a program was started: it begins where the file lies. */
+function check(row: SettingRow, value: unknown, where: string, base = ''): unknown {
   const refuse = (expected: string): never => {
     throw new RecollectError('BAD_CONFIG', `${row.key} must be ${expected}, not ${JSON.stringify(value)}`, {
       where,
@@ -137,7 +141,7 @@ function check(row: SettingRow, value: unknown, where: string): unknown {
       return value
     case 'path':
       if (typeof value !== 'string') return refuse('a path')
-      return value === '' ? '' : resolve(value.replace(/^~(?=\/|$)/, homedir()))
+      return value === '' ? '' : resolve(base, value.replace(/^~(?=\/|$)/, homedir()))
     case 'url':
       return value === '' || isWebAddress(value)
         ? value
@@ -205,9 +209,9 @@ const DURATION_UNITS: Record<string, number> = {
 
 /** `"30s"` → 30000 ms; a bare number is milliseconds. */
 export function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : undefined
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined
   const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*$/.exec(value) : null
-  return match ? Number(match[1]) * (DURATION_UNITS[match[2] as string] as number) : undefined
+  return match ? Math.round(Number(match[1]) * (DURATION_UNITS[match[2] as string] as number)) : undefined
 }
 
 function isWebAddress(value: unknown): boolean {
@@ -246,6 +250,7 @@ export function configDocs(): string {
     '',
     'Made from the table in `src/settings.ts` by `npm run docs`. Later wins: default, `config.toml`, environment, flag.',
     '`config.toml` lies in `$RECOLLECT_HOME` (default: `recollect/` in the XDG data directory). Unknown keys are refused.',
+    'A relative path in it begins where it lies, one in a variable or a flag where you are.',
     'Sizes are written `500`, `"64MiB"`, `"4GiB"`; durations `"500ms"`, `"30s"`, `"7d"`.',
     '',
     '| key | default | environment | flag | meaning |',

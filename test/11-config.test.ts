@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { homedir, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
 
@@ -31,6 +31,15 @@ describe('layers', () => {
     expect(new Config({ env: { RECOLLECT_HOME: '/a' } }).home).toBe('/a')
     expect(new Config({ env: { XDG_DATA_HOME: '/x', HOME: '/h' } }).home).toBe('/x/recollect')
     expect(new Config({ env: { HOME: '/h' } }).home).toBe('/h/.local/share/recollect')
+  })
+})
+
+describe('a path', () => {
+  it('begins, when it is relative, where the file lies that names it, else where we are', () => {
+    const paths = '[store]\ndb_path = "mem/m.db"\n[hub]\ndigests_dir = "~/digests"\n'
+    expect(configOf(paths).get('store.db_path')).toBe(join(home, 'mem', 'm.db'))
+    expect(configOf(paths).get('hub.digests_dir')).toBe(join(homedir(), 'digests'))
+    expect(configOf(paths, { HELIX_STORE_DB: 'm.db' }).get('store.db_path')).toBe(resolve('m.db'))
   })
 })
 
@@ -76,6 +85,9 @@ describe('values', () => {
     ['500ms', 500],
     ['7d', 604_800_000],
     [10, 10],
+    [2.5, 3],
+    // In floating point this is 1000.9999…, which no timer takes.
+    ['1.001s', 1001],
     ['5', undefined],
     [-1, undefined],
   ])('parse durations: %j', (text, ms) => expect(parseDuration(text)).toBe(ms))

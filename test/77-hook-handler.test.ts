@@ -229,6 +229,16 @@ describe('the handler', () => {
     expect(state.sweptAt).toBeGreaterThan(0)
   })
 
+  it('and the sweep it starts mean the same memory, also by a relative path', async () => {
+    const home = newHome('relative')
+    const child = spawn(process.execPath, [HANDLER], { cwd: base, env: env('relative'), stdio: 'pipe' })
+    child.stdin.end(payload('r'))
+    await new Promise((resolve) => child.once('close', resolve))
+    await sweepsEnded(home)
+    expect(existsSync(join(home, 'memory.db'))).toBe(true)
+    expect(readdirSync(home)).not.toContain('relative')
+  })
+
   it('stops writing to a spool that nobody takes', async () => {
     const home = newHome('bounded')
     mkdirSync(join(home, SPOOL), { recursive: true })

@@ -1,8 +1,9 @@
 // Schedules: what each scheduler is given is what it understands, and comes out again without a trace.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { makeJob } from '../src/capture/schedule.ts'
 import {
   cronLine,
   EVERY,
@@ -125,6 +126,23 @@ function fakes(home: string): Record<string, string> {
   )
   return { HOME: home, PATH: `${bin}:${process.env['PATH']}` }
 }
+
+describe('the job', () => {
+  it('has the variables that move the memory or an agent, as paths that hold anywhere', () => {
+    const env = {
+      HOME: '/h',
+      RECOLLECT_HOME: 'memory',
+      HELIX_STORE_DB: '~/m.db',
+      CODEX_HOME: '/c',
+      OTHER: 'x',
+    }
+    expect(makeJob(env, 'daily', cliPath).env).toEqual({
+      RECOLLECT_HOME: resolve('memory'),
+      HELIX_STORE_DB: '~/m.db',
+      CODEX_HOME: '/c',
+    })
+  })
+})
 
 describe('recollect schedule', () => {
   it('shows, installs, tells and removes a systemd timer', () => {

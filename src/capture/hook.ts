@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import {
   LINES,
   MAX_PATH_LENGTH,
@@ -54,7 +54,7 @@ function handle(): void {
   if (isHandled) return
   isHandled = true
   const line = lineOf(length <= MAX_INPUT_BYTES ? Buffer.concat(chunks).toString('utf8') : '')
-  const spool = join(process.argv[2] || memoryHome(), SPOOL)
+  const spool = resolve(process.argv[2] || memoryHome(), SPOOL)
   mkdirSync(spool, { recursive: true, mode: 0o700 })
   try {
     append(join(spool, LINES), line)

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, unlinkSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Environment } from '../adapters/adapter.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
@@ -59,9 +59,12 @@ export function makeJob(env: Environment, every: Every, program = ownFile('cli.c
     'HELIX_STORE_DB',
     ...INTEGRATIONS.map((one) => one.homeVariable),
   ]
-  const known = names.filter((name) => env[name]).map((name) => [name, env[name] as string])
+  const known = names.filter((name) => env[name]).map((name) => [name, fromHere(env[name] as string)])
   return { every, command: [process.execPath, program, 'sweep'], env: Object.fromEntries(known) }
 }
+
+/** The scheduler starts it in another directory than this one. */
+const fromHere = (path: string): string => (/^[/~]/.test(path) ? path : resolve(path))
 
 export function planSchedule(scheduler: Scheduler, env: Environment, job: Job): SchedulePlan {
   const plan = emptyPlan(scheduler, false)
