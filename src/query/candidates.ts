@@ -1,6 +1,6 @@
 // The events a query might mean, newest first and bounded: a word that stands in every second event must not cost a look
-// at all of them. Filters on sessions are kept off the index: a small set of sessions is handed to it, a large one is
-// checked on what it found.
+// at all of them. With a filter the ids of the newest matches are taken from the index, which is cheap, and what counts is
+// picked among them part by part; where it is rare, the sessions that count are found first, and where they lie.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 import { prepared } from '../store/database.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -28,17 +28,20 @@ export interface EventConditions {
 
 /** So many matches are ranked; more of them are all alike, and the newest are the ones meant. */
 const WANTED = 600
-/** So many are looked at to find them among sessions that do not count. */
-const LOOKED_AT = 10_000
 /** Of more matches than this none is better by its words, and to weigh words costs a look at all matches: they count alike. */
 const COMMON = 5000
-const WINDOW = 1500
-/** Sets up to this size are handed to the index. */
-const SMALL_SET = 1000
-/** Among sessions that are filtered, so many are enough to rank. */
+/** So many of the newest matches are looked at to find the ones that count. */
+const LOOKED_AT = 10_000
+/** They are asked about in parts of this size: at first so many… */
+const PART = 400
+/** …and with so many found after so many looked at, that is enough to rank. */
 const ENOUGH = 200
+const MOST_LOOKED_UP = 1800
 /** With fewer than this, what is older than all that was looked at is looked for as well. */
 const FEW = 50
+/** Where less than this share counts, the sessions that do are asked for, and if they are so few, looked into one by one. */
+const RARE = 0.05
+const SMALL_SET = 1000
 
 const PROMPT_KINDS: readonly EventKind[] = ['user_msg', 'human_intervention', 'decision']
 const ANSWER_KINDS: readonly EventKind[] = ['assistant_msg', 'completion']
@@ -65,81 +68,96 @@ interface Found {
   session: number
 }
 
+/** Where the events of a session lie among all: a session is written in few runs. */
+interface Range {
+  session: number
+  low: number
+  high: number
+}
+
 class CandidateSearch {
   readonly #handle: ReadHandle
   readonly #events: Conditions
   readonly #sessions: Conditions | undefined
-  /** The sessions that count, when they are few. */
-  readonly #small: number[] | undefined
+  /** Nothing is left out, or hardly anything. */
+  readonly #isWide: boolean
+  readonly #isNamed: boolean
   readonly #verdicts = new Map<number, boolean>()
+  #ranges: readonly Range[] | null | undefined
 
-  constructor(handle: ReadHandle, events: EventConditions, sessions: SessionFilter) {
+  constructor(handle: ReadHandle, events: EventConditions, filter: SessionFilter) {
+    const { excludeSession, ...sessions } = filter
     this.#handle = handle
-    this.#events = eventConditions(events)
-    if (!isFiltering(sessions) && sessions.withSubagents !== false) return
-    this.#sessions = sessionConditions(sessions)
-    this.#small = this.#cachedIds(SMALL_SET)
+    this.#events = eventConditions(events, excludeSession)
+    this.#isNamed = sessions.session !== undefined || sessions.uids !== undefined
+    if (isFiltering(sessions) || sessions.withSubagents === false)
+      this.#sessions = sessionConditions(sessions)
+    this.#isWide = this.#sessions === undefined && Object.keys(events).length === 0
   }
 
   find(match: string): Candidate[] {
-    if (this.#small?.length === 0) return []
-    const isCommon = this.#floor(match, COMMON) > 0
-    if (this.#sessions === undefined) return this.#ranked(match, isCommon, { limit: WANTED })
-    const found = isCommon ? undefined : this.#amongRanked(match)
-    if (found) return found
-    const floor = this.#floor(match, LOOKED_AT)
-    const ids = this.#small ? this.#amongFew(match, this.#small, floor) : this.#judged(match)
+    if (this.#isWide) return this.#ranked(match, this.#isCommon(match))
+    const newest = this.#newest(match)
+    const ids = this.#counting(match, newest)
     if (ids.length === 0) return []
-    return this.#ranked(match, isCommon, { ids, limit: ids.length })
+    return newest.length > COMMON ? this.#unranked(ids) : this.#ranked(match, false, ids)
   }
 
-  /** The id of the match after the newest so many; 0 when there are not so many. */
-  #floor(match: string, count: number): number {
+  #isCommon(match: string): boolean {
+    const beyond = 'SELECT 1 FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?'
+    return prepared(this.#handle.cache, beyond).get(match, COMMON) !== undefined
+  }
+
+  /** Ids only, newest first: as one text, since ten thousand rows cost three times as much. */
+  #newest(match: string): number[] {
     const row = prepared(
       this.#handle.cache,
-      'SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?',
-    ).get(match, count) as { rowid: number } | undefined
-    return row?.rowid ?? 0
+      `SELECT json_group_array(id) AS ids FROM
+         (SELECT rowid AS id FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${LOOKED_AT})`,
+    ).get(match) as { ids: string }
+    return JSON.parse(row.ids) as number[]
   }
 
-  /** Words that are not everywhere are asked for once, and what counts is picked; undefined when that is not enough. */
-  #amongRanked(match: string): Candidate[] | undefined {
-    const rows = this.#ranked(match, false, { limit: WINDOW })
-    if (this.#small) {
-      const wanted = new Set(this.#small)
-      for (const { session } of rows) this.#verdicts.set(session, wanted.has(session))
-    } else this.#judge(rows)
-    const passed = rows.filter((row) => this.#verdicts.get(row.session))
-    return rows.length < WINDOW || passed.length >= FEW ? passed : undefined
-  }
-
-  #amongFew(match: string, sessions: readonly number[], floor: number): number[] {
-    const ids = this.#scan(match, { floor, sessions, limit: WANTED })
-    if (floor === 0 || ids.length >= FEW) return ids
-    return [...ids, ...this.#inRanges(match, sessions, floor, ENOUGH)]
-  }
-
-  /** Matches newest first; their sessions are asked about as they come up. */
-  #judged(match: string): number[] {
+  /** Which of the newest matches count, and where they are too few, of older ones. */
+  #counting(match: string, newest: readonly number[]): number[] {
+    if (this.#isNamed && this.#smallSet()) return this.#inSmallSet(match, newest)
     const passed: number[] = []
-    let below = Number.MAX_SAFE_INTEGER
-    for (let seen = 0; seen < LOOKED_AT; seen += WINDOW) {
-      const rows = this.#window(match, below)
-      this.#judge(rows)
-      for (const row of rows) if (this.#verdicts.get(row.session)) passed.push(row.id)
-      if (rows.length < WINDOW || passed.length >= ENOUGH) return passed
-      below = (rows.at(-1) as Found).id
+    for (let at = 0; at < newest.length; at += PART) {
+      passed.push(...this.#check(newest.slice(at, at + PART)))
+      const seen = at + PART
+      if (passed.length >= (seen < MOST_LOOKED_UP ? WANTED : ENOUGH)) return passed.slice(0, WANTED)
+      if (passed.length < seen * RARE && this.#smallSet()) return this.#inSmallSet(match, newest)
     }
-    if (passed.length >= FEW) return passed
-    // Rare among many: now the whole set is worth its price.
-    const all = this.#cachedIds() ?? []
-    return [...passed, ...this.#scan(match, { below, sessions: all, limit: ENOUGH })]
+    if (newest.length < LOOKED_AT || passed.length >= FEW) return passed
+    return [...passed, ...this.#older(match, newest.at(-1) as number)]
   }
 
+  #inSmallSet(match: string, newest: readonly number[]): number[] {
+    const ranges = this.#smallSet() as readonly Range[]
+    const near = newest.filter(within(ranges))
+    const passed: number[] = []
+    for (let at = 0; at < near.length && passed.length < WANTED; at += WANTED)
+      passed.push(...this.#check(near.slice(at, at + WANTED)))
+    if (newest.length < LOOKED_AT || passed.length >= FEW) return passed
+    return [...passed, ...this.#inRanges(match, ranges, newest.at(-1) as number)]
+  }
+
+  /** Those of some events that count. */
+  #check(ids: readonly number[]): number[] {
+    const rows = prepared(
+      this.#handle.cache,
+      `SELECT e.id, e.session FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE ${this.#events.where}`,
+    ).all(JSON.stringify(ids), ...this.#events.values) as unknown as Found[]
+    this.#judge(rows)
+    return rows.filter((row) => this.#verdicts.get(row.session) ?? true).map((row) => row.id)
+  }
+
+  /** Asks about sessions as they come up. */
   #judge(rows: readonly Found[]): void {
+    if (this.#sessions === undefined) return
     const unknown = [...new Set(rows.map((row) => row.session))].filter((id) => !this.#verdicts.has(id))
     if (unknown.length === 0) return
-    const { where, values } = this.#sessions as Conditions
+    const { where, values } = this.#sessions
     const named = prepared(
       this.#handle.cache,
       'SELECT c.id, c.session_uid AS uid FROM json_each(?) j JOIN cached c ON c.id = j.value',
@@ -150,6 +168,26 @@ class CandidateSearch {
     ).all(JSON.stringify(named.map((one) => one.uid)), ...values) as unknown as { uid: string }[]
     const uids = new Set(passing.map((one) => one.uid))
     for (const { id, uid } of named) this.#verdicts.set(id, uids.has(uid))
+  }
+
+  /** The sessions that count, by where their events lie, the last first; null when they are many. */
+  #smallSet(): readonly Range[] | null {
+    if (this.#ranges === undefined) {
+      const ids = this.#sessions === undefined ? undefined : this.#cachedIds(SMALL_SET)
+      this.#ranges = ids === undefined ? null : this.#rangesOf(ids)
+    }
+    return this.#ranges
+  }
+
+  #rangesOf(sessions: readonly number[]): Range[] {
+    const rows = prepared(
+      this.#handle.cache,
+      `SELECT j.value AS session,
+         (SELECT id FROM events WHERE session = j.value ORDER BY seq LIMIT 1) AS low,
+         (SELECT id FROM events WHERE session = j.value ORDER BY seq DESC LIMIT 1) AS high
+       FROM json_each(?) j`,
+    ).all(JSON.stringify(sessions)) as unknown as Range[]
+    return rows.filter((row) => row.high !== null).sort((a, b) => b.high - a.high)
   }
 
   /** Ids in the cache of the sessions that count; undefined when they are more than `most`. */
@@ -167,85 +205,90 @@ class CandidateSearch {
     return found.map((row) => row.id)
   }
 
-  #window(match: string, below: number): Found[] {
-    return prepared(
-      this.#handle.cache,
-      `SELECT words.rowid AS id, e.session FROM words CROSS JOIN events e ON e.id = words.rowid
-         WHERE words MATCH ? AND words.rowid < ? AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ${WINDOW}`,
-    ).all(match, below, ...this.#events.values) as unknown as Found[]
-  }
-
-  #scan(
-    match: string,
-    range: { floor?: number; below?: number; sessions: readonly number[]; limit: number },
-  ): number[] {
+  /** Rare among many: now a look at all matches is worth its price. */
+  #older(match: string, below: number): number[] {
+    const sessions = this.#sessions === undefined ? undefined : this.#cachedIds()
     const rows = prepared(
       this.#handle.cache,
       `SELECT words.rowid AS id FROM words CROSS JOIN events e ON e.id = words.rowid
-         WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ?
-         AND e.session IN (SELECT value FROM json_each(?)) AND ${this.#events.where}
-         ORDER BY words.rowid DESC LIMIT ?`,
+         WHERE words MATCH ? AND words.rowid < ? AND (? OR e.session IN (SELECT value FROM json_each(?)))
+         AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ${ENOUGH}`,
     ).all(
       match,
-      range.floor ?? 0,
-      range.below ?? Number.MAX_SAFE_INTEGER,
-      JSON.stringify(range.sessions),
+      below,
+      sessions ? 0 : 1,
+      JSON.stringify(sessions ?? []),
       ...this.#events.values,
-      range.limit,
     ) as unknown as { id: number }[]
     return rows.map((row) => row.id)
   }
 
-  /** A session's events lie close together: a word that is everywhere is looked up where they are. */
-  #inRanges(match: string, sessions: readonly number[], below: number, limit: number): number[] {
+  /** A word that is everywhere is looked up where the events of few sessions are. */
+  #inRanges(match: string, ranges: readonly Range[], below: number): number[] {
     const rows = prepared(
       this.#handle.cache,
-      `WITH ranges AS MATERIALIZED (SELECT j.value AS session,
-           (SELECT id FROM events WHERE session = j.value ORDER BY seq LIMIT 1) AS low,
-           (SELECT id FROM events WHERE session = j.value ORDER BY seq DESC LIMIT 1) AS high
-           FROM json_each(?) j ORDER BY high DESC)
-         SELECT words.rowid AS id FROM ranges r CROSS JOIN words CROSS JOIN events e ON e.id = words.rowid
-         WHERE words MATCH ? AND words.rowid >= r.low AND words.rowid <= min(r.high, ?) AND e.session = r.session
-         AND ${this.#events.where} LIMIT ?`,
-    ).all(JSON.stringify(sessions), match, below - 1, ...this.#events.values, limit) as unknown as {
-      id: number
-    }[]
+      `SELECT words.rowid AS id FROM json_each(?) r CROSS JOIN words CROSS JOIN events e ON e.id = words.rowid
+         WHERE words MATCH ? AND words.rowid >= r.value ->> 'low' AND words.rowid <= min(r.value ->> 'high', ?)
+         AND e.session = r.value ->> 'session' AND ${this.#events.where} LIMIT ${ENOUGH}`,
+    ).all(JSON.stringify(ranges), match, below - 1, ...this.#events.values) as unknown as { id: number }[]
     return rows.map((row) => row.id)
   }
 
-  #ranked(match: string, isCommon: boolean, pick: { ids?: readonly number[]; limit: number }): Candidate[] {
-    const { ids, limit } = pick
-    if (isCommon && ids) return this.#unranked(ids)
+  #ranked(match: string, isCommon: boolean, ids?: readonly number[]): Candidate[] {
     // `+`: the index is asked once, not once for each id.
     const among = ids
       ? 'AND words.rowid BETWEEN ? AND ? AND +words.rowid IN (SELECT value FROM json_each(?))'
-      : ''
-    const picked = ids ? [Math.min(...ids), Math.max(...ids), JSON.stringify(ids)] : []
+      : `AND ${this.#events.where}`
+    const values = ids ? [Math.min(...ids), Math.max(...ids), JSON.stringify(ids)] : this.#events.values
     return prepared(
       this.#handle.cache,
       `SELECT ${COLUMNS}, ${isCommon ? '-1.0' : 'bm25(words)'} AS rank
        FROM words CROSS JOIN events e ON e.id = words.rowid
-       WHERE words MATCH ? ${among} AND ${this.#events.where} ORDER BY words.rowid DESC LIMIT ?`,
-    ).all(match, ...picked, ...this.#events.values, limit) as unknown as Candidate[]
+       WHERE words MATCH ? ${among} ORDER BY words.rowid DESC LIMIT ${WANTED}`,
+    ).all(match, ...values) as unknown as Candidate[]
   }
 
   #unranked(ids: readonly number[]): Candidate[] {
     return prepared(
       this.#handle.cache,
-      `SELECT ${COLUMNS}, -1.0 AS rank FROM json_each(?) j CROSS JOIN events e ON e.id = j.value`,
+      `SELECT ${COLUMNS}, -1.0 AS rank FROM json_each(?) j CROSS JOIN events e ON e.id = j.value LIMIT ${WANTED}`,
     ).all(JSON.stringify(ids)) as unknown as Candidate[]
+  }
+}
+
+/** Whether an id lies in one of some ranges, which are sorted by their ends, the last first. */
+function within(ranges: readonly Range[]): (id: number) => boolean {
+  // Sessions that were written at the same time overlap: what lies between them counts as well, and is checked later.
+  const joined: { low: number; high: number }[] = []
+  for (const { low, high } of ranges) {
+    const last = joined.at(-1)
+    if (last && high >= last.low) last.low = Math.min(last.low, low)
+    else joined.push({ low, high })
+  }
+  let at = 0
+  // Ids come newest first as well: both lists are walked once.
+  return (id) => {
+    while (at < joined.length && (joined[at] as { low: number }).low > id) at++
+    return at < joined.length && id <= (joined[at] as { high: number }).high
   }
 }
 
 const COLUMNS = 'e.id, e.session, e.seq, e.ts, e.kind, e.flags, e.key'
 
-function eventConditions({ kinds, tool, sinceAt, untilAt }: EventConditions): Conditions {
+function eventConditions(
+  { kinds, tool, sinceAt, untilAt }: EventConditions,
+  excludeSession: string | undefined,
+): Conditions {
   const where: string[] = ['1']
   const values: (string | number)[] = []
   if (kinds) where.push(`e.kind IN (${kinds.map((kind) => EVENT_KINDS.indexOf(kind)).join(', ')})`)
   if (tool !== undefined) {
     where.push('e.tool = ? COLLATE NOCASE')
     values.push(tool)
+  }
+  if (excludeSession !== undefined) {
+    where.push('e.session IS NOT (SELECT id FROM cached WHERE session_uid = ?)')
+    values.push(excludeSession)
   }
   if (sinceAt !== undefined) {
     where.push('(e.ts >= ? OR e.ts IS NULL)')

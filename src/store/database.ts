@@ -33,6 +33,8 @@ export function openDatabase(
     // A reader meets a commit in progress for a moment only; waiting beats failing.
     database.exec('PRAGMA busy_timeout = 10000')
     if (options.readOnly) {
+      // A search looks at some hundred pages; the 2 MB SQLite takes by itself hold fewer.
+      database.exec('PRAGMA cache_size = -16384')
       refuseOther(database, migrations.length, path)
       return database
     }

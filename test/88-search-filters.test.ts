@@ -1,0 +1,104 @@
+// A filter leaves out what does not fit and nothing else: whatever it is made of, what a filtered search finds is what
+// fits among all that an unfiltered one finds. The sessions came in over two sweeps, so their events lie among each other's.
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { EVENT_KINDS, type Session } from '../src/model.ts'
+import { type SearchHit, type SearchOptions, searchSessions } from '../src/query/search.ts'
+import { World } from './setup/sweeping.ts'
+import { type Step, tell } from './setup/told.ts'
+
+const ALL = { limit: 100_000, perSession: 100_000 }
+const TOOLS = ['Read', 'Bash', 'Grep']
+const START = Date.parse('2026-03-01')
+const DAY = 86_400_000
+const SESSIONS = 36
+
+const world = new World()
+afterAll(() => world.remove())
+
+/** `often` stands in every step, `seldom` in some, `once` in few; each group of kinds has less of them than are ranked. */
+function steps(session: number): Step[] {
+  const words = (at: number): string =>
+    ['often', at % 5 === 0 ? 'seldom' : '', (session * 7 + at) % 97 === 0 ? 'once' : ''].join(' ')
+  return Array.from({ length: 12 }, (_, at): Step => {
+    if (at === 0) return { ask: `please ${words(at)}` }
+    if (at % 4 === 1) return { answer: `so ${words(at)}` }
+    const tool = TOOLS[(session + at) % TOOLS.length] as string
+    const failed = session % 6 === 0 && at === 6
+    return { tool, input: { command: 'x', file_path: `/w/f${session % 4}.ts` }, output: words(at), failed }
+  })
+}
+
+const QUERIES = ['often', 'seldom', 'once', 'often seldom'] as const
+type Found = { session: Session; hit: SearchHit }[]
+let everything: Record<(typeof QUERIES)[number], Found>
+beforeAll(async () => {
+  const files = Array.from({ length: SESSIONS }, (_, session) =>
+    tell(world.home, `s${session + 10}-`, steps(session), {
+      cwd: `/w/repo${session === 7 ? 'rare' : session % 3}`,
+      model: `model-${session % 2}`,
+      at: new Date(START + ((session * 11) % SESSIONS) * DAY).toISOString(),
+    }),
+  ).map(({ path }) => ({ path, lines: readFileSync(path, 'utf8').split(/(?<=\n)/) }))
+  for (const { path, lines } of files) writeFileSync(path, lines.slice(0, 9).join(''))
+  await world.sweep()
+  for (const { path, lines } of files) appendFileSync(path, lines.slice(9).join(''))
+  await world.sweep()
+  everything = Object.fromEntries(QUERIES.map((query) => [query, found(query, {})])) as typeof everything
+})
+
+const found = (query: string, options: SearchOptions): Found =>
+  world.read((handle) =>
+    searchSessions(handle, query, { ...ALL, ...options }).flatMap(({ session, hits }) =>
+      hits.map((hit) => ({ session, hit })),
+    ),
+  )
+const names = (list: Found): string[] => list.map(({ hit }) => `${hit.session_uid}#${hit.seq}`).sort()
+
+function fits({ session, hit }: Found[number], options: SearchOptions): boolean {
+  const is = <T>(wanted: T | undefined, has: T): boolean => wanted === undefined || wanted === has
+  const time = Date.parse(hit.ts as string)
+  return (
+    is(options.repo, session.repo) &&
+    is(options.model, session.model) &&
+    is(options.session, session.session_uid) &&
+    (options.excludeSession === undefined || options.excludeSession !== session.session_uid) &&
+    is(options.hasError, session.error_count > 0) &&
+    is(options.tool?.toLowerCase(), hit.tool?.toLowerCase()) &&
+    (options.kinds === undefined || options.kinds.includes(hit.kind)) &&
+    (options.sinceAt === undefined || time >= options.sinceAt) &&
+    (options.untilAt === undefined || time <= options.untilAt)
+  )
+}
+
+it('finds what fits of what an unfiltered search finds', () => {
+  // Fewer than are ranked, more than are asked about at once: else nothing is shown here.
+  const { often } = everything
+  const tools = often.filter(({ hit }) => hit.kind === 'tool_result' || hit.kind === 'error').length
+  expect([tools > 240, often.length < 600]).toEqual([true, true])
+  const uids = [...new Set(often.map(({ hit }) => hit.session_uid))]
+  expect(uids).toHaveLength(SESSIONS)
+  const some = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+    fc.option(of, { nil: undefined, freq: 1 })
+  const at = fc.integer({ min: -1, max: SESSIONS + 1 }).map((day) => START + day * DAY)
+  const filter = fc.record({
+    repo: some(fc.constantFrom('repo0', 'repo1', 'reporare', 'none')),
+    model: some(fc.constantFrom('model-0', 'model-1')),
+    tool: some(fc.constantFrom('Read', 'bash')),
+    kinds: some(fc.uniqueArray(fc.constantFrom(...EVENT_KINDS), { minLength: 1 })),
+    sinceAt: some(at),
+    untilAt: some(at),
+    hasError: some(fc.boolean()),
+    session: fc.option(fc.constantFrom(...uids), { nil: undefined, freq: 5 }),
+    excludeSession: some(fc.constantFrom(...uids)),
+  })
+  fc.assert(
+    fc.property(fc.constantFrom(...QUERIES), filter, (query, given) => {
+      const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+      const expected = everything[query].filter((one) => fits(one, options))
+      expect(names(found(query, options))).toEqual(names(expected))
+    }),
+    { numRuns: 150 },
+  )
+})
