@@ -31,6 +31,22 @@ export interface Tokens {
   reasoning: number
 }
 
+/** What a source tells of the session as a whole. */
+export interface SessionFacts {
+  cwd?: string
+  gitBranch?: string
+  /** Remote address of the repository, where the agent wrote it down. */
+  gitRemote?: string
+  model?: string
+  title?: string
+  /** A title given by a person beats one made up by a model, whatever their order. */
+  titleByPerson?: boolean
+  agentVersion?: string
+  startedAt?: number
+  /** `subagent` sessions are left out of plain lists. */
+  relation?: 'main' | 'subagent' | 'fork'
+}
+
 export type Role = 'user' | 'assistant' | 'system' | 'tool'
 export const OUTCOMES = ['success', 'fail', 'abandoned', 'unknown'] as const
 export type Outcome = (typeof OUTCOMES)[number]

@@ -1,6 +1,6 @@
 // The contract between one agent's files and the rest of the system. An adapter turns bytes of a source into items;
 // it decides nothing about storage. Everything it yields is raw: secrets are removed, and texts shortened, behind it.
-import type { EdgeKind, EventKind, Role, Tokens } from '../model.ts'
+import type { EdgeKind, EventKind, Role, SessionFacts, Tokens } from '../model.ts'
 
 /** A file an adapter claims. Other files whose change matters (sidecars) are companions. */
 export interface Source {
@@ -73,21 +73,9 @@ export interface UsageItem extends Tokens {
 }
 
 /** What is known of the session as a whole. Later items win field by field; undefined says nothing. */
-export interface SessionItem {
+export interface SessionItem extends SessionFacts {
   type: 'session'
   session: string
-  cwd?: string
-  gitBranch?: string
-  /** Remote address of the repository, where the agent wrote it down. */
-  gitRemote?: string
-  model?: string
-  title?: string
-  /** A title given by a person beats one made up by a model, whatever their order. */
-  titleByPerson?: boolean
-  agentVersion?: string
-  startedAt?: number
-  /** `subagent` sessions are left out of plain lists. */
-  relation?: 'main' | 'subagent' | 'fork'
 }
 
 export interface EdgeItem {

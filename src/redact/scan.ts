@@ -93,8 +93,9 @@ export class Scanner {
     let runStart = 0
     let hitCount = 0
     for (let i = 0; i <= end; i++) {
-      const kind = KIND[codes[i] as number] as number
-      if (kind === TOKEN) continue
+      // The 0 behind the last character ends the last run.
+      let kind = KIND[codes[i] as number] as number
+      while (kind === TOKEN) kind = KIND[codes[++i] as number] as number
       const length = i - runStart
       let next = i
       if (length >= MIN_RUN) {

@@ -1,5 +1,5 @@
 // What the reader hands to the store: one source's items up to a position, redacted, shortened and ready to be written.
-import type { EdgeKind, EventKind, Role, Tokens } from '../model.ts'
+import type { EdgeKind, EventKind, Role, SessionFacts, Tokens } from '../model.ts'
 
 /** Where a source stands: who it is, how much of it is understood, and what its adapter needs to go on. */
 export interface Cursor {
@@ -88,19 +88,10 @@ export interface PreparedUsage extends Tokens {
   reportedCost: number | null
 }
 
-export interface PreparedFacts {
+export interface PreparedFacts extends SessionFacts {
   sessionUid: string
   flavor: string
   nativeId: string
-  cwd?: string
-  gitBranch?: string
-  gitRemote?: string
-  model?: string
-  title?: string
-  titleByPerson?: boolean
-  agentVersion?: string
-  startedAt?: number
-  relation?: 'main' | 'subagent' | 'fork'
   taskRef?: string
   taskRefRank?: number
 }

@@ -1,5 +1,6 @@
 // Claude Code as a client of our MCP server. Commands, variables and output as version 2.1.325 has them.
 import type { McpClient } from '../mcp.ts'
+import { serverArguments } from '../mcp-arguments.ts'
 import { FLAVOR } from './paths.ts'
 
 const SCOPE = ['--scope', 'user']
@@ -8,15 +9,7 @@ export const mcpClient: McpClient = {
   flavor: FLAVOR,
   program: 'claude',
   sessionVariable: 'CLAUDE_CODE_SESSION_ID',
-  add: ({ name, command, env }) => [
-    'mcp',
-    'add',
-    ...SCOPE,
-    name,
-    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
-    '--',
-    ...command,
-  ],
+  add: (entry) => ['mcp', 'add', ...SCOPE, ...serverArguments(entry)],
   remove: (name) => ['mcp', 'remove', ...SCOPE, name],
   show: (name) => ['mcp', 'get', name],
   registered: (_name, { code, stdout }) => {

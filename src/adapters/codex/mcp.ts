@@ -2,6 +2,7 @@
 // environment of its own making, so a session is known only from the metadata of each request.
 import { isRecord } from '../guards.ts'
 import type { McpClient } from '../mcp.ts'
+import { serverArguments } from '../mcp-arguments.ts'
 import { FLAVOR } from './paths.ts'
 
 const TURN = 'x-codex-turn-metadata'
@@ -14,14 +15,7 @@ export const mcpClient: McpClient = {
     const id = turn['thread_id'] ?? turn['session_id'] ?? meta['threadId']
     return typeof id === 'string' ? id : undefined
   },
-  add: ({ name, command, env }) => [
-    'mcp',
-    'add',
-    name,
-    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
-    '--',
-    ...command,
-  ],
+  add: (entry) => ['mcp', 'add', ...serverArguments(entry)],
   remove: (name) => ['mcp', 'remove', name],
   show: (name) => ['mcp', 'get', name, '--json'],
   registered: (_name, { code, stdout }) => {

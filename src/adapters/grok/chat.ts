@@ -7,6 +7,7 @@ import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import { firstLine } from '../text.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
+import { giveBack } from './runs.ts'
 import { type ChatState, remember, type State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
 import { callSummary, isDecision, namedTool } from './tools.ts'
@@ -114,7 +115,7 @@ function* userItem(context: Context, history: HistoryPrompt[]): Generator<Item> 
     yield* interrupted(context)
     const at = historyTime(state, history, text)
     yield { ...event(context, key, 'user_msg', 'user', firstLine(text), { text, payload: item }), ts: at }
-    yield* giveBack(context)
+    yield* giveBack(context.session, context.state)
   }
 }
 
@@ -126,18 +127,6 @@ function* interrupted(context: Context): Generator<Item> {
   yield event(context, key, 'human_intervention', 'user', how.replaceAll('_', ' '), {
     payload: { prior_turn_interrupt: how },
   })
-}
-
-function* giveBack(context: Context): Generator<Item> {
-  const { state, session } = context
-  if (state.borrowed.length === 0) return
-  yield {
-    type: 'supersede',
-    session: session.id,
-    keys: state.borrowed,
-    reason: 'the session tells it itself',
-  }
-  state.borrowed = []
 }
 
 /** The history of prompts has the times that the conversation lacks. */

@@ -1,19 +1,13 @@
 // Grok as a client of our MCP server. Commands, variables and output as version 1.0.41 has them.
 import type { McpClient } from '../mcp.ts'
+import { serverArguments } from '../mcp-arguments.ts'
 import { FLAVOR } from './paths.ts'
 
 export const mcpClient: McpClient = {
   flavor: FLAVOR,
   program: 'grok',
   sessionVariable: 'GROK_SESSION_ID',
-  add: ({ name, command, env }) => [
-    'mcp',
-    'add',
-    name,
-    ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
-    '--',
-    ...command,
-  ],
+  add: (entry) => ['mcp', 'add', ...serverArguments(entry)],
   remove: (name) => ['mcp', 'remove', name],
   show: () => ['mcp', 'list', '--json'],
   registered: (name, { code, stdout }) => {

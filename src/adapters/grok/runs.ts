@@ -96,6 +96,18 @@ function userEvent(
   return eventOf(session, first, { kind: 'user_msg', role: 'user', summary, text, payload })
 }
 
+/** What stood in for the session's own words goes when they come. */
+export function* giveBack(session: Session, state: State): Generator<Item> {
+  if (state.borrowed.length === 0) return
+  yield {
+    type: 'supersede',
+    session: session.id,
+    keys: state.borrowed,
+    reason: 'the session tells it itself',
+  }
+  state.borrowed = []
+}
+
 /** The event of a run that has ended, and what it leaves behind. */
 export function* endRun(session: Session, state: State, run: Run): Generator<Item> {
   yield runEvent(session, state, run)
@@ -104,15 +116,7 @@ export function* endRun(session: Session, state: State, run: Run): Generator<Ite
   const meta = chunkMeta(run.first)
   state.hasPrompt = true
   state.model = str(meta['modelId']) ?? state.model
-  if (state.borrowed.length > 0) {
-    yield {
-      type: 'supersede',
-      session: session.id,
-      keys: state.borrowed,
-      reason: 'the session tells it itself',
-    }
-    state.borrowed = []
-  }
+  yield* giveBack(session, state)
   const index = num(meta['promptIndex'])
   if (index !== undefined) {
     // The first index seen ends the counting by hand of what came before it.
