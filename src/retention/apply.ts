@@ -64,7 +64,8 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   const look = (): Plan => planNow({ ...options, now }, (uid) => !analyzeNow || tried.has(uid))
   for (;;) {
     let next = look()
-    if (next.steps.length > 0 || next.analyzeNow.length > 0) {
+    // What is too old goes however much room there is.
+    if (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0) {
       compactQuietly(store)
       next = look()
     }

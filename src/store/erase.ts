@@ -1,6 +1,6 @@
 // Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
 // write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { scrubPages } from './scrub.ts'
@@ -10,15 +10,24 @@ export interface Steps {
   mergePages: number
   checkpointPages: number
   events: number
+  isAmple: boolean
 }
 
-const LARGE: Steps = { mergePages: 4096, checkpointPages: 4000, events: 8000 }
-const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128 }
+const LARGE: Steps = { mergePages: 4096, checkpointPages: 4000, events: 50_000, isAmple: true }
+const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128, isAmple: false }
 const AMPLE_BYTES = 256 << 20
 
-export function stepsFor(database: Database): Steps {
+function freeBytes(database: Database): number {
   const { bavail, bsize } = statfsSync(dirname(database.location() as string))
-  return bavail * bsize < AMPLE_BYTES ? SMALL : LARGE
+  return bavail * bsize
+}
+
+export const stepsFor = (database: Database): Steps => (freeBytes(database) < AMPLE_BYTES ? SMALL : LARGE)
+
+/** Whether every page of it could be changed in one commit. */
+export function hasRoomFor(database: Database): boolean {
+  const path = database.location() as string
+  return freeBytes(database) >= AMPLE_BYTES + 2 * statSync(path).size
 }
 
 const VACUUM_PAGES = 1024

@@ -12,13 +12,13 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
-import { type Database, type Statement, transaction } from './database.ts'
-import { eraseDeleted, stepsFor } from './erase.ts'
+import { type Database, transaction } from './database.ts'
+import { dropRows } from './drop-rows.ts'
+import { eraseDeleted } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
 import { SINCE_EVICTED } from './forks.ts'
 import { keepKeys } from './kept-keys.ts'
 import { type Kept, keptPayloads, movePayloads } from './move.ts'
-import { FLAG } from './rows.ts'
 import { removeSegment, segmentPath } from './segments.ts'
 import type { EvictOrder, EvictReport } from './store.ts'
 
@@ -129,15 +129,10 @@ export class Evictor {
     // What shares nothing frees room at once; the others need some to move what stays.
     const order = [...sessions].sort((a, b) => Number(kept.has(a.id)) - Number(kept.has(b.id)))
     for (const session of order) this.#dropSegment(session, kept.get(session.id) ?? [])
-    const steps = stepsFor(this.#cache)
-    this.#cache.exec(`PRAGMA wal_autocheckpoint = ${steps.checkpointPages}`)
-    this.#dropRows(order, steps.events)
-    transaction(this.#cache, () => {
-      const rest = this.#cache.prepare(
-        'DELETE FROM payloads WHERE session IN (SELECT value FROM json_each(?))',
-      )
-      rest.run(JSON.stringify(sessions.map((session) => session.id)))
-    })
+    dropRows(
+      this.#cache,
+      order.map((session) => session.id),
+    )
     this.#settleMemory(going)
   }
 
@@ -145,42 +140,6 @@ export class Evictor {
     movePayloads(this.#cache, this.#blobDirectory, session.session_uid, kept)
     const path = segmentPath(this.#blobDirectory, session.session_uid)
     if (removeSegment(path)) syncDirectory(dirname(path))
-  }
-
-  /** So many events per commit, of one session or of many. */
-  #dropRows(sessions: readonly Cached[], stepEvents: number): void {
-    const sql = dropStatements(this.#cache)
-    // Those that go as well need no mark.
-    const going = JSON.stringify(sessions.map((session) => session.id))
-    const waiting = sessions.map((session) => session.id)
-    while (waiting.length > 0) {
-      const parts: [id: number, beforeSeq: number][] = []
-      for (let room = stepEvents, at = 0; room > 0 && at < waiting.length; at++) {
-        const id = waiting[at] as number
-        const { first, last } = sql.span.get(id) as { first: number | null; last: number }
-        const beforeSeq = first === null ? 0 : Math.min(first + room, last + 1)
-        parts.push([id, beforeSeq])
-        room -= 1 + beforeSeq - (first ?? 0)
-      }
-      transaction(this.#cache, () => {
-        for (const [id] of parts)
-          for (const kin of sql.kin.all(id, going) as unknown as { id: number }[])
-            sql.keepCopies.run(id, kin.id)
-        // The words of all of them at once: the index is flushed before every statement that changes it.
-        sql.words.run(JSON.stringify(parts))
-        for (const [id, beforeSeq] of parts) {
-          sql.payloads.run(id, beforeSeq)
-          sql.events.run(id, beforeSeq)
-          if ((sql.span.get(id) as { first: number | null }).first !== null) continue
-          for (const statement of sql.end) statement.run(id)
-        }
-      })
-      while (
-        waiting.length > 0 &&
-        (sql.span.get(waiting[0] as number) as { first: number | null }).first === null
-      )
-        waiting.shift()
-    }
   }
 
   #settleMemory(going: readonly OpenReceipt[]): void {
@@ -211,42 +170,6 @@ export class Evictor {
   #setStateOf(receipts: readonly OpenReceipt[], state: string): void {
     const set = this.#memory.prepare('UPDATE receipts SET state = ? WHERE session_uid = ? AND at = ?')
     for (const { session_uid, at } of receipts) set.run(state, session_uid, at)
-  }
-}
-
-function dropStatements(cache: Database) {
-  const prepare = (sql: string): Statement => cache.prepare(sql)
-  return {
-    // What a fork copied stays marked as copied, also when the original is no longer there to compare with.
-    // Asked for apart from the marking: in one statement it looked at every event there is.
-    kin: prepare(
-      `SELECT second AS id FROM shared WHERE first = ?1 UNION SELECT first FROM shared WHERE second = ?1
-       EXCEPT SELECT value FROM json_each(?2)`,
-    ),
-    keepCopies: prepare(
-      `UPDATE events SET flags = flags | ${FLAG.inherited} WHERE session = ?2 AND flags & ${FLAG.copied}
-       AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?1)`,
-    ),
-    span: prepare(
-      `SELECT (SELECT min(seq) FROM events WHERE session = ?1) AS first,
-       (SELECT max(seq) FROM events WHERE session = ?1) AS last`,
-    ),
-    words: prepare(
-      `DELETE FROM words WHERE rowid IN (SELECT e.id FROM json_each(?) j
-       CROSS JOIN events e ON e.session = j.value ->> 0 AND e.seq < j.value ->> 1)`,
-    ),
-    payloads: prepare(
-      `DELETE FROM payloads WHERE session = ?1
-       AND hash IN (SELECT payload FROM events WHERE session = ?1 AND seq < ?2)`,
-    ),
-    events: prepare('DELETE FROM events WHERE session = ?1 AND seq < ?2'),
-    end: [
-      'DELETE FROM shared WHERE first = ?1 OR second = ?1',
-      'DELETE FROM touched WHERE session = ?',
-      'DELETE FROM folds WHERE session = ?',
-      `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,
-       evicted_turns = turn_count, evicted_retries = retry_count, evicted_errors = error_count WHERE id = ?`,
-    ].map(prepare),
   }
 }
 

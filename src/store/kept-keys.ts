@@ -1,6 +1,6 @@
 // What stays of an evicted session's events: the beginnings of their keys, which are hashes. With them a fork that is
 // read in later, and carries no back pointer, is still known as one, and what it copied is not counted a second time.
-import type { Database } from './database.ts'
+import { type Database, prepared } from './database.ts'
 import { countAgain, SINCE_EVICTED } from './forks.ts'
 import { FLAG } from './rows.ts'
 
@@ -20,22 +20,28 @@ const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1', 
 /** Runs in the commit that marks the session for eviction: its rows are all still there. */
 export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const from = 'FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?'
-  const first = cache.prepare(`SELECT e.key, e.ts ${from} AND ${OWN} ORDER BY e.seq LIMIT 1`).get(uid) as
+  const first = prepared(cache, `SELECT e.key, e.ts ${from} AND ${OWN} ORDER BY e.seq LIMIT 1`).get(uid) as
     | { key: Uint8Array; ts: number | null }
     | undefined
   // One that only copied has nothing that others could have from it.
   if (!first) return
-  const rows = cache.prepare(`SELECT e.key ${from} ORDER BY e.seq LIMIT ${MAX_KEYS}`).all(uid)
-  const keys = Buffer.concat(
-    (rows as unknown as { key: Uint8Array }[]).map(({ key }) => key.subarray(0, KEY_BYTES)),
-  )
-  const before = memory
-    .prepare('SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?')
-    .get(uid) as (Kept & { keys: Uint8Array }) | undefined
+  // As one text: a row for each of so many would cost several times as much.
+  const { hex } = prepared(
+    cache,
+    `SELECT group_concat(hex(substr(key, 1, ${KEY_BYTES})), '') AS hex FROM (SELECT e.key ${from} ORDER BY e.seq LIMIT ${MAX_KEYS})`,
+  ).get(uid) as { hex: string }
+  const keys = Buffer.from(hex, 'hex')
+  const before = prepared(
+    memory,
+    'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
+  ).get(uid) as (Kept & { keys: Uint8Array }) | undefined
   const all = Buffer.concat([before?.keys ?? new Uint8Array(), keys]).subarray(0, MAX_KEYS * KEY_BYTES)
-  memory
-    .prepare('INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)')
-    .run(uid, before?.first_key ?? first.key.subarray(0, KEY_BYTES), before ? before.first_at : first.ts, all)
+  prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
+    uid,
+    before?.first_key ?? first.key.subarray(0, KEY_BYTES),
+    before ? before.first_at : first.ts,
+    all,
+  )
 }
 
 interface Session {
