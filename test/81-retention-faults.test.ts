@@ -22,57 +22,63 @@ const run = (...args: string[]) =>
   spawnSync(process.execPath, [cli, ...args], { env: { ...process.env, ...memory.env }, encoding: 'utf8' })
 
 describe.skipIf(!hasStrace)('a kill', () => {
-  it('at any write leaves an eviction that the next one finishes', async () => {
-    const home = memory.env['HOME'] as string
-    const parent = makeSession(home, 5)
-    const fork = makeSession(home, 3, parent.lines.slice(0, 10))
-    const [other, kept] = [makeSession(home, 70), makeSession(home, 5)]
-    for (const one of [parent, fork, other, kept]) writeLines(one)
-    await memory.sweep()
-    memory.unanalyze()
-    memory.analyze([parent, other])
-    memory.with((store) => {
-      store.read().memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
-    })
-    const bodies = bodiesOf([fork, kept])
-    const saved = join(memory.root, 'saved')
-    cpSync(memory.home, saved, { recursive: true })
+  it.each(['some', 'none'])(
+    'at any write leaves an eviction that the next one finishes (%s stay)',
+    async (stay) => {
+      const home = memory.env['HOME'] as string
+      const parent = makeSession(home, 5)
+      const fork = makeSession(home, 3, parent.lines.slice(0, 10))
+      const [other, kept] = [makeSession(home, 70), makeSession(home, 5)]
+      for (const one of [parent, fork, other, kept]) writeLines(one)
+      await memory.sweep()
+      memory.unanalyze()
+      const staying = stay === 'some' ? [fork, kept] : []
+      const going = stay === 'some' ? [parent, other] : [parent, fork, other, kept]
+      memory.analyze(going)
+      memory.with((store) => {
+        store.read().memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
+      })
+      const bodies = bodiesOf(staying)
+      const saved = join(memory.root, 'saved')
+      cpSync(memory.home, saved, { recursive: true })
 
-    let killed = 0
-    for (let when = 1; ; when += isLong ? 1 : 29) {
-      rmSync(memory.home, { recursive: true })
-      cpSync(saved, memory.home, { recursive: true })
-      const calls = 'pwrite64,ftruncate,unlink,fdatasync,fsync'
-      const inject = `inject=${calls}:signal=KILL:when=${when}`
-      const child = spawnSync(
-        'strace',
-        [
-          '-f',
-          '-qq',
-          '-o',
-          '/dev/null',
-          '-e',
-          `trace=${calls}`,
-          '-e',
-          inject,
-          process.execPath,
-          cli,
-          'evict',
-        ],
-        {
-          env: { ...process.env, ...memory.env },
-        },
-      )
-      if (child.signal === null && child.status === 0) break
-      killed++
-      const again = run('evict')
-      expect(again.status, again.stderr).toBe(0)
-      checkEvicted([parent, other], parent.lines.slice(0, 10).join('\n'))
-      expect(bodiesOf([fork, kept])).toEqual(bodies)
-    }
-    if (isLong) process.stderr.write(`${killed} kill points\n`)
-    expect(killed).toBeGreaterThan(5)
-  }, 3_600_000)
+      let killed = 0
+      for (let when = 1; ; when += isLong ? 1 : stay === 'some' ? 29 : 13) {
+        rmSync(memory.home, { recursive: true })
+        cpSync(saved, memory.home, { recursive: true })
+        const calls = 'pwrite64,ftruncate,unlink,fdatasync,fsync'
+        const inject = `inject=${calls}:signal=KILL:when=${when}`
+        const child = spawnSync(
+          'strace',
+          [
+            '-f',
+            '-qq',
+            '-o',
+            '/dev/null',
+            '-e',
+            `trace=${calls}`,
+            '-e',
+            inject,
+            process.execPath,
+            cli,
+            'evict',
+          ],
+          {
+            env: { ...process.env, ...memory.env },
+          },
+        )
+        if (child.signal === null && child.status === 0) break
+        killed++
+        const again = run('evict')
+        expect(again.status, again.stderr).toBe(0)
+        checkEvicted(going, stay === 'some' ? parent.lines.slice(0, 10).join('\n') : '')
+        expect(bodiesOf(staying)).toEqual(bodies)
+      }
+      if (isLong) process.stderr.write(`${killed} kill points\n`)
+      expect(killed).toBeGreaterThan(5)
+    },
+    3_600_000,
+  )
 })
 
 function mount(directory: string, megabytes: number): boolean {

@@ -32,8 +32,10 @@ export function allocatedBytes(path: string): number {
 export const databaseBytes = (path: string): number =>
   ['', '-wal', '-shm'].reduce((sum, tail) => sum + allocatedBytes(path + tail), 0)
 
-/** Enough for two write-ahead logs with their indexes and one step of a deletion (measured on a full tmpfs). */
-const BALLAST_BYTES = 4 << 20
+/** Twice what two write-ahead logs with their indexes and one step of a deletion took on a full tmpfs, whatever the size. */
+const BALLAST_BYTES = 1 << 20
+/** A disk with less than this is as good as full. */
+const SCARCE_BYTES = 4 << 20
 /** What lies in the cache beside segments and database: the ballast, and the directories of the segments. */
 export const MAX_OVERHEAD_BYTES = BALLAST_BYTES + (2 << 20)
 const ballastPath = (cacheDirectory: string): string => join(cacheDirectory, 'ballast')
@@ -45,7 +47,7 @@ function freeBytes(directory: string): number {
 
 /** Removes the ballast if the disk is (nearly) full; true when it did. Call before the store is opened. */
 export function dropBallastIfFull(cacheDirectory: string): boolean {
-  if (!existsSync(ballastPath(cacheDirectory)) || freeBytes(cacheDirectory) >= BALLAST_BYTES) return false
+  if (!existsSync(ballastPath(cacheDirectory)) || freeBytes(cacheDirectory) >= SCARCE_BYTES) return false
   rmSync(ballastPath(cacheDirectory), { force: true })
   return true
 }
@@ -56,7 +58,7 @@ export function keepBallast(cacheDirectory: string, rawSoftCapBytes: number): vo
   const wanted = Math.min(BALLAST_BYTES, Math.floor(rawSoftCapBytes / 64))
   const size = statSync(path, { throwIfNoEntry: false })?.size
   if (size !== undefined && size > wanted) truncateSync(path, wanted)
-  if ((size !== undefined && size >= wanted) || freeBytes(cacheDirectory) < 8 * BALLAST_BYTES) return
+  if ((size !== undefined && size >= wanted) || freeBytes(cacheDirectory) < 8 * SCARCE_BYTES) return
   // Random, because some file systems store zeros in no room at all.
   writeFileSync(path, randomBytes(wanted), { mode: 0o600 })
 }

@@ -1,7 +1,7 @@
 // The rows and words of sessions that go: events, payload references, the index's entries. Step by step, each a commit
-// of its own that needs little room in the log; or all at once, where no session stays and there is room for it.
+// of its own that needs little room in the log; or all at once, where no session stays.
 import { type Database, type Statement, transaction } from './database.ts'
-import { hasRoomFor, type Steps, stepsFor } from './erase.ts'
+import { type Steps, stepsFor } from './erase.ts'
 import { FLAG } from './rows.ts'
 
 /** What a session keeps of its events when they are gone: its numbering and its counts. */
@@ -13,7 +13,7 @@ export function dropRows(cache: Database, sessions: readonly number[]): void {
   const steps = stepsFor(cache)
   cache.exec(`PRAGMA wal_autocheckpoint = ${steps.checkpointPages}`)
   const going = JSON.stringify(sessions)
-  if (hasRoomFor(cache) && !hasSurvivors(cache, going)) dropAll(cache, going)
+  if (!hasSurvivors(cache, going)) dropAll(cache, going)
   else dropSteps(cache, sessions, steps)
 }
 
@@ -25,13 +25,19 @@ function hasSurvivors(cache: Database, going: string): boolean {
   return stays('events') || stays('payloads')
 }
 
-/** Whole tables are emptied page by page instead of row by row. */
+/**
+ * Whole tables are emptied page by page instead of row by row. The pages are not overwritten, which would need as much room
+ * in the log as they take: all of them are given back before the receipts are closed, so none stays in the file.
+ */
 function dropAll(cache: Database, going: string): void {
+  const { auto_vacuum } = cache.prepare('PRAGMA auto_vacuum').get() as { auto_vacuum: number }
+  if (auto_vacuum !== 0) cache.exec('PRAGMA secure_delete = FAST')
   transaction(cache, () => {
     cache.exec(`INSERT INTO words (words) VALUES ('delete-all');
       DELETE FROM events; DELETE FROM payloads; DELETE FROM shared; DELETE FROM touched; DELETE FROM folds`)
     cache.prepare(`${KEEP_COUNTS} WHERE id IN (SELECT value FROM json_each(?))`).run(going)
   })
+  cache.exec('PRAGMA secure_delete = ON')
 }
 
 /** So many events per commit, of one session or of many. */

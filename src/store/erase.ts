@@ -1,6 +1,6 @@
 // Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
 // write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
-import { statfsSync, statSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { scrubPages } from './scrub.ts'
@@ -10,24 +10,23 @@ export interface Steps {
   mergePages: number
   checkpointPages: number
   events: number
+  sessions: number
   isAmple: boolean
 }
 
-const LARGE: Steps = { mergePages: 4096, checkpointPages: 4000, events: 50_000, isAmple: true }
-const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128, isAmple: false }
+const LARGE: Steps = {
+  mergePages: 4096,
+  checkpointPages: 4000,
+  events: 50_000,
+  sessions: Number.POSITIVE_INFINITY,
+  isAmple: true,
+}
+const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128, sessions: 2, isAmple: false }
 const AMPLE_BYTES = 256 << 20
 
-function freeBytes(database: Database): number {
+export function stepsFor(database: Database): Steps {
   const { bavail, bsize } = statfsSync(dirname(database.location() as string))
-  return bavail * bsize
-}
-
-export const stepsFor = (database: Database): Steps => (freeBytes(database) < AMPLE_BYTES ? SMALL : LARGE)
-
-/** Whether every page of it could be changed in one commit. */
-export function hasRoomFor(database: Database): boolean {
-  const path = database.location() as string
-  return freeBytes(database) >= AMPLE_BYTES + 2 * statSync(path).size
+  return bavail * bsize < AMPLE_BYTES ? SMALL : LARGE
 }
 
 const VACUUM_PAGES = 1024
@@ -44,8 +43,9 @@ export function eraseDeleted(database: Database, table: WordTable): boolean {
   return true
 }
 
-/** Gives back what lies idle, without the care that erasing takes. */
+/** Gives back what lies idle, without the care that erasing takes. Not on a full disk: eviction needs the room. */
 export function compact(cache: Database): void {
+  if (!stepsFor(cache).isAmple) return
   mergeIndex(cache, 'words')
   giveBackPages(cache)
   cutLog(cache)
@@ -68,6 +68,19 @@ function mergeIndex(database: Database, table: WordTable): void {
     isDone = after - before < 2
     before = after
   }
+}
+
+/** A share of the file below which free pages stay: what comes next fills them. */
+const IDLE_SHARE = 1 / 64
+
+/** After much was written: merges within the index leave pages free. */
+export function giveBackIdlePages(cache: Database): void {
+  const { free, all } = cache
+    .prepare(
+      'SELECT freelist_count AS free, page_count AS "all" FROM pragma_freelist_count, pragma_page_count',
+    )
+    .get() as { free: number; all: number }
+  if (free > all * IDLE_SHARE && stepsFor(cache).isAmple) giveBackPages(cache)
 }
 
 function giveBackPages(database: Database): void {

@@ -1,5 +1,5 @@
 // Drops the raw bytes of sessions, for good. Order, and what a kill leaves at each step:
-//   1. receipt `evicting` in memory.db        nothing is gone yet; the next run goes on from here
+//   1. receipt `evicting` in memory.db        nothing of it is gone yet; the next run goes on from here
 //   2. shared payloads moved to a survivor    copies at the end of its segment, or rows that point there already
 //   3. segment unlinked, directory flushed    rows whose bodies are gone; a reader is told `evicted`
 //   4. rows and words deleted, step by step   fewer rows; the rest goes next time
@@ -12,9 +12,9 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
-import { type Database, transaction } from './database.ts'
+import { type Database, prepared, transaction } from './database.ts'
 import { dropRows } from './drop-rows.ts'
-import { eraseDeleted } from './erase.ts'
+import { eraseDeleted, stepsFor } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
 import { SINCE_EVICTED } from './forks.ts'
 import { keepKeys } from './kept-keys.ts'
@@ -50,18 +50,55 @@ export class Evictor {
 
   /** Also finishes what an earlier run left: with no orders, only that. */
   evict(orders: readonly EvictOrder[], now: number): EvictReport {
-    const report: EvictReport = { receipts: [], isErased: true }
-    if (orders.length > 0) this.#mark(orders, now)
+    this.#dropSegments(orders, now)
     const open = this.#open()
-    if (open.length === 0) return report
+    if (open.length === 0) return { receipts: [], isErased: true }
     const going = open.filter((receipt) => receipt.state === 'evicting')
-    if (going.length > 0) this.#drop(going)
-    report.receipts = going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes }))
+    if (going.length > 0) {
+      dropRows(
+        this.#cache,
+        this.#allCached(going).map((session) => session.id),
+      )
+      this.#settleMemory(going)
+    }
     const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
-    report.isErased =
+    const isErased =
       eraseDeleted(this.#cache, 'words') && (!isForgetting || eraseDeleted(this.#memory, 'digest_words'))
-    if (report.isErased) this.#setState(open, 'evicted')
-    return report
+    if (isErased) this.#setState(open, 'evicted')
+    return {
+      receipts: going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes })),
+      isErased,
+    }
+  }
+
+  /** Steps 1 to 3. Where there is little room, what a few sessions free is needed before more of them can be marked. */
+  #dropSegments(orders: readonly EvictOrder[], now: number): void {
+    const marked = this.#allCached(this.#open().filter((receipt) => receipt.state === 'evicting'))
+    const ordered = orders.map((order) => ({ order, session: this.#cached(order.uid) }))
+    const going = [...marked, ...ordered.flatMap(({ session }) => session ?? [])]
+    if (going.length === 0 && orders.length === 0) return
+    const kept = keptPayloads(
+      this.#cache,
+      going.map((session) => session.id),
+    )
+    const sharedCount = (session: Cached | undefined): number => kept.get(session?.id ?? 0)?.length ?? 0
+    const drop = (session: Cached): void => this.#dropSegment(session, kept.get(session.id) ?? [])
+    // What shares nothing frees room at once; the others need some to move what stays.
+    const sorted = ordered.sort((a, b) => sharedCount(a.session) - sharedCount(b.session))
+    for (const session of marked.sort((a, b) => sharedCount(a) - sharedCount(b))) drop(session)
+    const { sessions: atOnce } = stepsFor(this.#cache)
+    for (let at = 0; at < sorted.length; at += atOnce) {
+      const few = sorted.slice(at, at + atOnce)
+      this.#mark(
+        few.map(({ order }) => order),
+        now,
+      )
+      for (const { session } of few) if (session) drop(session)
+    }
+  }
+
+  #allCached(receipts: readonly OpenReceipt[]): Cached[] {
+    return receipts.flatMap((receipt) => this.#cached(receipt.session_uid) ?? [])
   }
 
   #open(): OpenReceipt[] {
@@ -113,27 +150,10 @@ export class Evictor {
   }
 
   #cached(uid: string): Cached | undefined {
-    return this.#cache
-      .prepare('SELECT id, session_uid, next_seq, evicted_seq FROM cached WHERE session_uid = ?')
-      .get(uid) as Cached | undefined
-  }
-
-  #drop(going: readonly OpenReceipt[]): void {
-    const sessions = going
-      .map((receipt) => this.#cached(receipt.session_uid))
-      .filter((row): row is Cached => row !== undefined)
-    const kept = keptPayloads(
+    return prepared(
       this.#cache,
-      sessions.map((session) => session.id),
-    )
-    // What shares nothing frees room at once; the others need some to move what stays.
-    const order = [...sessions].sort((a, b) => Number(kept.has(a.id)) - Number(kept.has(b.id)))
-    for (const session of order) this.#dropSegment(session, kept.get(session.id) ?? [])
-    dropRows(
-      this.#cache,
-      order.map((session) => session.id),
-    )
-    this.#settleMemory(going)
+      'SELECT id, session_uid, next_seq, evicted_seq FROM cached WHERE session_uid = ?',
+    ).get(uid) as Cached | undefined
   }
 
   #dropSegment(session: Cached, kept: readonly Kept[]): void {

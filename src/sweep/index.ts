@@ -15,6 +15,7 @@ import { policyOf } from '../retention/policy.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { placeResolver } from '../sources/place.ts'
 import type { Batch } from '../store/batch.ts'
+import { giveBackIdlePages } from '../store/erase.ts'
 import { openStore, storePaths } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { analyze } from './analyze.ts'
@@ -94,9 +95,10 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
   }
 }
 
-/** What is written goes from the write-ahead logs into the databases: on a full disk there may be no room for both. */
+/** Idle pages are given back, and what is written goes from the logs into the databases: a full disk may have no room for both. */
 function settleLogs(store: Store): void {
   const { memory, cache } = store.read()
+  giveBackIdlePages(cache)
   for (const database of [memory, cache]) database.exec('PRAGMA wal_checkpoint(PASSIVE)')
 }
 
