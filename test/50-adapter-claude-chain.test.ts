@@ -53,6 +53,24 @@ describe('branches', () => {
     expect(superseded(records)).toEqual([])
   })
 
+  test('a conversation that its client writes into the same file once more changes nothing', () => {
+    const prompts = Array.from({ length: 80 }, (_, at) => [
+      user(`u${at}`, at === 0 ? null : `b${at - 1}`, `prompt ${at}`),
+      assistant(`a${at}`, `u${at}`, [call(`t${at}`, 'Bash', { command: `make ${at}` })]),
+      user(`r${at}`, `a${at}`, [result(`t${at}`, 'Exit code 2', at > 60)]),
+      assistant(`b${at}`, `r${at}`, [text(`answer ${at}`)]),
+    ])
+    const kept = prompts.slice(0, -1).flat()
+    const last = [user('x', 'b78', 'otherwise'), assistant('y', 'x', [text('so')])]
+    const items = readRecords([...prompts.flat(), ...last, ...kept, ...last])
+    const first = new Map<string, unknown>()
+    for (const event of eventsOf(items)) {
+      if (first.has(event.key)) expect(event).toEqual(first.get(event.key))
+      first.set(event.key, event)
+    }
+    expect(of(items, 'supersede').map((one) => one.sinceKey)).toEqual(['u79#0'])
+  })
+
   test('several roots are a rewind only when the client says so', () => {
     const again = [user('u9', null, 'start over')]
     const zeros = { type: 'last-prompt', leafUuid: '00000000-0000-0000-0000-000000000000', explicit: true }

@@ -6,7 +6,7 @@ import type { EventKind } from '../model.ts'
 export interface CallBook {
   /** [call id, tool, signature, time of the call], oldest first. A list, not an object: ids are foreign text. */
   open: [string, string, string, number | null][]
-  /** Signatures of the latest calls that failed. */
+  /** Signatures of the latest calls that failed; `@` and the time they ended, where that is known. */
   failed: string[]
 }
 
@@ -32,9 +32,15 @@ export function openCall(book: CallBook, call: Call): EventKind {
   book.open.push([call.id, call.tool, signature, call.ts])
   // Calls whose result never came (a kill, an interrupt) must not grow the cursor for ever.
   if (book.open.length > MAX_OPEN) book.open.shift()
-  if (book.failed.includes(signature)) return 'retry'
+  if (book.failed.some((one) => isRetryOf(one, signature, call.ts))) return 'retry'
   if (call.command !== undefined && isTestCommand(call.command)) return 'test_run'
   return call.edits ? 'edit' : 'tool_call'
+}
+
+/** A call made before the failure is not tried again: some clients write a part of the conversation into its file once more. */
+function isRetryOf(failure: string, signature: string, ts: number | null): boolean {
+  const [failed, endedAt] = failure.split('@')
+  return failed === signature && !(ts !== null && endedAt !== undefined && ts < Number(endedAt))
 }
 
 export interface ClosedCall {
@@ -54,8 +60,8 @@ export function closeCall(
   if (!entry) return undefined
   book.open.splice(at, 1)
   const [, tool, signature, calledAt] = entry
-  book.failed = book.failed.filter((one) => one !== signature)
-  if (failed) book.failed.push(signature)
+  book.failed = book.failed.filter((one) => !one.startsWith(signature))
+  if (failed) book.failed.push(ts === null ? signature : `${signature}@${ts}`)
   if (book.failed.length > MAX_FAILED) book.failed.shift()
   const durationMs = ts !== null && calledAt !== null && ts >= calledAt ? ts - calledAt : undefined
   return { tool, durationMs }
