@@ -245,6 +245,17 @@ describe('a file that', () => {
     expect(session()?.is_sole_copy).toBe(false)
   })
 
+  it('lies below two roots, one of them in the home directory by its short name, is read once', async () => {
+    world.configure('[sources.claude]\nroots = ["~/.claude", "~/elsewhere/projects"]\n')
+    writeFileSync(file, lines(0, 2))
+    const other = join(world.home, 'elsewhere', 'projects', '-w', file.slice(-42).replaceAll('1', '2'))
+    mkdirSync(dirname(other), { recursive: true })
+    writeFileSync(other, lines(5, 6))
+    const { sources, counts } = await world.sweep()
+    expect(sources.map((one) => one.path).sort()).toEqual([file, other].sort())
+    expect(counts.new).toBe(2)
+  })
+
   it('is a symbolic link, a directory or a pipe is named and not opened', async () => {
     const secret = join(world.base, 'secret.jsonl')
     writeFileSync(secret, lines(0, 3))

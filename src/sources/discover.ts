@@ -1,7 +1,8 @@
 // Finds the files that adapters claim, below their roots. Never follows a symbolic link: what lies behind one is either
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { sep } from 'node:path'
+import { homedir } from 'node:os'
+import { join, sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
 
@@ -36,7 +37,7 @@ export function discover(
   return result
 }
 
-/** Roots that exist, by their real names, each once per adapter; all of them are noted in the result. */
+/** Roots that exist, by their real names, each once per adapter and none below another; all of them are noted in the result. */
 export function realRoots(
   adapters: readonly Adapter[],
   env: Environment,
@@ -45,14 +46,14 @@ export function realRoots(
 ): { adapter: Adapter; root: string }[] {
   const real: { adapter: Adapter; root: string }[] = []
   for (const adapter of adapters) {
-    const seen = new Set<string>()
-    for (const path of [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])]) {
+    const here = new Set<string>()
+    for (const path of namedRoots(adapter, env, extraRoots)) {
       const root = realDirectory(path)
       result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
-      if (root === undefined || seen.has(root)) continue
-      seen.add(root)
-      real.push({ adapter, root })
+      if (root !== undefined) here.add(root)
     }
+    for (const root of here)
+      if (![...here].some((other) => root.startsWith(`${other}${sep}`))) real.push({ adapter, root })
   }
   return real
 }
@@ -63,8 +64,15 @@ export function rootPaths(
   env: Environment,
   extraRoots: Record<string, string[]>,
 ): string[] {
-  const paths = adapters.flatMap((adapter) => [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])])
+  const paths = adapters.flatMap((adapter) => namedRoots(adapter, env, extraRoots))
   return [...new Set(paths.map((path) => realDirectory(path) ?? path))]
+}
+
+/** In a settings file no shell puts the home directory in the place of `~`. */
+function namedRoots(adapter: Adapter, env: Environment, extraRoots: Record<string, string[]>): string[] {
+  return [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])].map((path) =>
+    path.startsWith('~/') ? join(env['HOME'] || homedir(), path.slice(2)) : path,
+  )
 }
 
 function realDirectory(path: string): string | undefined {
