@@ -142,6 +142,8 @@ function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>): string {
 function otherText(edge: LineageEdge, ids: ReadonlyMap<string, string>): string {
   if (edge.kind === 'created') return ''
   if (edge.kind === 'cleared') return edge.source === 'logged' ? 'ended by clear' : 'began with clear'
+  if (edge.kind === 'resumed' && edge.parent_uid === null)
+    return `resumed ${edge.at?.slice(0, 16).replace('T', ' ') ?? ''}`.trim()
   const from = edge.parent_uid === null ? '' : ` from ${ids.get(edge.parent_uid) ?? edge.parent_uid}`
   return `also ${WORDS[edge.kind]}${from}`
 }

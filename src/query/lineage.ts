@@ -177,9 +177,12 @@ function agentsOf(subagents: string | null | undefined): LineageNode['agents'] {
 
 type Born = Link & { parent: string }
 
-/** The word of a file or log before a conclusion; a birth before a swap; then the earliest. */
+/** It says what became of a session, rather than where it came from. */
+const isLater = ({ kind }: Link): boolean => kind === 'swapped' || kind === 'resumed'
+
+/** The word of a file or log before a conclusion; a birth before a swap or a resume; then the earliest. */
 function byBirth(a: Born, b: Born): number {
-  const swaps = Number(a.kind === 'swapped') - Number(b.kind === 'swapped')
+  const swaps = Number(isLater(a)) - Number(isLater(b))
   const order = Number(a.isConcluded) - Number(b.isConcluded) || swaps
   if (order !== 0) return order
   const [left, right] = [a.at ?? Number.POSITIVE_INFINITY, b.at ?? Number.POSITIVE_INFINITY]
@@ -200,7 +203,7 @@ function chooseBirths(links: readonly Link[], problems: LineageProblem[]): Map<s
     const [first, ...rest] = candidates.sort(byBirth) as [Born, ...Born[]]
     births.set(child, first)
     const others = rest.filter(
-      (one) => one.parent !== first.parent && one.kind !== 'swapped' && one.isConcluded === first.isConcluded,
+      (one) => one.parent !== first.parent && !isLater(one) && one.isConcluded === first.isConcluded,
     )
     if (others.length === 0) continue
     problems.push({

@@ -26,6 +26,10 @@ export interface State {
   recent: string[]
   /** The latest value of each kind of mode record. */
   modes: [string, string][]
+  /** A process wrote its last line; a later one began; and that was told. See resumed.ts. */
+  hasEnded?: boolean
+  isQueuedAgain?: boolean
+  isResumed?: boolean
   /** Where the first line of this file was written; lines from elsewhere say so. */
   cwd?: string
   facts: {

@@ -10,6 +10,7 @@ import { type Draft, type Line, newState, openLine, place, type Reader, remember
 import { messageDrafts } from './messages.ts'
 import { type Place, placeOf } from './paths.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
+import { noteResume } from './resumed.ts'
 import { mainUuids, spawnKey } from './spawn.ts'
 import { SYNTHETIC, usageOf } from './usage.ts'
 
@@ -69,6 +70,7 @@ function readerOf(path: string, where: Place, session: string): Reader {
 function* step(line: Line): Generator<Item> {
   if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
   const drafts = draftsOf(line)
+  noteResume(line, drafts)
   noteLeaf(line)
   yield* line.items
   yield* takenBack(line, drafts)

@@ -3,6 +3,7 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { partsText } from './outputs.ts'
+import { resumeAtPrompt } from './resumed.ts'
 import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
 import { areTold, isTold, type Side } from './twins.ts'
 
@@ -88,7 +89,7 @@ export function userPrompt(spot: Spot, side: Side, text: string, body: Record<st
   })
   if (text) event.text = text
   remember(spot.state.turns, event.key, MAX_TURNS)
-  return [event]
+  return [...resumeAtPrompt(spot), event]
 }
 
 export function answer(

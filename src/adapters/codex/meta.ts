@@ -101,6 +101,7 @@ function isByMachine(payload: Record<string, unknown>): boolean {
 function facts(spot: Spot): SessionItem {
   const { payload, state } = spot
   state.isSubagent = isByMachine(payload)
+  state.isExec = payload['source'] === 'exec'
   const item: SessionItem = {
     type: 'session',
     session: spot.session,

@@ -4,12 +4,13 @@ import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { changedFiles, durationOf, itemCompleted } from './items.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
+import { resumeAtTurn } from './resumed.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
 import { callStanding, noteEnd } from './tools.ts'
 import { tokenCount } from './usage.ts'
 
 const QUIET =
-  /^(?:task_started|turn_started|context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|sub_agent_activity|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|undo_(?:started|completed))$/
+  /^(?:context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|sub_agent_activity|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|undo_(?:started|completed))$/
 
 export function notice(spot: Spot): Item[] {
   const { payload, type } = spot
@@ -40,6 +41,9 @@ export function notice(spot: Spot): Item[] {
       return [aborted(spot)]
     case 'thread_rolled_back':
       return rolledBack(spot)
+    case 'task_started':
+    case 'turn_started':
+      return [...resumeAtTurn(spot), noted(spot)]
     case 'thread_settings_applied': {
       const settings = payload['thread_settings']
       spot.state.model ??= (isRecord(settings) && str(settings['model'])) || null

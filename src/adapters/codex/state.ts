@@ -25,6 +25,11 @@ export interface State {
   /** The turn the latest line named. */
   turn: string | null
   isSubagent: boolean
+  /** Begun by `codex exec`; see resumed.ts. */
+  isExec: boolean
+  /** The thread's own prompts so far. */
+  promptCount: number
+  isResumed: boolean
   hasCwd: boolean
   model: string | null
   toldModel: string | null
@@ -57,6 +62,9 @@ export const newState = (): State => ({
   ancestors: [],
   turn: null,
   isSubagent: false,
+  isExec: false,
+  promptCount: 0,
+  isResumed: false,
   hasCwd: false,
   model: null,
   toldModel: null,

@@ -79,7 +79,7 @@ function firstRemote(remotes: unknown): string | undefined {
 export function edge(
   kind: EdgeItem['kind'],
   session: string,
-  parent: string,
+  parent: string | null,
   at: number | null,
   evidence?: string,
 ): EdgeItem {

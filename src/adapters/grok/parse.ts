@@ -11,6 +11,7 @@ import { chatItem } from './chat.ts'
 import { activity, type EventRows, openEvents } from './events.ts'
 import { promptHistory, readFacts, type Session, subagentEdges, usageFileItems } from './facts.ts'
 import { filesOf } from './paths.ts'
+import { noteResume } from './resumed.ts'
 import { addChunk, continues, endRun, isChunk, type Run, runEvent, startRun } from './runs.ts'
 import { newState, remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
@@ -96,6 +97,7 @@ class UpdateReader {
     if (update && this.run && continues(this.run, update)) return addChunk(this.run, update)
     yield* this.closeRun()
     if (update?.ts) yield* this.#events.until(update.ts)
+    if (update) yield* noteResume(this.#session, this.#state, update)
     if (update && isChunk(update)) {
       if (update.kind === 'user_message_chunk') yield* this.#calls.unfinished()
       this.run = startRun(update)

@@ -62,6 +62,18 @@ export interface State {
   eventsOrdinal: number
   activity: Activity | null
   chat: ChatState
+  resume: ResumeState
+}
+
+/** See resumed.ts. */
+export interface ResumeState {
+  /** Of the latest event. */
+  number: number
+  /** The latest update ended a turn. */
+  follows: boolean
+  hasTurn: boolean
+  hasTasks: boolean
+  isTold: boolean
 }
 
 export interface ChatState {
@@ -96,6 +108,7 @@ export const newState = (): State => ({
   eventsOrdinal: 0,
   activity: null,
   chat: { prompt: '', prompts: [], seen: [], lastAt: 0 },
+  resume: { number: 0, follows: false, hasTurn: false, hasTasks: false, isTold: false },
 })
 
 /** Appends and forgets the oldest beyond the bound. */

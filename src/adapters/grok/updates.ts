@@ -242,4 +242,6 @@ function* subagentSpawned(session: Session, state: State, update: Update): Gener
   if (!state.children.includes(child)) remember(state.children, child, 256)
   // In a fork's copy the line still names the session that really started it.
   yield edge('subagent', child, str(body['parent_session_id']) || session.id, update.ts, update.key)
+  const before = str(body['resumed_from'])
+  if (before && before !== child) yield edge('resumed', child, before, update.ts, update.key)
 }
