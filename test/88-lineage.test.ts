@@ -1,10 +1,12 @@
 // Lineage over all flavors: trees of the real agents' sessions, forks without a back pointer (also of evicted sessions),
 // and the lineage log joined to the sessions it names. What contradicts itself is reported, never followed in circles.
-import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { claude } from '../src/adapters/claude/index.ts'
 import { lineage as lineageAdapter } from '../src/adapters/lineage/index.ts'
+import type { Digest } from '../src/digest/digest.ts'
+import { getDigest } from '../src/digest/patterns.ts'
 import { type Lineage, lineageOf, nodeOf } from '../src/query/lineage.ts'
 import { getSession, listSessions, resolveSession } from '../src/query/sessions.ts'
 import { shortIds } from '../src/query/short-ids.ts'
@@ -22,6 +24,9 @@ const native = (uid: string | null): string | null => uid?.slice(uid.indexOf(':'
 /** `[depth, kind, id, parent]` of each node, in the order of the tree. */
 const shapeOf = ({ nodes }: Lineage): unknown[] =>
   nodes.map((node) => [node.depth, node.edge?.kind ?? null, node.session_uid, node.parent_uid])
+
+const withoutSeqs = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (name, one) => (name === 'seqs' ? undefined : one))
 
 interface Expected {
   invocations: { mode: string; session_id: string | null }[]
@@ -212,6 +217,60 @@ describe('forks without a back pointer', () => {
     writeLines(fork)
     await memory.sweep()
     expect([turnsOf(origin), turnsOf(fork)]).toEqual([6, 3])
+  })
+
+  it('that were evicted before their origin was read count what is theirs once it is', async () => {
+    const outside = join(memory.root, 'not-yet')
+    mkdirSync(outside)
+    const origin = makeSession(home(), 6)
+    const now = Date.now()
+    // At the time of writing: which file was there when the common events happened tells who is the fork.
+    const timed = (made: MadeSession): MadeSession => ({
+      ...made,
+      lines: made.lines.map((line, at) =>
+        JSON.stringify({ ...JSON.parse(line), timestamp: new Date(now + at).toISOString() }),
+      ),
+    })
+    const first = timed(origin)
+    writeLines({ ...first, path: join(outside, 'origin.jsonl') })
+    const forks = [
+      timed(makeSession(home(), 3, first.lines.slice(0, 16))),
+      timed(makeSession(home(), 2, first.lines)),
+    ]
+    await new Promise((done) => setTimeout(done, 200))
+    const digestOf = (one: MadeSession): Digest => memory.with((store) => getDigest(store.read(), one.uid))
+    const told = (one: MadeSession) => {
+      const { cost, price, event_count, kind_counts, tool_histogram, files, metrics, recounted } =
+        digestOf(one)
+      const { active_s: _, ...counted } = metrics
+      return { cost, price, event_count, kind_counts, tool_histogram, files, counted, recounted }
+    }
+    for (const one of forks) writeLines(one)
+    await memory.sweep()
+    evictAll(forks)
+    const frozen = forks.map(digestOf)
+    expect(frozen[0]?.recounted).toBeNull()
+    renameSync(join(outside, 'origin.jsonl'), origin.path)
+    await memory.sweep()
+    expect(shapeOf(treeOf(origin)).map((row) => (row as unknown[]).slice(2))).toEqual([
+      [origin.uid, null],
+      ...forks.map((one) => [one.uid, origin.uid]).sort(),
+    ])
+    expect([turnsOf(origin), ...forks.map(turnsOf)]).toEqual([6, 3, 2])
+    for (const [at, one] of forks.entries()) {
+      const copied = (frozen[at]?.event_count ?? 0) - digestOf(one).event_count
+      expect(digestOf(one).recounted).toEqual({ origin_uid: origin.uid, copied_events: copied })
+      expect(copied).toBe([16, 8][at])
+    }
+    const corrected = forks.map(told)
+    // Nothing is taken out a second time, and what is read in whole says the same.
+    await memory.sweep()
+    expect(forks.map(told)).toEqual(corrected)
+    await memory.sweep({ full: true })
+    const anew = (one: MadeSession) => ({ ...told(one), recounted: null })
+    expect(forks.map(anew).map(withoutSeqs)).toEqual(
+      corrected.map((one) => withoutSeqs({ ...one, recounted: null })),
+    )
   })
 
   it('lose a forgotten origin', async () => {

@@ -74,6 +74,8 @@ export interface Digest {
   evidence: Record<string, number[]>
   /** Up to where the events were evicted, and by which rules that part was made; null while all of them were here. */
   frozen: { until_seq: number; rule_version: string } | null
+  /** That it was made when copied events were not known as such, and corrected when they were; null for most. */
+  recounted: { origin_uid: string; copied_events: number } | null
 }
 
 export type Verdict = 'passed' | 'failed' | 'unknown'
@@ -162,11 +164,18 @@ export function buildDigest(input: DigestInput): Digest {
     subagents: subagentsOf(input),
     compactions: cited(facts.compactions),
     decisions: [],
-    signals: [...signalsOf(facts), ...costSignal(input)],
+    signals: [
+      ...signalsOf(facts),
+      ...costSignals(
+        input.price,
+        [facts.firstPrompt, facts.lastAnswer].flatMap((said) => (said ? [said.seq] : [])),
+      ),
+    ],
     coverage: input.coverage,
     price: input.price ?? null,
     evidence: evidenceOf(facts),
     frozen: null,
+    recounted: null,
   }
 }
 
@@ -174,11 +183,9 @@ export function buildDigest(input: DigestInput): Digest {
 const COST_OUTLIER_USD = 25
 
 /** Cites where it began and where it led: what costs is the whole of it. */
-function costSignal({ facts, price }: DigestInput): Signal[] {
+export function costSignals(price: Price | null | undefined, seqs: number[]): Signal[] {
   const usd = Math.floor(Number(price?.usd ?? 0))
-  if (usd < COST_OUTLIER_USD) return []
-  const seqs = [facts.firstPrompt, facts.lastAnswer].flatMap((said) => (said ? [said.seq] : []))
-  return [{ signal: COST_OUTLIER, subject: '', count: usd, seqs }]
+  return usd < COST_OUTLIER_USD ? [] : [{ signal: COST_OUTLIER, subject: '', count: usd, seqs }]
 }
 
 type Contract = Pick<

@@ -12,6 +12,7 @@ import type { DigestEvent } from './event.ts'
 import { type Facts, Gatherer } from './facts.ts'
 import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
+import { type Copies, recountDigest } from './recount.ts'
 
 export interface DigestOptions {
   buckets: Buckets
@@ -49,6 +50,11 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const { buckets, priceOf } = options
   const session = reader.session(uid)
   if (!session) return undefined
+  const price = priceOf?.(uid) ?? null
+  const recount = (digest: string): Digest =>
+    recountDigest(JSON.parse(digest) as Digest, session, price, copiesOf(reader, session, buckets), buckets)
+  const frozen = reader.frozen(uid)
+  if (frozen) return toRow(session, recount(frozen.digest), frozen.earlier_seq, frozen.earlier, null)
   const { facts, fold } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
   const digest = buildDigest({
     session,
@@ -56,12 +62,36 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
     coverage: reader.coverage(uid),
     children: reader.children(uid),
     buckets,
-    price: priceOf?.(uid) ?? null,
+    price,
   })
   const earlier = reader.earlier(uid)
   if (earlier === undefined) return toRow(session, digest, 0, null, fold)
-  const whole = mergeDigests(JSON.parse(earlier.digest) as Digest, digest, earlier.seq, buckets)
+  const before = reader.copied(uid) ? recount(earlier.digest) : (JSON.parse(earlier.digest) as Digest)
+  const whole = mergeDigests(before, digest, earlier.seq, buckets)
   return toRow(session, whole, earlier.seq, earlier.digest, fold)
+}
+
+/** What an evicted session turned out to have copied, told by the origin's events; null where those are gone as well. */
+function copiesOf(reader: SessionReader, session: Session, buckets: Buckets): Copies | null {
+  const copied = reader.copied(session.session_uid)
+  if (!copied) return null
+  const isIn = (ranges: readonly Range[], seq: number): boolean =>
+    ranges.some(([first, last]) => seq >= first && seq <= last)
+  const gatherer = new Gatherer()
+  let missing = copied.originSeqs.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+  for (const event of reader.events(copied.originUid, 0)) {
+    if (!isIn(copied.originSeqs, event.seq)) continue
+    gatherer.add({ ...event, isInherited: false })
+    missing--
+  }
+  if (missing > 0) return null
+  const facts = gatherer.finish()
+  const coverage: Coverage = { source_bytes: 0, gap_bytes: 0, share: 1 }
+  return {
+    originUid: copied.originUid,
+    isCopied: (seq) => isIn(copied.seqs, seq),
+    digest: buildDigest({ session, facts, coverage, children: [], buckets }),
+  }
 }
 
 const KEEP_FROM = 256
@@ -124,8 +154,20 @@ interface SessionReader {
   events(uid: string, afterSeq: number): Iterable<DigestEvent>
   coverage(uid: string): Coverage
   children(uid: string): string[]
+  /** The digest of a session none of whose events are here. */
+  frozen(uid: string): StoredDigest | undefined
+  /** What it copied, as far as that was found out after its events had gone. */
+  copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
   earlier(uid: string): { seq: number; digest: string } | undefined
+}
+
+type Range = [first: number, last: number]
+
+interface StoredDigest {
+  digest: string
+  earlier: string | null
+  earlier_seq: number
 }
 
 /** Prepared once for all sessions of a sweep. */
@@ -147,8 +189,25 @@ function sessionReader(handle: ReadHandle): SessionReader {
   )
   const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
   const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
+  const copied = memory.prepare(
+    "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
+  )
   return {
     session: (uid) => getSession(handle, uid),
+    frozen(uid) {
+      const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
+      return seq === null ? (stored.get(uid) as StoredDigest | undefined) : undefined
+    },
+    copied(uid) {
+      const row = copied.get(uid) as { origin_uid: string; seqs: string; origin_seqs: string } | undefined
+      return (
+        row && {
+          originUid: row.origin_uid,
+          seqs: JSON.parse(row.seqs) as Range[],
+          originSeqs: JSON.parse(row.origin_seqs) as Range[],
+        }
+      )
+    },
     fold(uid) {
       const fold = foldOf(cache, idOf(uid))
       return fold?.rules === RULES ? fold : undefined
@@ -176,9 +235,7 @@ function sessionReader(handle: ReadHandle): SessionReader {
     earlier(uid) {
       const { seq: first } = firstSeq.get(idOf(uid)) as { seq: number | null }
       if (first === null || first <= 1) return undefined
-      const row = stored.get(uid) as
-        | { digest: string; earlier: string | null; earlier_seq: number }
-        | undefined
+      const row = stored.get(uid) as StoredDigest | undefined
       if (!row) return undefined
       // Once kept, the same part is added to every later digest; only a further eviction makes the digest so far the base.
       return row.earlier !== null && row.earlier_seq >= first - 1

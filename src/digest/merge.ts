@@ -40,6 +40,7 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
       (a, b) => ({ ...b, count: a.count + b.count, seqs: cite([...a.seqs, ...b.seqs]) }),
     ),
     evidence: mergeEvidence(earlier, later),
+    recounted: earlier.recounted ?? null,
     frozen: { until_seq: untilSeq, rule_version: earlier.frozen?.rule_version ?? earlier.rule_version },
   }
 }

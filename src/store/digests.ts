@@ -1,5 +1,6 @@
 // Digests in Tier 2. What a kill leaves: before the commit nothing, and `analyzed_at < ingested_at` says to do it again;
-// after it the digest and its watermark together. A digest whose events are gone is never touched again.
+// after it the digest and its watermark together. A digest whose events are gone is touched again only to take out what
+// it counted and another session turned out to have had first.
 import { type Database, transaction } from './database.ts'
 import { DigestWords, indexOldDigests } from './digest-words.ts'
 import type { DigestRow, Fold } from './store.ts'
@@ -12,11 +13,16 @@ export function undigested(cache: Database, memory: Database, ruleVersion: strin
     'SELECT session_uid FROM digests WHERE rule_version < ?1',
     'SELECT session_uid FROM digests WHERE rule_version > ?1',
   ].flatMap((sql) => memory.prepare(sql).all(ruleVersion) as unknown as { session_uid: string }[])
-  const uids = [...new Set(found.map((row) => row.session_uid))].sort()
+  // A digest whose events are gone is only told anew what it counted in vain.
+  const frozen = memory
+    .prepare('SELECT session_uid FROM copied JOIN digests USING (session_uid) WHERE NOT is_told')
+    .all() as unknown as { session_uid: string }[]
+  const recounted = new Set(frozen.map((row) => row.session_uid))
+  const uids = [...new Set([...found.map((row) => row.session_uid), ...recounted])].sort()
   const isHere = cache.prepare(
     'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
-  return uids.filter((uid) => isHere.get(uid) !== undefined)
+  return uids.filter((uid) => recounted.has(uid) || isHere.get(uid) !== undefined)
 }
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */
@@ -70,6 +76,7 @@ export function writeDigests(cache: Database, memory: Database, rows: readonly D
       sql.clearSignals.run(uid)
       for (const one of row.signals) sql.signal.run(uid, one.signal, one.subject, one.count, one.seqs)
       sql.analyzed.run(row.outcome, now, uid)
+      sql.recounted.run(uid)
     }
   })
 }
@@ -94,6 +101,7 @@ function statements(memory: Database) {
     failure: memory.prepare('INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     clearSignals: memory.prepare('DELETE FROM signals WHERE session_uid = ?'),
     signal: memory.prepare('INSERT INTO signals VALUES (?, ?, ?, ?, ?)'),
+    recounted: memory.prepare('UPDATE copied SET is_told = 1 WHERE session_uid = ?'),
     // Not before the time of ingestion, whatever the clock did meanwhile.
     analyzed: memory.prepare(
       'UPDATE sessions SET outcome = ?, analyzed_at = max(?, coalesce(ingested_at, 0)) WHERE session_uid = ?',

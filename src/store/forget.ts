@@ -15,6 +15,7 @@ export function forgetInMemory(memory: Database, uid: string): void {
   for (const table of tablesOfSessions(memory))
     memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)
   memory.prepare('DELETE FROM edges WHERE parent_uid = ?').run(uid)
+  memory.prepare("UPDATE copied SET origin_uid = '', origin_seqs = '[]' WHERE origin_uid = ?").run(uid)
 }
 
 /** What was noted of its sources. */

@@ -1,5 +1,6 @@
 // What stays of an evicted session's events: the beginnings of their keys, which are hashes. With them a fork that is
 // read in later, and carries no back pointer, is still known as one, and what it copied is not counted a second time.
+import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 import { countAgain, SINCE_EVICTED } from './forks.ts'
 import { FLAG } from './rows.ts'
@@ -12,7 +13,6 @@ const OWN = `NOT flags & ${FLAG.inherited | FLAG.copied}`
 interface Kept {
   session_uid: string
   first_key: Uint8Array
-  first_at: number | null
 }
 
 const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1', 0, KEY_BYTES)
@@ -34,7 +34,7 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const before = prepared(
     memory,
     'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
-  ).get(uid) as (Kept & { keys: Uint8Array }) | undefined
+  ).get(uid) as (Kept & { first_at: number | null; keys: Uint8Array }) | undefined
   const all = Buffer.concat([before?.keys ?? new Uint8Array(), keys]).subarray(0, MAX_KEYS * KEY_BYTES)
   prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
     uid,
@@ -57,44 +57,93 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
     `SELECT 1 FROM sessions s WHERE session_uid = ?1 AND (ingested_at IS NULL
      OR EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND evidence = ?2))`,
   )
-  const events = cache.prepare('SELECT id, key FROM events WHERE session = ? ORDER BY seq')
+  const events = cache.prepare(
+    'SELECT id, seq, ts, kind, flags, key FROM events WHERE session = ? ORDER BY seq',
+  )
   for (const session of written) {
     if (!isConcerned.get(session.session_uid, SINCE_EVICTED)) continue
-    const rows = events.all(session.id) as unknown as { id: number; key: Uint8Array }[]
+    const rows = events.all(session.id) as unknown as EventRow[]
     // The origin of the last part that was copied is the one it was forked from.
-    const last = rows.findLast((row) => gone.has(nameOf(row.key)))
-    const origin = last && (gone.get(nameOf(last.key)) as Kept)
-    if (!origin || origin.session_uid === session.session_uid) continue
-    if (isOlder(cache, session.session_uid, origin)) link(memory, origin.session_uid, session.session_uid)
-    else {
-      link(memory, session.session_uid, origin.session_uid)
-      markCopies(cache, memory, rows, origin.session_uid)
-      countAgain(cache, session.id)
-    }
+    let origin: Kept | undefined
+    for (const row of rows)
+      for (const other of gone.get(nameOf(row.key)) ?? []) {
+        if (other.session_uid === session.session_uid) continue
+        const shared = sharedWith(memory, rows, other.session_uid)
+        if (!isOlder(cache, session.session_uid, other.session_uid, shared)) origin = other
+        else adopt(memory, other.session_uid, session.session_uid, shared)
+      }
+    if (!origin) continue
+    link(memory, session.session_uid, origin.session_uid)
+    markCopies(cache, sharedWith(memory, rows, origin.session_uid))
+    countAgain(cache, session.id)
   }
 }
 
+interface EventRow {
+  id: number
+  seq: number
+  ts: number | null
+  kind: number
+  flags: number
+  key: Uint8Array
+}
+
+/** An event that a session here holds and one that is gone held, with its seq there. */
+type Shared = EventRow & { goneSeq: number }
+
 /** By the key of the first event that was their own. One that was read in again is compared as any other. */
-function evicted(cache: Database, memory: Database): Map<string, Kept> {
-  const kept = memory.prepare('SELECT session_uid, first_key, first_at FROM kept_keys').all()
+function evicted(cache: Database, memory: Database): Map<string, Kept[]> {
+  const kept = memory.prepare('SELECT session_uid, first_key FROM kept_keys').all()
   const isHere = cache.prepare(
     'SELECT 1 FROM cached WHERE session_uid = ? AND evicted_seq = 0 AND next_seq > 1',
   )
-  return new Map(
-    (kept as unknown as Kept[])
-      .filter((one) => !isHere.get(one.session_uid))
-      .map((one) => [nameOf(one.first_key), one]),
-  )
+  const gone = new Map<string, Kept[]>()
+  for (const one of kept as unknown as Kept[]) {
+    if (isHere.get(one.session_uid)) continue
+    const name = nameOf(one.first_key)
+    const others = gone.get(name)
+    if (others) others.push(one)
+    else gone.set(name, [one])
+  }
+  return gone
 }
 
-/** Its file was there when the first of the common events happened, and that of the evicted session was not. */
-function isOlder(cache: Database, uid: string, origin: Kept): boolean {
+function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string): Shared[] {
+  const kept = memory.prepare('SELECT keys FROM kept_keys WHERE session_uid = ?').get(goneUid)
+  const { keys } = (kept ?? { keys: new Uint8Array() }) as { keys: Uint8Array }
+  // Keys were kept in the order of events, which are numbered from 1 on.
+  const seqs = new Map<string, number>()
+  for (let at = 0; at < keys.length; at += KEY_BYTES) seqs.set(nameOf(keys.subarray(at)), at / KEY_BYTES + 1)
+  return rows.flatMap((row) => {
+    const goneSeq = seqs.get(nameOf(row.key))
+    return goneSeq === undefined ? [] : [{ ...row, goneSeq }]
+  })
+}
+
+/** Its file was there when the last of the common events happened, and that of the evicted session was not. */
+function isOlder(cache: Database, uid: string, goneUid: string, shared: readonly Shared[]): boolean {
+  const last = shared.reduce((at, row) => Math.max(at, row.ts ?? 0), 0)
   const born = cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?')
   const wasThere = (one: string): boolean => {
     const { born: at } = born.get(one) as { born: number | null }
-    return at !== null && at > 0 && origin.first_at !== null && at <= origin.first_at
+    return at !== null && at > 0 && at <= last
   }
-  return wasThere(uid) && !wasThere(origin.session_uid)
+  return wasThere(uid) && !wasThere(goneUid)
+}
+
+/** The origin of a session that is gone. If another was taken for it, what that one had too was never counted. */
+function adopt(memory: Database, uid: string, originUid: string, shared: readonly Shared[]): void {
+  const before = memory
+    .prepare("SELECT parent_uid, evidence FROM edges WHERE session_uid = ? AND parent_uid <> ''")
+    .get(uid) as { parent_uid: string; evidence: string | null } | undefined
+  if (before && (before.evidence !== SINCE_EVICTED || before.parent_uid === originUid)) return
+  const known = new Set(before && sharedWith(memory, shared, before.parent_uid).map((row) => row.seq))
+  const more = shared.filter((row) => !known.has(row.seq))
+  if (more.length === 0) return
+  if (before)
+    memory.prepare('DELETE FROM edges WHERE session_uid = ? AND parent_uid = ?').run(uid, before.parent_uid)
+  link(memory, uid, originUid)
+  noteCopied(memory, uid, originUid, more)
 }
 
 function link(memory: Database, uid: string, parentUid: string): void {
@@ -113,17 +162,44 @@ function link(memory: Database, uid: string, parentUid: string): void {
     .run(uid, parentUid)
 }
 
-function markCopies(
-  cache: Database,
-  memory: Database,
-  rows: readonly { id: number; key: Uint8Array }[],
-  originUid: string,
-): void {
-  const { keys } = memory.prepare('SELECT keys FROM kept_keys WHERE session_uid = ?').get(originUid) as {
-    keys: Uint8Array
-  }
-  const known = new Set<string>()
-  for (let at = 0; at < keys.length; at += KEY_BYTES) known.add(nameOf(keys.subarray(at)))
+function markCopies(cache: Database, shared: readonly Shared[]): void {
   const mark = cache.prepare(`UPDATE events SET flags = flags | ${FLAG.inherited} WHERE id = ?`)
-  for (const { id, key } of rows) if (known.has(nameOf(key))) mark.run(id)
+  for (const { id } of shared) mark.run(id)
+}
+
+/** What a session that is gone counted as its own, and was not. Its counters are put right here, its digest when digests are made. */
+function noteCopied(memory: Database, uid: string, originUid: string, shared: readonly Shared[]): void {
+  const own = shared.filter(({ flags }) => !(flags & (FLAG.inherited | FLAG.superseded)))
+  const count = (kind: (typeof EVENT_KINDS)[number], without = 0): number =>
+    own.filter((row) => row.kind === EVENT_KINDS.indexOf(kind) && !(row.flags & without)).length
+  const counts = [count('user_msg', FLAG.sidechain), count('retry'), count('error')]
+  memory
+    .prepare(
+      `INSERT OR REPLACE INTO copied (session_uid, origin_uid, seqs, origin_seqs, turns, retries, errors)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      uid,
+      originUid,
+      JSON.stringify(rangesOf(own.map((row) => row.goneSeq))),
+      JSON.stringify(rangesOf(own.map((row) => row.seq))),
+      ...counts,
+    )
+  memory
+    .prepare(
+      `UPDATE sessions SET turn_count = turn_count - ?, retry_count = retry_count - ?, error_count = error_count - ?
+       WHERE session_uid = ?`,
+    )
+    .run(...counts, uid)
+}
+
+/** `[first, last]` of each unbroken row of numbers. */
+function rangesOf(numbers: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = []
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const range = ranges.at(-1)
+    if (range?.[1] === number - 1) range[1] = number
+    else ranges.push([number, number])
+  }
+  return ranges
 }

@@ -126,6 +126,15 @@ export const MEMORY_MIGRATIONS = [
   `
   CREATE TABLE model_prices (name TEXT PRIMARY KEY, list TEXT NOT NULL, listed TEXT NOT NULL) WITHOUT ROWID;
   `,
+  // What an evicted session turned out to have copied (ranges of seqs, there and in the origin), until it is told in its
+  // digest. Without an origin only its tokens are to be told anew.
+  `
+  CREATE TABLE copied (
+    session_uid TEXT PRIMARY KEY, origin_uid TEXT NOT NULL DEFAULT '', seqs TEXT NOT NULL DEFAULT '[]',
+    origin_seqs TEXT NOT NULL DEFAULT '[]', turns INTEGER NOT NULL DEFAULT 0, retries INTEGER NOT NULL DEFAULT 0,
+    errors INTEGER NOT NULL DEFAULT 0, is_told INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

@@ -81,6 +81,12 @@ function recount(memory: Database): void {
     `UPDATE sessions SET ingested_at = analyzed_at + 1 WHERE analyzed_at >= ingested_at AND evicted_at IS NULL
      AND session_uid IN (SELECT session_uid FROM usage WHERE response_id = ?)`,
   )
+  // Of those whose events are gone only this can be made again.
+  const outdateFrozen = memory.prepare(
+    `INSERT INTO copied (session_uid) SELECT s.session_uid FROM usage u JOIN sessions s USING (session_uid)
+     WHERE u.response_id = ? AND s.evicted_at IS NOT NULL AND s.analyzed_at IS NOT NULL
+     ON CONFLICT DO UPDATE SET is_told = 0`,
+  )
   for (const { response_id } of ids) {
     const owner = holders.get(response_id) as { session_uid: string } | undefined
     const most = best.get(response_id) as Record<string, number> | undefined
@@ -89,6 +95,7 @@ function recount(memory: Database): void {
     drop.run(response_id, owner.session_uid)
     stale.run(response_id)
     outdate.run(response_id)
+    outdateFrozen.run(response_id)
   }
   memory.exec('DELETE FROM recount')
 }
@@ -96,6 +103,8 @@ function recount(memory: Database): void {
 /** Whether every file that spoke of a session is gone. */
 export const IS_GONE = `SELECT count(*) > 0 AND count(s.missing_at) = count(*) AS gone
   FROM source_sessions w JOIN sources s ON s.path = w.path WHERE w.session = ?`
+
+const NOTHING_COPIED = { turns: 0, retries: 0, errors: 0 }
 
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(
@@ -106,9 +115,12 @@ function describe(
 ): void {
   const now = Date.now()
   const counts = cache.prepare(
-    `SELECT event_count, turn_count, retry_count, error_count, next_seq - 1 > evicted_seq AS has_raw
+    `SELECT event_count, turn_count, retry_count, error_count, next_seq - 1 > evicted_seq AS has_raw, evicted_seq
      FROM cached WHERE id = ?`,
   )
+  // Counted while they were not known as copies; read in again, they are.
+  const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
+  const readAgain = memory.prepare('DELETE FROM copied WHERE session_uid = ?')
   const bytes = cache.prepare('SELECT coalesce(sum(size), 0) AS size FROM sources WHERE session_uid = ?')
   const isGone = cache.prepare(IS_GONE)
   const findings = cache.prepare(
@@ -129,11 +141,13 @@ function describe(
       cwd: at?.cwd ?? null,
       gitRemote: at?.git_remote ?? null,
     })
+    if (row['evicted_seq'] === 0) readAgain.run(session_uid)
+    const less = (copied.get(session_uid) ?? NOTHING_COPIED) as typeof NOTHING_COPIED
     save.run(
       row['event_count'] as number,
-      row['turn_count'] as number,
-      row['retry_count'] as number,
-      row['error_count'] as number,
+      (row['turn_count'] as number) - less.turns,
+      (row['retry_count'] as number) - less.retries,
+      (row['error_count'] as number) - less.errors,
       JSON.stringify(Object.fromEntries(found.map((one) => [one.rule, one.count]))),
       (bytes.get(session_uid) as { size: number }).size,
       repo,
