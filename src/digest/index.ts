@@ -1,17 +1,13 @@
 // Digests every session that changed: reads its new rows, makes the digest, writes it in small groups. Goes on from what
 // was kept of the rows read before; where one of those changed since, the store has thrown that away.
-import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
-import { getSession } from '../query/sessions.ts'
-import { foldOf } from '../store/digests.ts'
-import { FLAG, ROLES } from '../store/rows.ts'
-import type { DigestRow, Fold, ReadHandle, Store } from '../store/store.ts'
-import { entryOf } from './bounded.ts'
+import type { Session } from '../model.ts'
+import type { DigestRow, Fold, Store } from '../store/store.ts'
 import { tellDecisions } from './decisions.ts'
 import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
-import type { DigestEvent } from './event.ts'
 import { type Facts, Gatherer } from './facts.ts'
 import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
+import { type Range, type SessionReader, sessionReader } from './reader.ts'
 import { type Copies, recountDigest } from './recount.ts'
 
 export interface DigestOptions {
@@ -144,149 +140,5 @@ function toRow(
     })),
     signals: digest.signals.map(({ seqs, ...one }) => ({ ...one, seqs: JSON.stringify(seqs) })),
     fold,
-  }
-}
-
-interface SessionReader {
-  session(uid: string): Session | undefined
-  /** Where the last digest stopped; undefined to begin at the beginning. */
-  fold(uid: string): Fold | undefined
-  events(uid: string, afterSeq: number): Iterable<DigestEvent>
-  coverage(uid: string): Coverage
-  children(uid: string): string[]
-  /** The digest of a session none of whose events are here. */
-  frozen(uid: string): StoredDigest | undefined
-  /** What it copied, as far as that was found out after its events had gone. */
-  copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
-  /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
-  earlier(uid: string): { seq: number; digest: string } | undefined
-}
-
-type Range = [first: number, last: number]
-
-interface StoredDigest {
-  digest: string
-  earlier: string | null
-  earlier_seq: number
-}
-
-/** Prepared once for all sessions of a sweep. */
-function sessionReader(handle: ReadHandle): SessionReader {
-  const { cache, memory } = handle
-  const cached = cache.prepare('SELECT id FROM cached WHERE session_uid = ?')
-  const idOf = (uid: string): number => (cached.get(uid) as { id: number } | undefined)?.id ?? -1
-  const rows = cache.prepare(
-    `SELECT seq, ts, kind, role, tool, call, summary, flags, agent, exit_code, duration_ms, payload
-     FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ${AT_ONCE}`,
-  )
-  const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq > ? AND seq <= ?')
-  const understood = cache.prepare(
-    `SELECT coalesce(sum(size), 0) AS size, coalesce(sum((SELECT sum(length) FROM gaps g WHERE g.path = s.path)), 0) AS gaps
-     FROM sources s WHERE session_uid = ?`,
-  )
-  const children = memory.prepare(
-    "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
-  )
-  const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
-  const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
-  const copied = memory.prepare(
-    "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
-  )
-  return {
-    session: (uid) => getSession(handle, uid),
-    frozen(uid) {
-      const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      return seq === null ? (stored.get(uid) as StoredDigest | undefined) : undefined
-    },
-    copied(uid) {
-      const row = copied.get(uid) as { origin_uid: string; seqs: string; origin_seqs: string } | undefined
-      return (
-        row && {
-          originUid: row.origin_uid,
-          seqs: JSON.parse(row.seqs) as Range[],
-          originSeqs: JSON.parse(row.origin_seqs) as Range[],
-        }
-      )
-    },
-    fold(uid) {
-      const fold = foldOf(cache, idOf(uid))
-      return fold?.rules === RULES ? fold : undefined
-    },
-    *events(uid, afterSeq) {
-      const id = idOf(uid)
-      for (let after = afterSeq; ; ) {
-        const some = rows.all(id, after) as unknown as Row[]
-        const last = some.at(-1)
-        if (!last) return
-        const files = new Map<number, string[]>()
-        for (const { seq, path } of touched.all(id, after, last.seq) as unknown as Touched[])
-          entryOf(files, seq, () => [] as string[]).push(path)
-        for (const row of some) yield toEvent(row, files.get(row.seq) ?? [], handle)
-        after = last.seq
-      }
-    },
-    coverage(uid) {
-      const { size, gaps } = understood.get(uid) as { size: number; gaps: number }
-      const share = size === 0 ? 1 : Math.round((1 - Math.min(gaps, size) / size) * 10_000) / 10_000
-      return { source_bytes: size, gap_bytes: gaps, share }
-    },
-    children: (uid) =>
-      (children.all(uid) as unknown as { session_uid: string }[]).map((row) => row.session_uid),
-    earlier(uid) {
-      const { seq: first } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      if (first === null || first <= 1) return undefined
-      const row = stored.get(uid) as StoredDigest | undefined
-      if (!row) return undefined
-      // Once kept, the same part is added to every later digest; only a further eviction makes the digest so far the base.
-      return row.earlier !== null && row.earlier_seq >= first - 1
-        ? { seq: row.earlier_seq, digest: row.earlier }
-        : { seq: first - 1, digest: row.digest }
-    },
-  }
-}
-
-/** So many events are held at a time. */
-const AT_ONCE = 4096
-
-interface Touched {
-  seq: number
-  path: string
-}
-
-interface Row {
-  seq: number
-  ts: number | null
-  kind: number
-  role: number
-  tool: string | null
-  call: Uint8Array | null
-  summary: string
-  flags: number
-  agent: string | null
-  exit_code: number | null
-  duration_ms: number | null
-  payload: Uint8Array
-}
-
-function toEvent(row: Row, files: readonly string[], handle: ReadHandle): DigestEvent {
-  return {
-    seq: row.seq,
-    ts: row.ts,
-    kind: EVENT_KINDS[row.kind] as EventKind,
-    role: ROLES[row.role] ?? 'system',
-    tool: row.tool,
-    call: row.call && Buffer.from(row.call).toString('latin1'),
-    summary: row.summary,
-    isSidechain: (row.flags & FLAG.sidechain) !== 0,
-    isInherited: (row.flags & (FLAG.inherited | FLAG.copied)) !== 0,
-    isSuperseded: (row.flags & FLAG.superseded) !== 0,
-    agent: row.agent,
-    exitCode: row.exit_code,
-    durationMs: row.duration_ms,
-    files,
-    payload() {
-      const body = handle.payload(Buffer.from(row.payload).toString('hex'))
-      return body === undefined ? undefined : (JSON.parse(body) as unknown)
-    },
   }
 }
