@@ -8,7 +8,20 @@ const file = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_-]{0,11}$/)
 const number = fc.nat(99_999)
 const path = fc
   .tuple(
-    fc.constantFrom('/', '/home/', '/tmp/x-', 'C:\\', 'src/', './', '../', '~/'),
+    fc.constantFrom(
+      '/',
+      '/home/',
+      '/tmp/x-',
+      'C:\\',
+      'd:\\',
+      '\\\\host\\',
+      'src/',
+      './',
+      '../',
+      '~/',
+      '$HOME/',
+      '%TEMP%\\',
+    ),
     fc.array(file, { minLength: 1, maxLength: 4 }),
     fc.constantFrom('ts', 'py', 'rs', 'go', 'java'),
   )
@@ -16,18 +29,45 @@ const path = fc
     const slash = start.includes('\\') ? '\\' : '/'
     return `${start}${parts.join(slash)}.${ending}`
   })
-const hex = fc.stringMatching(/^[0-9a-f]{12,40}$/).filter((text) => /\d/.test(text) && /[a-f]/.test(text))
-const time = fc
-  .date({ noInvalidDate: true, min: new Date(0), max: new Date('2099-01-01') })
-  .map((date) => date.toISOString())
-const duration = fc
-  .tuple(number, fc.constantFrom('ms', 's', ' seconds', 'm'))
-  .map(([n, unit]) => `${n}${unit}`)
+/** Also the one in thirty that has digits only; one without any looks like a word. */
+const hex = fc.stringMatching(/^[0-9a-f]{7,40}$/).filter((text) => /\d/.test(text))
+const date = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2099-01-01') })
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const clock = (at: Date): string => at.toISOString().slice(11, 19)
+const TIMES: ((at: Date) => string)[] = [
+  (at) => at.toISOString(),
+  (at) => at.toISOString().replace('T', ' ').slice(0, 19),
+  (at) => `${at.toISOString().slice(0, 10).replaceAll('-', '/')} ${clock(at)}`,
+  (at) => `${MONTHS[at.getUTCMonth()]} ${String(at.getUTCDate()).padStart(2)} ${clock(at)}`,
+  (at) => `${at.getUTCDate()}/${MONTHS[at.getUTCMonth()]}/2026:${clock(at)} +0000`,
+  (at) => at.toUTCString(),
+  (at) => clock(at),
+]
+const time = fc.tuple(date, fc.constantFrom(...TIMES)).map(([at, form]) => form(at))
+const duration = fc.oneof(
+  fc.tuple(number, fc.constantFrom('ms', 's', ' seconds', 'm')).map(([n, unit]) => `${n}${unit}`),
+  fc.tuple(number, fc.nat(59)).map(([m, s]) => `${m}m${s}.5s`),
+  fc.tuple(number, fc.nat(59)).map(([m, s]) => `${m}m ${s}s`),
+)
 const port = fc.integer({ min: 1, max: 65_535 })
 const host = fc
-  .tuple(fc.constantFrom('127.0.0.1', 'localhost', '10.0.0.7'), port)
+  .tuple(
+    fc.constantFrom('127.0.0.1', 'localhost', '10.0.0.7', '[::1]', '::', 'db.internal', 'api.example.com'),
+    port,
+  )
   .map(([name, n]) => `${name}:${n}`)
 const temporary = fc.stringMatching(/^[A-Za-z0-9]{6,10}$/).map((name) => `/tmp/tmp.${name}`)
+
+const colour = fc.constantFrom(
+  '',
+  '\u001b[31m',
+  '\u001b[1;31;48;5;9m',
+  '\u001b[0m\u001b(B',
+  '\u009b31m',
+  '[31m',
+)
+const quotes = fc.constantFrom(["'", "'"], ['‘', '’'], ['`', "'"])
+const user = fc.stringMatching(/^[a-z][a-z0-9._-]{1,11}$/)
 
 interface Case {
   path: string
@@ -40,6 +80,9 @@ interface Case {
   host: string
   tmp: string
   address: string
+  colour: string
+  quotes: string[]
+  user: string
 }
 const varying: fc.Arbitrary<Case> = fc.record({
   path,
@@ -52,6 +95,9 @@ const varying: fc.Arbitrary<Case> = fc.record({
   host,
   tmp: temporary,
   address: number.map((n) => `0x${n.toString(16)}`),
+  colour,
+  quotes,
+  user,
 })
 
 const MESSAGES: Record<string, (c: Case) => string> = {
@@ -69,11 +115,167 @@ const MESSAGES: Record<string, (c: Case) => string> = {
   request: (c) => `Error: request ${c.uuid} failed after ${c.duration}`,
   object: (c) => `fatal: bad object ${c.id}`,
   temporary: (c) => `mktemp: cannot create ${c.tmp}: No space left on device`,
+  spaces: (c) => `Error: EACCES: permission denied, mkdir '${c.path} (copy) 2'`,
+  panic: (c) => `thread 'main' (${c.line}) panicked at ${c.path}:${c.line}:${c.column}:\nindex out of bounds`,
+  panicOther: (c) => `thread 'main' panicked at ${c.path}:${c.line}:${c.column}:\nnot a number`,
+  coloured: (c) => `${c.colour}error: the build is broken${c.colour && '\u001b[0m'}`,
+  quoted: (c) => `cannot stat ${c.quotes[0]}${c.path}${c.quotes[1]}: no such thing`,
+  user: (c) => `FATAL: password authentication failed for user "${c.user}"`,
+  status404: (c) => `Error: request ${c.uuid} failed with status code 404`,
+  status500: (c) => `Error: request ${c.uuid} failed with status code 500`,
+  lint: (c) =>
+    `${c.path}\n  ${c.line}:${c.column}  error  'x' is not defined  no-undef\n\n✖ ${c.line} problems`,
+  lintOther: (c) => `${c.path}\n  ${c.line}:${c.column}  error  Missing semicolon  semi`,
+  jest: (c) => `FAIL ${c.path}\n  ● math › adds\n\n    expect(received).toBe(expected)`,
+  jestOther: (c) => `FAIL ${c.path}\n  ● text › trims\n\n    expect(received).toBe(expected)`,
+  progress: (c) => `Fetching ${c.line}%\rFetching ${c.column}%\rerror: the archive is damaged`,
   segfault: (c) => `Error: segmentation fault at ${c.address}`,
   shell: () => 'bash: line 1: rg: command not found',
   shellOther: () => 'bash: line 1: jq: command not found',
   code404: () => 'HTTP404Error: page gone',
 }
+// Pairs that earlier rules got wrong.
+const SAME: [string, string][] = [
+  [
+    "ENOENT: no such file or directory, open '/Users/ada/My Project/a b.ts'",
+    "ENOENT: no such file or directory, open '/x.ts'",
+  ],
+  ['Error: cannot open "C:\\Users\\Bob Smith\\x.ts"', 'Error: cannot open "D:\\x\\y.ts"'],
+  ['Error: cannot open \\\\server\\share\\f.txt now', 'Error: cannot open /srv/f.txt now'],
+  [
+    'Error: listen EADDRINUSE: address already in use :::3000',
+    'Error: listen EADDRINUSE: address already in use 0.0.0.0:8080',
+  ],
+  ['Error: connect ECONNREFUSED example.com:443', 'Error: connect ECONNREFUSED 127.0.0.1:443'],
+  ['Error: connect ECONNREFUSED [::1]:3000', 'Error: connect ECONNREFUSED 127.0.0.1:443'],
+  ['fatal: bad object 1234567', 'fatal: bad object 12ab567'],
+  ['fatal: bad object 1234567', 'fatal: bad object 0123456789abcdef0123456789abcdef01234567'],
+  [
+    'Nov 16 03:07:03 host1 app[123]: Error: boom at start',
+    'Dec  1 13:07:03 host1 app[4]: Error: boom at start',
+  ],
+  ['Mon Nov 16 03:07:03 UTC 2026 Error: boom', 'Tue Dec 1 13:07:03 UTC 2025 Error: boom'],
+  ['[16/Nov/2026:03:07:03 +0000] error: boom', '[01/Jan/2025:13:07:03 +0100] error: boom'],
+  ['2026/11/16 03:07:03 error: boom', '2025/01/02 13:07:03 error: boom'],
+  ['3:07:03 AM error: boom', '11:17:09 PM error: boom'],
+  ['Error: timed out after 1m0.5s', 'Error: timed out after 30s'],
+  ['Error: timed out after 1h2m3s', 'Error: timed out after 500ms'],
+  ['Error: timed out after 1m 30s', 'Error: timed out after 2m 5s'],
+  ['Error: cannot write $HOME/x/y', 'Error: cannot write /home/ada/x'],
+  ['Error: cannot write %TEMP%\\x.log', 'Error: cannot write C:\\t\\x.log'],
+  ['Error: cannot write $TMPDIR/x.log', 'Error: cannot write /var/folders/ab/cd/T/x.log'],
+  [
+    'FATAL: password authentication failed for user "ada"',
+    'FATAL: password authentication failed for user "bob2"',
+  ],
+  ['\u001b[1;31merror\u001b[0m: \u001b]8;;file:///a\u0007boom\u001b]8;;\u0007', 'error: boom'],
+  ['\u001b(B\u001b[merror: boom', 'error: boom'],
+  ['[31merror: boom[0m', 'error: boom'],
+  ['\u009b31merror: boom\u009b0m', 'error: boom'],
+  ['cannot open ‘/a/b’: denied', "cannot open '/c': denied"],
+  ['error: unknown option “--foo”', 'error: unknown option "--foo"'],
+  ['Downloading 10%\rDownloading 20%\rerror: boom', 'error: boom'],
+  ['error: boom\r\nmore', 'error: boom\nmore'],
+  ['Error: foo.Bar@1f2e3d is closed', 'Error: foo.Bar@9a8b7c6d is closed'],
+  ['Error: heap limit 1,234.5 MB reached', 'Error: heap limit 2.048,7 MB reached'],
+  ['Error: heap limit 1.5 GiB reached', 'Error: heap limit 512 MB reached'],
+  [
+    "thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds: the len is 3 but the index is 7",
+    "thread 'main' panicked at /home/a/b/lib.rs:22:15:\nindex out of bounds: the len is 1 but the index is 9",
+  ],
+  ['bash: line 1: rg: command not found', 'zsh: command not found: rg'],
+  ['/bin/sh: 1: rg: not found', 'bash: rg: command not found'],
+  ["'rg' is not recognized as an internal or external command,", 'bash: line 4: rg: command not found'],
+  ['./run.sh: line 12: rg: command not found', '/home/x/y.sh: line 3: rg: command not found'],
+  ['Error: request req_9f8e7d6c failed', 'Error: request req_1a2b3c4d failed'],
+  ['Error: pod web-7d9f8b6c5-x2x7k crashed', 'Error: pod web-6f4c9d8b7-abc12 crashed'],
+  ['Error: id V1StGXR8_Z5jdHi6B-myT missing', 'Error: id aB3dEf6hIj9kLm2nOp5qr missing'],
+  ['Error: session 01HZX3K9V7Q2M4N6P8R0T2V4X6 expired', 'Error: session 01J0A3K9V7Q2M4N6P8R0T2V4X6 expired'],
+  ['Error: at file:///C:/a/b.ts:3:4 boom', 'Error: at file:///home/x.ts:9:1 boom'],
+  [
+    "src/a.ts:10:5 - error TS2304: Cannot find name 'foo'.",
+    "lib/b.ts:1:15 - error TS2304: Cannot find name 'foo'.",
+  ],
+  ["  10:5  error  'x' is not defined  no-undef", "  1:51  error  'x' is not defined  no-undef"],
+  [
+    "/home/a/x.js\n  10:5  error  'x' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)",
+    "/w/y.js\n  1:5  error  'x' is not defined  no-undef\n\n✖ 3 problems (1 error, 2 warnings)",
+  ],
+  ['Error: 3 of 10 tests failed in 1.23 s', 'Error: 1 of 7 tests failed in 0.5 s'],
+  ['Error: invalid date 2026-11-16', 'Error: invalid date 2024-01-02T03:04:05Z'],
+  [
+    "E   FileNotFoundError: [Errno 2] No such file or directory: '/tmp/pytest-of-ada/pytest-12/x'",
+    "E   FileNotFoundError: [Errno 2] No such file or directory: '/tmp/pytest-of-bob/pytest-1/yy'",
+  ],
+  [
+    'error: could not lock config file .git/config: File exists',
+    'error: could not lock config file /w/x/.git/config: File exists',
+  ],
+  [
+    "OSError: [Errno 98] Address already in use: ('0.0.0.0', 8000)",
+    "OSError: [Errno 98] Address already in use: ('127.0.0.1', 9000)",
+  ],
+  [
+    "Error: EACCES: permission denied, mkdir '/root/x'",
+    "Error: EACCES: permission denied, mkdir 'C:\\Program Files\\x y'",
+  ],
+  [
+    'Error: job 8f14e45f-ceea-467f-a8f9-1d0c5b6d7e8f failed',
+    'Error: job 8F14E45F-CEEA-467F-A8F9-1D0C5B6D7E8F failed',
+  ],
+  ['Error: no route to fe80::1ff:fe23:4567:890a', 'Error: no route to 2001:db8::8a2e:370:7334'],
+]
+const DIFFERENT: [string, string][] = [
+  ['Error: Request failed with status code 404', 'Error: Request failed with status code 500'],
+  ['error: HTTP 404', 'error: HTTP 503'],
+  ['error: HTTP/1.1 404', 'error: HTTP/1.1 503'],
+  ['error: The requested URL returned error: 403', 'error: The requested URL returned error: 404'],
+  ['Error: Command failed with exit code 1', 'Error: Command failed with exit code 137'],
+  ['Error: process exited with status 1', 'Error: process exited with status 2'],
+  ['Error: killed by signal 9', 'Error: killed by signal 11'],
+  ['ERROR: ORA-00942', 'ERROR: ORA-01017'],
+  ['Error: SQLSTATE[23000]: bad', 'Error: SQLSTATE[42S02]: bad'],
+  ['error: failed with HRESULT 0x80070005', 'error: failed with HRESULT 0x80004005'],
+  ["Error: Cannot find module '@babel/core'", "Error: Cannot find module '@types/node'"],
+  ["Error: Cannot find module 'lodash/fp'", "Error: Cannot find module 'react/jsx-runtime'"],
+  [
+    'main.go:3:2: no required module provides package github.com/a/b; to add it:',
+    'main.go:3:2: no required module provides package github.com/c/d; to add it:',
+  ],
+  [
+    "thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds: the len is 3 but the index is 7",
+    "thread 'main' panicked at src/main.rs:2:5:\ncalled `Option::unwrap()` on a `None` value",
+  ],
+  [
+    'FAIL src/a.test.ts\n  ● math › adds\n\n    expect(received).toBe(expected) // Object.is equality',
+    'FAIL src/a.test.ts\n  ● text › trims\n\n    expect(received).toBe(expected) // Object.is equality',
+  ],
+  [
+    "FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':app:compileJava'.",
+    "FAILURE: Build failed with an exception.\n\n* What went wrong:\nCould not resolve all files for configuration ':app:classpath'.",
+  ],
+  [
+    "/home/a/x.js\n  10:5  error  'x' is not defined  no-undef",
+    '/home/a/x.js\n  10:5  error  Missing semicolon  semi',
+  ],
+  ['Program.cs(3,5): error CS1002: ; expected', "Program.cs(3,5): error CS0103: The name 'x' does not exist"],
+  ['error[E0308]: mismatched types', 'error[E0382]: use of moved value'],
+  ['bash: rg: command not found', 'bash: jq: command not found'],
+  ['Error: connect ECONNREFUSED 127.0.0.1:3000', 'Error: connect ETIMEDOUT 127.0.0.1:3000'],
+  ["error: pathspec 'main' did not match any file(s) known to git", "error: branch 'main' not found."],
+  ["Error: ENOENT: no such file or directory, open '/a'", "Error: EACCES: permission denied, open '/a'"],
+  ["KeyError: 'name'", "KeyError: 'id'"],
+  ['psql: error: FATAL:  role "a" does not exist', 'psql: error: FATAL:  database "a" does not exist'],
+  ['npm ERR! 404 Not Found - GET https://r/x', 'npm ERR! 403 Forbidden - GET https://r/x'],
+  ['error: expected 1 argument', 'error: expected an argument'],
+  ["[Errno 13] Permission denied: '/a'", "[Errno 2] No such file or directory: '/a'"],
+  ['Error:\n  no such option: --foo', 'Error:\n  missing argument: NAME'],
+  [
+    'warning: x\nld: symbol(s) not found for architecture arm64',
+    'warning: x\nld: library not found for -lfoo',
+  ],
+]
+
 const names = Object.keys(MESSAGES)
 const print = (name: string, made: Case, tool = 'Bash'): string =>
   failureOf(tool, (MESSAGES[name] as (c: Case) => string)(made)).fingerprint
@@ -102,6 +304,14 @@ describe('fingerprints', () => {
       ),
       { numRuns: 1000 },
     )
+  })
+
+  it.each(SAME)('are one for %j and %j', (one, other) => {
+    expect(failureOf('Bash', one).fingerprint).toBe(failureOf('Bash', other).fingerprint)
+  })
+
+  it.each(DIFFERENT)('are two for %j and %j', (one, other) => {
+    expect(failureOf('Bash', one).fingerprint).not.toBe(failureOf('Bash', other).fingerprint)
   })
 
   it('differ with the words of the message and with the tool', () => {
@@ -158,7 +368,7 @@ describe('fingerprints', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
         const failure = failureOf(null, text)
-        expect(failure.fingerprint).toMatch(/^e1:[0-9a-f]{16}$/)
+        expect(failure.fingerprint).toMatch(/^e2:[0-9a-f]{16}$/)
         expect(failure.sample.length).toBeLessThanOrEqual(200)
       }),
     )

@@ -1,6 +1,6 @@
 // Lineage over all flavors: trees of the real agents' sessions, forks without a back pointer (also of evicted sessions),
 // and the lineage log joined to the sessions it names. What contradicts itself is reported, never followed in circles.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { claude } from '../src/adapters/claude/index.ts'
@@ -223,8 +223,9 @@ describe('forks without a back pointer', () => {
     const outside = join(memory.root, 'not-yet')
     mkdirSync(outside)
     const origin = makeSession(home(), 6)
-    const now = Date.now()
-    // At the time of writing: which file was there when the common events happened tells who is the fork.
+    // Which file was there when the common events happened tells who is the fork: this one is, the others come after.
+    writeFileSync(join(outside, 'origin.jsonl'), '')
+    const now = Date.now() + 5
     const timed = (made: MadeSession): MadeSession => ({
       ...made,
       lines: made.lines.map((line, at) =>
@@ -237,7 +238,7 @@ describe('forks without a back pointer', () => {
       timed(makeSession(home(), 3, first.lines.slice(0, 16))),
       timed(makeSession(home(), 2, first.lines)),
     ]
-    await new Promise((done) => setTimeout(done, 200))
+    while (Date.now() <= now + 100) await new Promise((done) => setTimeout(done, 20))
     const digestOf = (one: MadeSession): Digest => memory.with((store) => getDigest(store.read(), one.uid))
     const told = (one: MadeSession) => {
       const { cost, price, event_count, kind_counts, tool_histogram, files, metrics, recounted } =

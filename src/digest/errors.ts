@@ -2,6 +2,7 @@
 // another one. First the line that tells the failure is found, then what varies is taken out of it.
 import { createHash } from 'node:crypto'
 import { snippet, toolClass } from './event.ts'
+import { shapeOf } from './shape.ts'
 
 export interface Failure {
   fingerprint: string
@@ -10,7 +11,7 @@ export interface Failure {
 }
 
 /** Raised with every change of the rules below: fingerprints of different rules must not be compared. */
-const VERSION = 1
+const VERSION = 2
 const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
 
@@ -32,7 +33,9 @@ const NOISE =
 const TELLING = [
   /^(?:Uncaught )?(?:[\w$]+\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Panic|Interrupt|Timeout)\b(?: \[\w+\])?:/,
   /^E\s{2,}\S/,
-  /\b(?:error|fatal)(?:\[\w+\])?: |\bpanicked at\b|\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b/i,
+  // Where the message stands on the next line, or beside its place.
+  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S/,
+  /\b(?:error|fatal)(?:\[\w+\]| [A-Z]+\d+)?: |\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b/i,
   /\b(?:FAIL(?:ED|URE)?|ERR!|AssertionError|assertion failed)\b/,
   /\b(?:not found|cannot|can't|could not|unable to|denied|refused|timed? ?out|invalid|unexpected|missing|failed|must be)\b/i,
 ]
@@ -44,10 +47,17 @@ function tellingLine(text: string): string {
   )
   const lines = clean.split('\n').filter((line) => !NOISE.test(line))
   for (const pattern of TELLING) {
-    const line = lines.find((one) => pattern.test(one))
-    if (line !== undefined) return line.trim()
+    const at = lines.findIndex((one) => pattern.test(one))
+    if (at !== -1) return withNext(lines, at)
   }
-  return (lines[0] ?? '').trim()
+  return withNext(lines, 0)
+}
+
+/** A line that ends in a colon announces the message: it stands on the next one. */
+function withNext(lines: readonly string[], at: number): string {
+  const line = (lines[at] ?? '').trim()
+  const next = line.endsWith(':') ? (lines[at + 1] ?? '').trim() : ''
+  return next === '' ? line : `${line} ${next}`
 }
 
 function silentLine(text: string, command: string): string {
@@ -60,47 +70,17 @@ function silentLine(text: string, command: string): string {
 }
 
 function unwrap(text: string): string {
-  return text
-    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
-    .replaceAll('\r', '')
-    .replace(/<\/?[a-z_]+>/g, '')
-    .replace(/^exit \d+:\s*/, '')
-}
-
-// In this order: a later rule sees what an earlier one left. The marks are words no message holds.
-const VARYING: [RegExp, string][] = [
-  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s'"`)\]>]+/gi, '‹url›'],
-  [/\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g, '‹mail›'],
-  [/\[REDACTED:[^\]]*\]/g, '‹secret›'],
-  [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '‹time›'],
-  [/\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b/g, '‹time›'],
-  [/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '‹id›'],
-  // A path: a drive, a root or a dot in front, or a name with slashes and an ending; the line behind it goes too.
-  [
-    /(?<![\w.@~+›-])(?:[A-Za-z]:[\\/]|~[\\/]|\.{1,2}[\\/]|[\\/](?=[\w.@~-]))[^\s'"`:,;|<>()[\]{}]*(?::\d+)*/g,
-    '‹path›',
-  ],
-  [/(?<![\w›])[\w.@~+-]+(?:[\\/][\w.@~+-]+)+(?::\d+)*/g, '‹path›'],
-  [/(?<![\w›])[\w@~+-][\w.@~+-]*\.[A-Za-z][A-Za-z0-9]{0,4}(?::\d+)+\b/g, '‹path›'],
-  [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '‹host›'],
-  [/\b(?:localhost|0\.0\.0\.0)(?::\d+)?\b/g, '‹host›'],
-  [/\b0x[0-9a-f]+\b/gi, '‹n›'],
-  [
-    /\b\d+(?:[.,]\d+)*\s?(?:ms|µs|us|ns|s|sec|secs|seconds?|minutes?|min|m|h|hours?|[kKMGT]i?B|bytes|B|%)(?![\w›])/g,
-    '‹n›',
-  ],
-  // An id: hex or letters and digits mixed, long enough not to be a name.
-  [/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b/g, '‹id›'],
-  [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{16,}\b/g, '‹id›'],
-  // Left between marks and words: numbers that stand alone. A number inside a name (TS2304, E0308, HTTP2) stays.
-  [/(?<![\w.›])[+-]?\d+(?:[.,:]\d+)*(?![\w›])/g, '‹n›'],
-  [/(?:‹n›[\s,x×/-]*)+‹n›/g, '‹n›'],
-  [/\s+/g, ' '],
-]
-
-/** The line without what varies from one occurrence to the next. */
-function shapeOf(line: string): string {
-  let shape = line.slice(0, 2000)
-  for (const [pattern, mark] of VARYING) shape = shape.replace(pattern, mark)
-  return shape.trim().toLowerCase()
+  return (
+    text
+      // Links and titles, then colours, and what is left of colours where the first byte got lost.
+      .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '')
+      .replace(/(?:\u001b\[|\u009b)[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\u001b[=>]/g, '')
+      .replace(/\[\d{1,3}(?:;\d{1,3})*m(?!\])|\[m(?![\w\]])/g, '')
+      // A terminal shows what was written last over the same line.
+      .replaceAll('\r\n', '\n')
+      .replace(/^[^\n]*\r(?=[^\n])/gm, '')
+      .replaceAll('\r', '')
+      .replace(/<\/?[a-z_]+>/g, '')
+      .replace(/^exit \d+:\s*/, '')
+  )
 }
