@@ -81,7 +81,7 @@ interface Case {
   tmp: string
   address: string
   colour: string
-  quotes: string[]
+  quotes: readonly string[]
   user: string
 }
 const varying: fc.Arbitrary<Case> = fc.record({

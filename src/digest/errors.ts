@@ -2,6 +2,7 @@
 // another one. First the line that tells the failure is found, then what varies is taken out of it.
 import { createHash } from 'node:crypto'
 import { snippet, toolClass } from './event.ts'
+import { isAsking } from './reading.ts'
 import { shapeOf } from './shape.ts'
 
 export interface Failure {
@@ -14,6 +15,12 @@ export interface Failure {
 const VERSION = 2
 const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
+
+/** Whether it only said, by its exit code, that there is nothing of the kind: no failure to be compared. */
+export function isMereNo(text: string, command: string): boolean {
+  const code = EXIT_CODE.exec(text)?.[1]
+  return (code === undefined || code === '1') && isAsking(command) && tellingLine(text) === ''
+}
 
 /** `command` tells silent failures apart: one that printed nothing is known by the program that ended so. */
 export function failureOf(tool: string | null, text: string, command = ''): Failure {
@@ -60,10 +67,12 @@ function withNext(lines: readonly string[], at: number): string {
   return next === '' ? line : `${line} ${next}`
 }
 
+const EXIT_CODE = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i
+
 function silentLine(text: string, command: string): string {
   const program =
     /^(?:\s*(?:cd\s[^&;|]*(?:&&|;)|\w+=\S*|sudo|time|env)\s*)*([\w./-]+)/.exec(command)?.[1] ?? ''
-  const code = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i.exec(text)?.[1]
+  const code = EXIT_CODE.exec(text)?.[1]
   const said = text.trim().split('\n')[0] ?? ''
   if (code === undefined && said !== '') return said
   return `${program.split('/').at(-1) || 'it'} failed without a word${code === undefined ? '' : `, exit code e${code}`}`
@@ -81,6 +90,10 @@ function unwrap(text: string): string {
       .replace(/^[^\n]*\r(?=[^\n])/gm, '')
       .replaceAll('\r', '')
       .replace(/<\/?[a-z_]+>/g, '')
+      // An early client put all of it on one line.
+      .replace(/^failed in sandbox \w+ with execution error: (?:sandbox denied exec error, )?/gm, '')
+      .replace(/^exit code: \d+, stdout: /gm, '')
+      .replace(/, stderr: /g, '\n')
       .replace(/^exit \d+:\s*/, '')
   )
 }

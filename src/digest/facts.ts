@@ -7,7 +7,7 @@ import type { EventKind } from '../model.ts'
 import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
 import { entryOf, prune } from './bounded.ts'
 import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
-import { type Failure, failureOf } from './errors.ts'
+import { type Failure, failureOf, isMereNo } from './errors.ts'
 import { type DigestEvent, fullText, isCall, isResult, isShell, snippet, subjectOf } from './event.ts'
 import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
@@ -222,9 +222,11 @@ export class Gatherer {
     this.#steps.end(step)
   }
 
-  #noteFailure(event: DigestEvent, command?: string): string {
+  #noteFailure(event: DigestEvent, command = ''): string | null {
     const { failures } = this.#now
-    const failure = failureOf(event.tool, fullText(event), command)
+    const text = fullText(event)
+    if (isShell(event.tool) && isMereNo(text, command)) return null
+    const failure = failureOf(event.tool, text, command)
     const known = entryOf(failures, failure.fingerprint, () => ({
       ...failure,
       tool: event.tool,

@@ -2,6 +2,7 @@
 // failure. One call at a time, in order, in bounded room.
 import { entryOf, prune } from './bounded.ts'
 import { isShell, snippet, toolClass } from './event.ts'
+import { isReading } from './reading.ts'
 import type { Resolution } from './resolution.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import type { Step } from './step.ts'
@@ -174,8 +175,9 @@ export class Work {
 
   #addSuccess(step: Step): void {
     const { changes, order, lastFailures } = this.#state
-    // Reading changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
-    const isChange = step.kind === 'edit' || isShell(step.tool)
+    // Looking changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
+    const isChange =
+      step.kind === 'edit' || (isShell(step.tool) && !isReading(step.subject) && /\p{L}/u.test(step.subject))
     const done = { order, seq: step.seq, what: whatOf(step) }
     const ring = step.isSidechain ? changes.side : changes.main
     if (isChange) ring.push(done)
