@@ -10,6 +10,8 @@ export interface Outline {
   kinds: readonly EventKind[]
   tools: string[]
   agents: string[]
+  /** For each agent the seq of the event that started it; 0 where the log does not say. */
+  anchors: number[]
   seq: number[]
   kind: number[]
   tool: number[]
@@ -35,6 +37,7 @@ interface Row {
   exit_code: number | null
   call: string | null
   flags: number
+  parent_seq: number | null
 }
 
 const TOOL_ROLE = 3
@@ -43,8 +46,8 @@ const TOOL_ROLE = 3
 export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outline {
   const rows = handle.cache
     .prepare(
-      `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call,
-         e.flags | (e.role = ${TOOL_ROLE}) << 8 AS flags
+      `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call, e.parent_seq,
+         e.flags | ((e.role = ${TOOL_ROLE}) << 8) AS flags
        FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? ORDER BY e.seq`,
     )
     .all(uid) as unknown as Row[]
@@ -53,10 +56,12 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
   const tools = new Numbering(outline.tools)
   const agents = new Numbering(outline.agents)
   const calls = new Map<string, number>()
+  const anchors = new Map<string, number>()
   for (const row of rows) {
     const isResult = row.flags >= 256
     const callSeq = isResult && row.call ? (calls.get(row.call) ?? 0) : 0
     if (!isResult && row.call) calls.set(row.call, row.seq)
+    if (row.agent !== null && !anchors.has(row.agent)) anchors.set(row.agent, row.parent_seq ?? 0)
     if (row.seq <= afterSeq) continue
     outline.seq.push(row.seq)
     outline.kind.push(row.kind)
@@ -68,6 +73,7 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
     outline.call_seq.push(callSeq)
     outline.flags.push(shownFlags(row.flags))
   }
+  outline.anchors = outline.agents.map((name) => anchors.get(name) ?? 0)
   return outline
 }
 
@@ -80,6 +86,7 @@ function emptyOutline(uid: string, startedAt: number | null): Outline {
     kinds: EVENT_KINDS,
     tools: [],
     agents: [],
+    anchors: [],
     seq: [],
     kind: [],
     tool: [],

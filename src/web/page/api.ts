@@ -13,6 +13,8 @@ export interface Problem {
 export const changes = signal(0)
 /** False while the server does not answer. */
 export const isOnline = signal(true)
+/** Set while the server answers but does not know this browser, as after a restart: what to do about it. */
+export const signedOut = signal<string | undefined>(undefined)
 
 const OFFLINE: Problem = {
   code: 'OFFLINE',
@@ -31,6 +33,12 @@ export async function ask<T>(path: string, options: RequestInit = {}): Promise<T
   }
   isOnline.value = true
   const body = (await response.json()) as T & { error?: Problem }
+  if (response.status === 401) {
+    signedOut.value = body.error?.hint ?? ''
+    throw { ...OFFLINE, code: 'SIGNED_OUT', message: 'the server does not know this browser' }
+  }
+  // Let in again, by another tab: the tokens in this page are those of the old server.
+  if (signedOut.value !== undefined) location.reload()
   if (!response.ok) throw body.error ?? { code: 'IO', message: `the server said ${response.status}` }
   return body
 }
@@ -73,7 +81,7 @@ export function useAnswer<T>(path: string | undefined): Answer<T> {
       (problem: Problem) => {
         if (abort.signal.aborted) return
         setAnswer((old) => ({
-          data: problem.code === 'OFFLINE' ? old.data : undefined,
+          data: problem.code === 'OFFLINE' || problem.code === 'SIGNED_OUT' ? old.data : undefined,
           problem,
           isLoading: false,
         }))

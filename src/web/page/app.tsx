@@ -1,7 +1,7 @@
 // The frame around every view: where one is, where one can go, whether the server is there, which keys work.
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { isOnline } from './api.ts'
+import { isOnline, signedOut } from './api.ts'
 import { useKeys } from './keys.ts'
 import { Empty } from './parts.tsx'
 import { go, path } from './router.ts'
@@ -95,6 +95,12 @@ export function App(): JSX.Element {
           ?
         </button>
       </header>
+      {signedOut.value !== undefined && (
+        <p class="offline" role="alert">
+          The server was started again and does not know this browser any more: {signedOut.value}. What you
+          see is what was last read; once you are let in, this page goes on by itself.
+        </p>
+      )}
       {!isOnline.value && (
         <p class="offline" role="alert">
           The server does not answer. What you see is what was last read; start it again with{' '}

@@ -1,4 +1,5 @@
-// Bodies of events, fetched when they come into view, several at a time, and kept.
+// Bodies of events, fetched when they come into view, several at a time, and kept. Of several sessions: sub-agents unfold
+// inside the session that started them.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventWindow, EventWithBody } from '../server/events.ts'
 import { ask } from './api.ts'
@@ -8,55 +9,71 @@ const WAIT_MS = 25
 /** Bounds what a long read keeps in the browser. */
 const MAX_KEPT = 4000
 
-export interface Bodies {
-  get(seq: number): EventWithBody | undefined
-  /** Says which are in view. */
-  want(seqs: readonly number[]): void
-  /** One that was too large for a window. */
-  load(seq: number): void
+/** An event, by its session and number. */
+export interface Ref {
+  uid: string
+  seq: number
 }
 
-export function useBodies(uid: string): Bodies {
+export interface Bodies {
+  get(uid: string, seq: number): EventWithBody | undefined
+  /** Says which are in view. */
+  want(refs: readonly Ref[]): void
+  /** One that was too large for a window. */
+  load(uid: string, seq: number): void
+}
+
+const keyOf = (uid: string, seq: number): string => `${uid}#${seq}`
+
+/** The bodies of some events of one session; one that is too large comes without. */
+export async function fetchBodies(uid: string, seqs: readonly number[]): Promise<EventWithBody[]> {
+  const path = `sessions/${encodeURIComponent(uid)}/events?limit=500&seqs=${seqs.join(',')}`
+  return (await ask<EventWindow>(path)).events
+}
+
+export function useBodies(): Bodies {
   const [, redraw] = useState(0)
   const state = useRef({
-    uid: '',
-    known: new Map<number, EventWithBody>(),
-    going: new Set<number>(),
-    wanted: new Set<number>(),
+    known: new Map<string, EventWithBody>(),
+    going: new Set<string>(),
+    wanted: new Map<string, Ref>(),
   })
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  if (state.current.uid !== uid)
-    state.current = { uid, known: new Map(), going: new Set(), wanted: new Set() }
   useEffect(() => () => clearTimeout(timer.current), [])
-  const fetchSome = (seqs: readonly number[]): void => {
-    const own = state.current
-    for (const seq of seqs) own.going.add(seq)
+  const fetchSome = (uid: string, seqs: readonly number[]): void => {
+    const { known, going } = state.current
+    for (const seq of seqs) going.add(keyOf(uid, seq))
     const done = (): void => {
-      for (const seq of seqs) own.going.delete(seq)
+      for (const seq of seqs) going.delete(keyOf(uid, seq))
     }
-    ask<EventWindow>(`sessions/${encodeURIComponent(uid)}/events?limit=500&seqs=${seqs.join(',')}`).then(
-      ({ events }) => {
-        done()
-        if (own.known.size > MAX_KEPT) own.known.clear()
-        for (const event of events) own.known.set(event.seq, event)
-        redraw((n) => n + 1)
-      },
-      done,
-    )
+    fetchBodies(uid, seqs).then((events) => {
+      done()
+      if (known.size > MAX_KEPT) known.clear()
+      for (const event of events) known.set(keyOf(uid, event.seq), event)
+      redraw((n) => n + 1)
+    }, done)
+  }
+  const fetchWanted = (): void => {
+    const refs = [...state.current.wanted.values()].slice(-AT_ONCE)
+    state.current.wanted.clear()
+    for (const uid of new Set(refs.map((ref) => ref.uid)))
+      fetchSome(
+        uid,
+        refs.filter((ref) => ref.uid === uid).map((ref) => ref.seq),
+      )
   }
   return {
-    get: (seq) => state.current.known.get(seq),
-    want(seqs) {
+    get: (uid, seq) => state.current.known.get(keyOf(uid, seq)),
+    want(refs) {
       const { known, going, wanted } = state.current
-      for (const seq of seqs) if (seq > 0 && !known.has(seq) && !going.has(seq)) wanted.add(seq)
+      for (const ref of refs) {
+        const key = keyOf(ref.uid, ref.seq)
+        if (ref.seq > 0 && !known.has(key) && !going.has(key)) wanted.set(key, ref)
+      }
       if (wanted.size === 0) return
       clearTimeout(timer.current)
-      timer.current = setTimeout(() => {
-        const list = [...state.current.wanted].slice(-AT_ONCE)
-        state.current.wanted.clear()
-        if (list.length > 0) fetchSome(list)
-      }, WAIT_MS)
+      timer.current = setTimeout(fetchWanted, WAIT_MS)
     },
-    load: (seq) => fetchSome([seq]),
+    load: (uid, seq) => fetchSome(uid, [seq]),
   }
 }

@@ -2,7 +2,7 @@
 // back, everything on screen is asked for again, because nobody knows what was missed.
 import { signal } from '@preact/signals'
 import type { Brief } from '../../query/briefs.ts'
-import { changes, isOnline } from './api.ts'
+import { ask, changes, isOnline } from './api.ts'
 
 /** What the last change was about. */
 export const changed = signal<ReadonlyMap<string, Brief>>(new Map())
@@ -26,9 +26,10 @@ export function listen(): void {
     changes.value++
   })
   source.addEventListener('error', () => {
-    isOnline.value = false
-    // A refusal ends the stream for good; a new one may be let in.
-    if (source.readyState !== EventSource.CLOSED) return
-    setTimeout(listen, RETRY_MS)
+    // A refusal ends the stream for good and says nothing; a question is told why. A new stream may be let in.
+    if (source.readyState === EventSource.CLOSED) {
+      ask('status').catch(() => {})
+      setTimeout(listen, RETRY_MS)
+    } else isOnline.value = false
   })
 }

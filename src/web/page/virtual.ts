@@ -7,7 +7,7 @@ export type List = Virtualizer<HTMLElement, HTMLElement>
 export function useVirtual(options: {
   count: number
   scroller: { current: HTMLElement | null }
-  keyOf: (i: number) => number
+  keyOf: (i: number) => string
   estimate: (i: number) => number
 }): List {
   const [, redraw] = useState(0)

@@ -116,8 +116,9 @@ export class Guard {
     const cookie = getCookie(context, COOKIE)
     if (cookie === undefined || !this.#cookies.has(cookie)) {
       if (this.hasPassword && isNavigation(context)) return context.redirect('/login')
-      const how =
-        'open the address that recollect ui printed; it is good once, so start recollect ui again for another'
+      const how = this.hasPassword
+        ? 'reload the page and give the password'
+        : 'open the address that recollect ui printed; it is good once, so start recollect ui again for another'
       if (!context.req.path.startsWith('/api/')) return context.text(`${how}\n`, 401)
       return context.json({ error: { code: 'USAGE', message: 'not signed in', hint: how } }, 401)
     }

@@ -1,5 +1,6 @@
 // The timeline of a session as spans on lanes, and how they are drawn. Times are milliseconds after the session's start.
 import type { EventKind } from '../../../model.ts'
+import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
 
 export type SpanKind = 'model' | 'tool' | 'failed' | 'waiting'
@@ -11,6 +12,8 @@ export interface Span {
   kind: SpanKind
   seq: number
   name: string
+  /** A session of its own, where it is one. */
+  uid?: string
 }
 
 export interface Waterfall {
@@ -31,8 +34,8 @@ const MODEL_KINDS: ReadonlySet<EventKind> = new Set([
   'retry',
 ])
 
-export function waterfallOf(outline: Outline): Waterfall {
-  const lanes = new Lanes(outline)
+export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] = []): Waterfall {
+  const lanes = new Lanes(outline, subagents)
   const spans: Span[] = []
   const places = new Map(outline.seq.map((seq, i) => [seq, i]))
   /** When each speaker was last heard: what comes next took this long. */
@@ -73,21 +76,43 @@ export function waterfallOf(outline: Outline): Waterfall {
     // Notes of the program itself say nothing about who was at work.
     if (kind !== 'lifecycle') heard.set(agent, at)
   }
+  for (const span of ownSpans(outline, subagents, lanes)) {
+    spans.push(span)
+    bounds[1] = Math.max(bounds[1], span.to)
+  }
   const [from, to] = Number.isFinite(bounds[0]) ? bounds : [0, 1]
   return { lanes: lanes.names, spans, from, to: Math.max(to, from + 1) }
 }
+
+/** Sub-agents with sessions of their own, each as one span from its start to its end. */
+function ownSpans(outline: Outline, subagents: readonly LineageNode[], lanes: Lanes): Span[] {
+  if (outline.started_at === null) return []
+  const zero = Date.parse(outline.started_at)
+  return subagents.flatMap((node) => {
+    if (node.started_at === null) return []
+    const from = Math.max(0, Date.parse(node.started_at) - zero)
+    const to = Math.max(from, Date.parse(node.ended_at ?? node.started_at) - zero)
+    const { session_uid: uid } = node
+    return [{ lane: lanes.own(uid), from, to, kind: 'model', seq: 0, name: nameOf(node), uid } as const]
+  })
+}
+
+const nameOf = (node: LineageNode): string => node.title || node.first_prompt || node.session_uid
 
 /** Waiting, the main agent, sub-agents, then the tools that were called most. */
 class Lanes {
   readonly names: string[]
   readonly #agents = new Map<number, number>()
   readonly #tools = new Map<number, number>()
+  readonly #own = new Map<string, number>()
 
-  constructor(outline: Outline) {
+  constructor(outline: Outline, subagents: readonly LineageNode[]) {
     this.names = ['waiting for you', 'main agent']
     const agents = countsOf(outline.agent).slice(0, MAX_AGENTS)
     for (const agent of agents)
       this.#agents.set(agent, this.names.push(`sub-agent ${(outline.agents[agent] ?? '').slice(0, 10)}`) - 1)
+    for (const node of subagents.slice(0, MAX_AGENTS))
+      this.#own.set(node.session_uid, this.names.push(`sub-agent ${nameOf(node)}`) - 1)
     const called = outline.tool.filter((_, i) => outline.call_seq[i] === 0)
     const tools = countsOf(called).slice(0, MAX_TOOLS)
     for (const tool of tools) this.#tools.set(tool, this.names.push(outline.tools[tool] ?? '') - 1)
@@ -96,6 +121,10 @@ class Lanes {
 
   agent(agent: number): number {
     return this.#agents.get(agent) ?? 1
+  }
+
+  own(uid: string): number {
+    return this.#own.get(uid) ?? 1
   }
 
   tool(tool: number): number {

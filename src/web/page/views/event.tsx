@@ -16,15 +16,19 @@ export interface StepProps {
   answer: EventWithBody | undefined
   href: (seq: number) => string
   load: (seq: number) => void
+  /** Below a sub-agent: who asks there is another agent. */
+  isNested: boolean
 }
 
 const CALLS = new Set(['tool_call', 'test_run', 'edit', 'retry'])
 
 export function Step(props: StepProps): JSX.Element {
   const { event } = props
-  if (event.kind === 'user_msg') return <Said {...props} who="You" class="prompt" />
+  const { isNested } = props
+  if (event.kind === 'user_msg')
+    return <Said {...props} who={isNested ? 'Task' : 'You'} class={isNested ? 'task' : 'prompt'} />
   if (event.kind === 'assistant_msg')
-    return <Said {...props} who={event.is_sidechain ? 'Sub-agent' : 'Agent'} class="answer" />
+    return <Said {...props} who={isNested ? 'Sub-agent' : 'Agent'} class="answer" />
   if (event.kind === 'thinking') return <Thought {...props} />
   if (event.tool !== null && CALLS.has(event.kind)) return <Call {...props} />
   if (event.kind === 'tool_result' || event.kind === 'error') return <Loose {...props} />
@@ -55,9 +59,12 @@ function Place({ event, href }: StepProps): JSX.Element {
 function Missing({ event, load }: Pick<StepProps, 'event' | 'load'>): JSX.Element | null {
   if (event.payload_bytes !== undefined)
     return (
-      <button type="button" class="quiet" onClick={() => load(event.seq)}>
-        show all ({bytes(event.payload_bytes)})
-      </button>
+      <>
+        <button type="button" class="quiet" onClick={() => load(event.seq)}>
+          show all ({bytes(event.payload_bytes)})
+        </button>
+        <span class="print-only">[{bytes(event.payload_bytes)} left out]</span>
+      </>
     )
   return event.payload === null ? <p class="muted">The body is no longer in the cache.</p> : null
 }

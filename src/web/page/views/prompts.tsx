@@ -15,11 +15,11 @@ export function PromptRail(props: {
   bodies: Bodies
   current: number
 }): JSX.Element | null {
-  const prompts = props.rows.filter((row) => row.kind === 'user_msg')
+  const prompts = props.rows.filter((row) => row.kind === 'user_msg' && row.depth === 0)
   const at = prompts.findLastIndex((row) => row.seq <= props.current)
   const from = Math.max(0, Math.min(at - SHOWN / 2, prompts.length - SHOWN))
   const shown = prompts.slice(from, from + SHOWN)
-  useEffect(() => props.bodies.want(shown.map((row) => row.seq)))
+  useEffect(() => props.bodies.want(shown))
   const move = (by: number): void => {
     const next = prompts[Math.max(0, Math.min(prompts.length - 1, at + by))]
     if (next) setParams({ seq: String(next.seq) }, { replace: true })
@@ -38,7 +38,7 @@ export function PromptRail(props: {
               href={sessionPath(props.uid, { seq: String(row.seq) })}
               aria-current={row === prompts[at] ? 'location' : undefined}
             >
-              {props.bodies.get(row.seq)?.summary ?? `#${row.seq}`}
+              {props.bodies.get(row.uid, row.seq)?.summary ?? `#${row.seq}`}
             </a>
           </li>
         ))}

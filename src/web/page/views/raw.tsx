@@ -16,9 +16,10 @@ const PAGE = 40
 export function RawTab({ document, outline }: { document: SessionDocument; outline: Outline }): JSX.Element {
   const from = Math.max(0, Number(param('from') ?? 0))
   const seqs = outline.seq.slice(from, from + PAGE)
-  const bodies = useBodies(document.session.session_uid)
-  useEffect(() => bodies.want(seqs))
+  const bodies = useBodies()
   const { session } = document
+  const uid = session.session_uid
+  useEffect(() => bodies.want(seqs.map((seq) => ({ uid, seq }))))
   return (
     <>
       <Card title="Source">
@@ -38,7 +39,7 @@ export function RawTab({ document, outline }: { document: SessionDocument; outli
       )}
       <Card title="Records" aside={<Pager from={from} total={outline.seq.length} />}>
         {seqs.map((seq) => (
-          <Record seq={seq} event={bodies.get(seq)} />
+          <Record seq={seq} event={bodies.get(uid, seq)} load={() => bodies.load(uid, seq)} />
         ))}
       </Card>
     </>
@@ -60,7 +61,8 @@ function Pager({ from, total }: { from: number; total: number }): JSX.Element {
   )
 }
 
-function Record({ seq, event }: { seq: number; event: EventWithBody | undefined }): JSX.Element {
+function Record(props: { seq: number; event: EventWithBody | undefined; load: () => void }): JSX.Element {
+  const { seq, event } = props
   return (
     <details class="record">
       <summary>
@@ -72,6 +74,11 @@ function Record({ seq, event }: { seq: number; event: EventWithBody | undefined 
       <pre class="code" tabIndex={0}>
         {event && redacted(JSON.stringify(event, null, 2))}
       </pre>
+      {event?.payload_bytes !== undefined && (
+        <button type="button" class="quiet" onClick={props.load}>
+          show all ({bytes(event.payload_bytes)})
+        </button>
+      )}
     </details>
   )
 }

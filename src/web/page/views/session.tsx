@@ -1,14 +1,14 @@
 // One session: what it was, and the ways to look at it.
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Digest } from '../../../digest/digest.ts'
 import type { Brief } from '../../../query/briefs.ts'
 import type { GapRow } from '../../../query/coverage.ts'
 import type { Lineage } from '../../../query/lineage.ts'
-import type { Outline } from '../../../query/outline.ts'
 import type { Receipt } from '../../../query/receipts.ts'
-import { ask, change, changes, type Problem, useAnswer } from '../api.ts'
+import { change, type Problem, useAnswer } from '../api.ts'
 import { bytes, count, duration, plural, short, titleOf, usd } from '../format.ts'
+import { useOutlines } from '../outlines.ts'
 import { Answered, Command, OutcomeBadge, ProblemBox, When } from '../parts.tsx'
 import { param, sessionPath, to } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
@@ -19,7 +19,6 @@ import { SignalsTab } from './signals.tsx'
 import { ContextTab, CostTab } from './spend.tsx'
 import { TimelineTab } from './timeline.tsx'
 import { Transcript } from './transcript.tsx'
-import { joined } from './transcript-rows.ts'
 
 export interface SessionDocument {
   session: Brief
@@ -68,7 +67,11 @@ function Session({ document: shown }: { document: SessionDocument }): JSX.Elemen
 
 function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument }): JSX.Element {
   const uid = shown.session.session_uid
-  const { outline, problem } = useOutline(uid)
+  const toggled = (param('agents') ?? '').split(',').filter((one) => one !== '')
+  const subagents = shown.lineage.nodes.filter((node) => node.edge?.kind === 'subagent')
+  const open = subagents.map((node) => node.session_uid).filter((one) => toggled.includes(one))
+  const { outlines, problem } = useOutlines([uid, ...open])
+  const outline = outlines.get(uid)
   if (tab === 'files') return <FilesTab uid={uid} />
   if (tab === 'context') return <ContextTab uid={uid} />
   if (tab === 'cost') return <CostTab uid={uid} />
@@ -76,42 +79,10 @@ function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument
   if (tab === 'signals') return <SignalsTab document={shown} />
   if (problem) return <ProblemBox problem={problem} />
   if (!outline) return <div class="loading" role="status" aria-label="loading" />
-  if (tab === 'timeline') return <TimelineTab uid={uid} outline={outline} />
+  if (tab === 'timeline') return <TimelineTab uid={uid} outline={outline} subagents={subagents} />
   if (tab === 'raw') return <RawTab document={shown} outline={outline} />
-  const subagents = shown.lineage.nodes.filter(
-    (node) => node.parent_uid === uid && node.edge?.kind === 'subagent',
-  )
-  return <Transcript uid={uid} outline={outline} subagents={subagents} />
-}
-
-/** All of it once, then only what was added. */
-function useOutline(uid: string): { outline: Outline | undefined; problem: Problem | undefined } {
-  const [state, setState] = useState<{ outline: Outline | undefined; problem: Problem | undefined }>({
-    outline: undefined,
-    problem: undefined,
-  })
-  const known = useRef<Outline | undefined>(undefined)
-  const tick = changes.value
-  useEffect(() => {
-    if (known.current?.session_uid !== uid) known.current = undefined
-    const after = known.current?.seq.at(-1) ?? 0
-    let isCurrent = true
-    ask<Outline>(`sessions/${encodeURIComponent(uid)}/outline?after=${after}`).then(
-      (more) => {
-        if (!isCurrent) return
-        known.current = known.current ? joined(known.current, more) : more
-        setState({ outline: known.current, problem: undefined })
-      },
-      (problem: Problem) => {
-        if (isCurrent)
-          setState((old) => ({ outline: old.outline, problem: old.outline ? undefined : problem }))
-      },
-    )
-    return () => {
-      isCurrent = false
-    }
-  }, [uid, tick])
-  return state
+  const told = { outlines, subagents, toggled: new Set(toggled) }
+  return <Transcript uid={uid} told={told} title={titleOf(shown.session)} />
 }
 
 function SessionHead({ document: shown }: { document: SessionDocument }): JSX.Element {

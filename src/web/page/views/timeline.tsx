@@ -1,6 +1,7 @@
 // The timeline: a small map of the whole to zoom by, and lanes for the agent, its sub-agents, its tools and the waiting.
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
 import { useWidth } from '../charts/size.ts'
 import {
@@ -19,8 +20,14 @@ import { go, sessionPath } from '../router.ts'
 
 const LONGEST = 40
 
-export function TimelineTab({ uid, outline }: { uid: string; outline: Outline }): JSX.Element {
-  const waterfall = useMemo(() => waterfallOf(outline), [outline])
+export function TimelineTab(props: {
+  uid: string
+  outline: Outline
+  subagents: readonly LineageNode[]
+}): JSX.Element {
+  const { uid, outline } = props
+  const own = props.subagents.filter((node) => node.parent_uid === uid)
+  const waterfall = useMemo(() => waterfallOf(outline, own), [outline, own.length])
   const [view, setView] = useState<View>({ from: waterfall.from, to: waterfall.to })
   useEffect(() => setView({ from: waterfall.from, to: waterfall.to }), [waterfall])
   if (waterfall.spans.length === 0) return <Empty title="The events of this session carry no times to draw" />
@@ -175,6 +182,9 @@ function MiniMap({ waterfall, view, setView }: ZoomProps & { waterfall: Waterfal
   )
 }
 
+const spanPath = (uid: string, span: Span): string =>
+  span.uid === undefined ? sessionPath(uid, { seq: String(span.seq) }) : sessionPath(span.uid)
+
 const KEYS: Record<string, (view: View) => View> = {
   ArrowLeft: (view) => moved(view, -0.2),
   ArrowRight: (view) => moved(view, 0.2),
@@ -207,7 +217,9 @@ function LanesView({
     <div class="lanes">
       <ol class="lane-names" aria-hidden="true">
         {waterfall.lanes.map((name) => (
-          <li style={{ height: `${LANE_HEIGHT}px` }}>{name}</li>
+          <li style={{ height: `${LANE_HEIGHT}px` }} title={name}>
+            {name}
+          </li>
         ))}
       </ol>
       <div ref={ref} class="lane-canvas">
@@ -221,7 +233,7 @@ function LanesView({
           onMouseLeave={() => setOver(undefined)}
           onClick={(event) => {
             const span = find(event)
-            if (span) go(sessionPath(uid, { seq: String(span.seq) }))
+            if (span) go(spanPath(uid, span))
           }}
           onKeyDown={(event) => {
             const change = KEYS[event.key]
@@ -232,7 +244,7 @@ function LanesView({
         />
         <p class="lane-tip" aria-live="off">
           {over
-            ? `${over.name} · #${over.seq} · ${duration((over.to - over.from) / 1000)}${over.kind === 'failed' ? ' · failed' : ''}`
+            ? `${over.name} · ${over.uid ? 'a session of its own' : `#${over.seq}`} · ${duration((over.to - over.from) / 1000)}${over.kind === 'failed' ? ' · failed' : ''}`
             : 'point at a step; click to read it'}
         </p>
       </div>
@@ -255,7 +267,7 @@ function LongestTable({ uid, waterfall }: { uid: string; waterfall: Waterfall })
           columns={[
             {
               title: 'Event',
-              cell: (row) => <a href={sessionPath(uid, { seq: String(row.seq) })}>#{row.seq}</a>,
+              cell: (row) => <a href={spanPath(uid, row)}>{row.uid ? 'its session' : `#${row.seq}`}</a>,
             },
             { title: 'Lane', cell: (row) => waterfall.lanes[row.lane] ?? '' },
             { title: 'What', cell: (row) => (row.kind === 'failed' ? `${row.name}, failed` : row.name) },

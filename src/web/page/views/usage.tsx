@@ -100,12 +100,21 @@ function Report({ report }: { report: UsageReport }): JSX.Element {
       </dl>
       {isTime(report.group) && (
         <Card title={`Cost per ${report.group}`} aside={<span class="muted">{report.timezone}</span>}>
-          <StackedBars
-            labels={report.rows.map((row) => row.key ?? 'unknown')}
-            series={[{ name: 'cost', values: report.rows.map((row) => Number(row.cost_usd ?? 0)) }]}
-            format={(value) => usd(String(value))}
-            name={`Cost per ${report.group}; the figures are in the table below`}
-          />
+          <ChartWithTable
+            name={`Cost per ${report.group}`}
+            columns={[
+              { title: report.group, cell: (row) => row.key ?? 'unknown' },
+              { title: 'Cost', cell: (row) => usd(row.cost_usd, row.unpriced_responses), isNumber: true },
+            ]}
+            rows={report.rows}
+          >
+            <StackedBars
+              labels={report.rows.map((row) => row.key ?? 'unknown')}
+              series={[{ name: 'cost', values: report.rows.map((row) => Number(row.cost_usd ?? 0)) }]}
+              format={(value) => usd(String(value))}
+              name={`Cost per ${report.group}`}
+            />
+          </ChartWithTable>
         </Card>
       )}
       <Card title={`By ${report.group}`}>
@@ -119,27 +128,23 @@ function Report({ report }: { report: UsageReport }): JSX.Element {
 function Models({ report }: { report: UsageReport }): JSX.Element {
   return (
     <Card title="Models and what they are priced as">
-      <ChartWithTable
-        name="Models"
+      <Table
+        caption="Models"
         columns={[
-          { title: 'Model', cell: (row) => row.model ?? 'unknown' },
+          {
+            title: 'Model',
+            cell: (row) => (
+              <a href={to('/usage', { group: report.group, model: row.model ?? '' })}>
+                {row.model ?? 'unknown'}
+              </a>
+            ),
+          },
           { title: 'Priced as', cell: (row) => row.priced_as ?? 'no price known' },
           { title: 'Responses', cell: (row) => count(row.responses), isNumber: true },
           { title: 'Tokens', cell: (row) => count(row.total_tokens), isNumber: true },
         ]}
         rows={report.models}
-      >
-        <ul class="chips">
-          {report.models.map((row) => (
-            <li>
-              <a class="chip" href={to('/usage', { group: report.group, model: row.model ?? '' })}>
-                {row.model ?? 'unknown'} <span class="muted">{short(row.total_tokens)}</span>
-                {row.priced_as === null && ' · no price'}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </ChartWithTable>
+      />
     </Card>
   )
 }

@@ -1,0 +1,109 @@
+// Above a transcript: finding text in it, and what of it is shown.
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Found } from '../../../query/find.ts'
+import { useAnswer } from '../api.ts'
+import { count, plural } from '../format.ts'
+import { useKeys } from '../keys.ts'
+import { param, setParams } from '../router.ts'
+
+export interface Find {
+  query: string
+  seqs: number[]
+  current: number | undefined
+  move: (by: number) => void
+}
+
+export function useFind(uid: string): Find {
+  const query = param('find') ?? ''
+  const path =
+    query.trim() === ''
+      ? undefined
+      : `sessions/${encodeURIComponent(uid)}/find?q=${encodeURIComponent(query)}`
+  const { data } = useAnswer<Found>(path)
+  const [at, setAt] = useState(-1)
+  const seqs = path === undefined || data?.query !== query ? [] : data.seqs
+  const now = Number(param('seq'))
+  const known = seqs.indexOf(now)
+  /** Asked to move before the answer was here: done when it comes. */
+  const waiting = useRef(0)
+  const move = (by: number): void => {
+    waiting.current = seqs.length === 0 ? by : 0
+    if (seqs.length === 0) return
+    const from = known === -1 ? (at === -1 && by > 0 ? -1 : Math.max(at, 0)) : known
+    const next = (from + by + seqs.length) % seqs.length
+    setAt(next)
+    setParams({ seq: String(seqs[next]) }, { replace: true })
+  }
+  useEffect(() => {
+    if (waiting.current !== 0 && seqs.length > 0) move(waiting.current)
+  })
+  return { query, seqs, current: known === -1 ? undefined : now, move }
+}
+
+const SWITCHES: ['thinking' | 'tools' | 'housekeeping', string][] = [
+  ['thinking', 'thinking'],
+  ['tools', 'tools'],
+  ['housekeeping', 'housekeeping'],
+]
+
+export function Toolbar(props: {
+  shown: Record<'thinking' | 'tools' | 'housekeeping', boolean>
+  find: Find
+  total: number
+  children: ComponentChildren
+}): JSX.Element {
+  const { find, shown } = props
+  useKeys({
+    '/': () => document.getElementById('find')?.focus(),
+    n: () => find.move(1),
+    N: () => find.move(-1),
+  })
+  return (
+    <div class="toolbar">
+      <input
+        id="find"
+        type="search"
+        placeholder="Find in this session   ( / )"
+        aria-label="find in this session"
+        value={find.query}
+        onInput={(event) => setParams({ find: event.currentTarget.value || undefined }, { replace: true })}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') find.move(event.shiftKey ? -1 : 1)
+        }}
+      />
+      {find.query !== '' && (
+        <span class="find-state" role="status">
+          {find.seqs.length === 0
+            ? 'not found'
+            : `${find.current === undefined ? '–' : find.seqs.indexOf(find.current) + 1} of ${count(find.seqs.length)}`}
+          <button type="button" class="quiet" onClick={() => find.move(-1)} aria-label="previous hit">
+            ↑
+          </button>
+          <button type="button" class="quiet" onClick={() => find.move(1)} aria-label="next hit">
+            ↓
+          </button>
+        </span>
+      )}
+      <fieldset class="switches">
+        <legend class="visually-hidden">show</legend>
+        {SWITCHES.map(([name, label]) => (
+          <label>
+            <input
+              type="checkbox"
+              checked={shown[name]}
+              onChange={(event) => {
+                const isOn = event.currentTarget.checked
+                if (name === 'housekeeping') setParams({ all: isOn ? '1' : undefined }, { replace: true })
+                else setParams({ [name]: isOn ? undefined : '0' }, { replace: true })
+              }}
+            />{' '}
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      <span class="muted">{plural(props.total, 'event')}</span>
+      {props.children}
+    </div>
+  )
+}

@@ -1,0 +1,380 @@
+// What a reader of the page can see and do, view by view, in Chromium: sub-agents unfold, paper gets all of it, charts have
+// tables, the address holds the state, and nothing is told by colour or motion alone.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { LineageDocument } from '../src/query/lineage.ts'
+import type { Spend } from '../src/query/spend.ts'
+import { BrowserSession, describeInBrowser } from './setup/browser.ts'
+import { agentRoots, TestMemory } from './setup/memory.ts'
+import { serve } from './setup/web.ts'
+
+const ID = 'cccccccc-0000-4000-8000-000000000001'
+const TOLD = `claude:${ID}`
+/** Two by two pixels. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg=='
+
+let base: string
+let memory: TestMemory
+let web: BrowserSession
+let uids: Map<string, string[]>
+
+/** With the browser's own cookie. */
+const ask = async <T>(path: string): Promise<T> =>
+  (await web.page.evaluate(`fetch('/api/${path}').then(answer => answer.json())`)) as T
+
+const first = (scenario: string): string => uids.get(scenario)?.[0] as string
+
+/** A session of our own with what the packed ones lack: a picture, terminal colours, a gap, and the time of now. */
+function writeTold(root: string): void {
+  const lines: string[] = []
+  const add = (type: 'user' | 'assistant', content: unknown): void => {
+    const n = lines.length + 1
+    const uuid = (at: number): string => `dddddddd-0000-4000-8000-${String(at).padStart(12, '0')}`
+    lines.push(
+      JSON.stringify({
+        parentUuid: n > 1 ? uuid(n - 1) : null,
+        isSidechain: false,
+        cwd: '/home/dev/told',
+        sessionId: ID,
+        version: '2.1.325',
+        type,
+        uuid: uuid(n),
+        timestamp: new Date(Date.now() - 60_000 + n * 1000).toISOString(),
+        message: {
+          role: type,
+          ...(type === 'assistant' ? { id: `msg_${n}`, model: 'claude-opus-5-5' } : {}),
+          content,
+        },
+      }),
+    )
+  }
+  add('user', [
+    { type: 'text', text: 'What is wrong on this picture?' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+  ])
+  add('assistant', [{ type: 'thinking', thinking: 'It may be the colours.', signature: 'x' }])
+  add('assistant', [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'ls --color' } }])
+  add('user', [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '\u001b[1;34msrc\u001b[0m plain' }])
+  add('assistant', [{ type: 'text', text: 'Nothing **is** wrong.' }])
+  lines.splice(3, 0, '{"type":"user","uuid":')
+  mkdirSync(join(root, '-home-dev-told'), { recursive: true })
+  writeFileSync(join(root, '-home-dev-told', `${ID}.jsonl`), `${lines.join('\n')}\n`)
+}
+
+describeInBrowser('the views', () => {
+  beforeAll(async () => {
+    const agents = agentRoots(['claude-2.1.200', 'grok-1.0.5', 'codex-0.45'])
+    uids = agents.uids
+    base = mkdtempSync(join(tmpdir(), 'recollect-told-'))
+    const root = join(base, '.claude', 'projects')
+    writeTold(root)
+    agents.roots['claude']?.push(root)
+    memory = new TestMemory(agents.roots)
+    await memory.sweep()
+    web = await BrowserSession.open(memory.home, {}, { env: { RECOLLECT_HOME: memory.home, HOME: base } })
+  })
+
+  afterAll(async () => {
+    await web.close()
+    memory.remove()
+    rmSync(base, { recursive: true, force: true })
+  })
+
+  afterEach(() => {
+    expect(web.seen).toEqual({ outside: [], violations: [], errors: [], dialogs: [] })
+  })
+
+  it('unfolds a sub-agent with a session of its own in place, loaded when asked, kept in the address', async () => {
+    const uid = first('grok-1.0.5/subagent')
+    const { nodes } = await ask<LineageDocument>(`sessions/${uid}/lineage`)
+    const child = nodes.find((node) => node.parent_uid === uid)?.session_uid as string
+    const asked: string[] = []
+    web.page.on('request', (request) => asked.push(decodeURIComponent(request.url())))
+    await web.goto(`/s/${uid}`)
+    const head = web.page.locator('.agent-head').first()
+    await head.waitFor()
+    expect(asked.some((url) => url.includes(`${child}/outline`))).toBe(false)
+    await head.getByRole('button').click()
+    const task = web.page.locator('.slot.nested .said.task').first()
+    await task.waitFor()
+    expect(asked.some((url) => url.includes(`${child}/outline`))).toBe(true)
+    expect(new URL(web.page.url()).searchParams.get('agents')).toBe(child)
+    await web.page.reload()
+    await task.waitFor()
+    // It stands after the call that started it, before what was said at the end.
+    const texts = await web.page.locator('.slot').evaluateAll((slots) => slots.map((slot) => slot.className))
+    expect(texts.findIndex((name) => name.includes('nested'))).toBeGreaterThan(1)
+    await web.page.locator('.agent-head button').first().click()
+    await expect.poll(() => web.page.locator('.slot.nested .said').count()).toBe(0)
+  })
+
+  it('nests sub-agents that work inside the session below the call that started them', async () => {
+    await web.goto(`/s/${first('claude-2.1.200/subagent')}`)
+    const head = web.page.locator('.agent-head').first()
+    await head.waitFor()
+    const before = head.locator('xpath=../preceding-sibling::*[1]')
+    expect(await before.textContent()).toMatch(/Agent|Task/)
+    expect(await web.page.locator('.slot.nested .said.task').count()).toBeGreaterThan(0)
+    // What an agent asked of another one is no landmark of the person's.
+    const prompts = await web.page.locator('.rail li').count()
+    expect(await web.page.locator('.said.prompt').count()).toBe(prompts)
+    await head.getByRole('button').click()
+    await expect.poll(() => web.page.locator('.slot.nested .said').count()).toBe(0)
+  })
+
+  it('shows pictures, terminal colours, folded thinking, gaps and what was taken out', async () => {
+    await web.goto(`/s/${TOLD}`)
+    const picture = web.page.locator('img.picture')
+    await picture.waitFor()
+    expect(await web.page.evaluate('document.querySelector("img.picture").naturalWidth')).toBe(2)
+    expect(await picture.getAttribute('src')).toMatch(/^blob:/)
+    const thought = web.page.locator('details.thought')
+    expect(await thought.getAttribute('open')).toBeNull()
+    await web.page.locator('.call summary').click()
+    const coloured = web.page.locator('.terminal span', { hasText: 'src' }).first()
+    await coloured.waitFor()
+    expect(await web.page.locator('.terminal').textContent()).toBe('src plain')
+    await web.page.locator('.warnings', { hasText: '1 gap' }).waitFor()
+    await web.goto(`/s/${first('claude-2.1.200/big_unicode_secret')}`)
+    await web.page.locator('.warnings', { hasText: 'taken out' }).waitFor()
+    await web.page.locator('.redacted').first().waitFor({ state: 'attached' })
+  })
+
+  it('prints all of a transcript, not only what is in view', async () => {
+    await web.goto(`/s/${first('claude-2.1.200/big_unicode_secret')}`)
+    await web.page.locator('.said').first().waitFor()
+    await web.page.evaluate(
+      'window.print = () => { window.onPaper = [document.querySelectorAll(".printed .step").length, document.querySelectorAll(".printed details:not([open])").length]; dispatchEvent(new Event("afterprint")) }',
+    )
+    const rows = await web.page.evaluate(
+      'Number(document.querySelector(".canvas").lastElementChild.dataset.index) + 1',
+    )
+    await web.page.getByRole('button', { name: 'print' }).click()
+    await expect.poll(() => web.page.evaluate('window.onPaper')).toEqual([rows, 0])
+    await web.page.locator('.scroller').waitFor()
+    await web.page.evaluate('window.onPaper = undefined')
+    await web.page.keyboard.press('Control+p')
+    await expect.poll(() => web.page.evaluate('window.onPaper')).toEqual([rows, 0])
+    await web.page.emulateMedia({ media: 'print' })
+    expect(await web.page.locator('.top').isVisible()).toBe(false)
+    await web.page.emulateMedia({ media: null })
+  })
+
+  it('marks compactions where the context shrank', async () => {
+    const uid = [...memory.digests().values()].find((one) => one.compactions.length > 0)?.session_uid
+    const { compactions } = await ask<Spend>(`sessions/${uid}/spend`)
+    await web.goto(`/s/${uid}?tab=context`)
+    const marks = web.page.locator('.area-mark')
+    await marks.first().waitFor()
+    expect(await marks.count()).toBe(compactions.length)
+    expect(await marks.first().textContent()).toContain('compact')
+  })
+
+  it('zooms the timeline by its small map, by buttons and by keys, and leads to the step', async () => {
+    await web.goto(`/s/${first('claude-2.1.200/tools')}?tab=timeline`)
+    const span = web.page.locator('.zoom .muted')
+    await span.waitFor()
+    const whole = await span.textContent()
+    const map = (await web.page.locator('.mini-map svg').boundingBox()) as {
+      x: number
+      y: number
+      width: number
+    }
+    await web.page.mouse.move(map.x + map.width * 0.25, map.y + 20)
+    await web.page.mouse.down()
+    await web.page.mouse.move(map.x + map.width * 0.5, map.y + 20, { steps: 4 })
+    await web.page.mouse.up()
+    await expect.poll(() => span.textContent()).not.toBe(whole)
+    const zoomed = await span.textContent()
+    await web.page.getByLabel('zoom in').click()
+    await expect.poll(() => span.textContent()).not.toBe(zoomed)
+    await web.page.getByRole('button', { name: 'all', exact: true }).click()
+    await expect.poll(() => span.textContent()).toBe(whole)
+    await web.page.locator('canvas').focus()
+    await web.page.keyboard.press('+')
+    await expect.poll(() => span.textContent()).not.toBe(whole)
+    const lanes = await web.page.locator('.lane-names li').allTextContents()
+    expect(lanes.slice(0, 2)).toEqual(['waiting for you', 'main agent'])
+    expect(lanes.length).toBeGreaterThan(3)
+    await web.page.getByRole('table', { name: 'Longest steps' }).getByRole('link').first().click()
+    await web.page.locator('.slot.target').waitFor()
+  })
+
+  it('gives sub-agents lanes, inside and outside of the session', async () => {
+    for (const scenario of ['grok-1.0.5/subagent', 'claude-2.1.200/subagent']) {
+      await web.goto(`/s/${first(scenario)}?tab=timeline`)
+      await web.page.locator('.lane-names li', { hasText: 'sub-agent' }).first().waitFor()
+    }
+  })
+
+  it('steps through the edits of a file, and back by the address', async () => {
+    const uid = first('claude-2.1.200/tools')
+    await web.goto(`/s/${uid}?tab=files`)
+    const state = web.page.locator('.step-slider')
+    await state.getByText(/edit \d+ of \d+/).waitFor()
+    const files = web.page.locator('.file-list a')
+    expect(await files.count()).toBeGreaterThan(0)
+    const many = (await files.allTextContents()).findIndex((text) => / [2-9]\d* edits/.test(text))
+    if (many >= 0) await files.nth(many).click()
+    const [, last] = /of (\d+)/.exec((await state.textContent()) ?? '') as unknown as [string, string]
+    const diff = await web.page.locator('.file-steps .diff').textContent()
+    if (Number(last) > 1) {
+      await web.page.getByLabel('previous edit').click()
+      await state.getByText(`edit ${Number(last) - 1} of ${last}`).waitFor()
+      expect(await web.page.locator('.file-steps .diff').textContent()).not.toBe(diff)
+      expect(new URL(web.page.url()).searchParams.get('step')).toBe(String(Number(last) - 2))
+      await web.page.getByRole('slider').press('ArrowRight')
+      await state.getByText(`edit ${last} of ${last}`).waitFor()
+    }
+    expect(diff).toContain('+')
+    await web.page.getByRole('link', { name: 'sessions that touched it' }).click()
+    await web.page.locator('.chip', { hasText: 'touched' }).waitFor()
+    await expect.poll(() => web.page.locator(`[data-uid="${uid}"]`).count()).toBe(1)
+    await web.page.goBack()
+    await state.waitFor()
+  })
+
+  it('goes back and forth through tabs, filters and orders', async () => {
+    const uid = first('claude-2.1.200/tools')
+    await web.goto(`/s/${uid}`)
+    await web.page.locator('.said').first().waitFor()
+    await web.page.getByRole('link', { name: 'Cost' }).click()
+    await web.page.getByText('Cost per turn').first().waitFor()
+    await web.page.goBack()
+    await web.page.locator('.said').first().waitFor()
+    await web.page.goForward()
+    await web.page.getByText('Cost per turn').first().waitFor()
+    await web.goto('/sessions')
+    await web.page.getByLabel('order').selectOption('cost')
+    await expect.poll(() => web.page.url()).toContain('sort=cost')
+    await web.page.goBack()
+    await expect.poll(() => web.page.getByLabel('order').inputValue()).toBe('recent')
+  })
+
+  it('has a table beside each chart, with rows in it', async () => {
+    for (const path of ['/?days=365', '/usage?since=', `/s/${first('claude-2.1.200/tools')}?tab=context`]) {
+      await web.goto(path)
+      const charts = web.page.locator('.chart')
+      await charts.first().waitFor()
+      for (const chart of await charts.all()) {
+        expect(await chart.locator('svg').count(), path).toBeGreaterThan(0)
+        await chart.locator('summary').click()
+        expect(await chart.locator('tbody tr').count(), path).toBeGreaterThan(0)
+        expect(await chart.locator('table').isVisible()).toBe(true)
+      }
+      // And no drawing of figures without one; sparklines and bars stand beside their numbers.
+      const loose = web.page.locator('svg[role=img]:not(.spark):not(.share-bar)')
+      for (const drawing of await loose.all())
+        expect(
+          await drawing.locator('xpath=ancestor::*[contains(@class,"chart")]').count(),
+          path,
+        ).toBeGreaterThan(0)
+    }
+    await web.goto(`/s/${first('claude-2.1.200/tools')}?tab=cost`)
+    await web.page.getByRole('table', { name: 'Cost per turn' }).locator('tbody tr').first().waitFor()
+  })
+
+  it('tells by words and signs what it tells by colour', async () => {
+    await web.goto('/sessions')
+    await web.page.locator('.row-title').first().waitFor()
+    for (const badge of await web.page.locator('.row .badge').allTextContents())
+      expect(badge.trim()).toMatch(/^\S+ (success|failed|abandoned|unknown)$/)
+    expect(await web.page.locator('svg.spark').count()).toBeGreaterThan(0)
+    await web.goto(`/s/${first('claude-2.1.200/tools')}`)
+    await web.page.locator('.verdict').first().waitFor()
+    for (const verdict of await web.page.locator('.verdict').allTextContents())
+      expect(verdict.trim()).toMatch(/^(✓ ok|✕ (failed|exit \d+)|… no answer)/)
+    expect(await web.page.locator('.line.added').first().textContent()).toMatch(/^\s*\d*\s*\+/)
+    expect(await web.page.locator('.line.removed').first().textContent()).toMatch(/^\s*\d*\s*[-−]/)
+  })
+
+  it('keeps still when motion is not wanted', async () => {
+    const moving = async (): Promise<number> =>
+      Number(
+        await web.page.evaluate('document.getAnimations().filter(a => a.playState === "running").length'),
+      )
+    await web.goto('/')
+    await web.page.locator('.live-dot').first().waitFor()
+    await expect.poll(moving).toBeGreaterThan(0)
+    await web.page.emulateMedia({ reducedMotion: 'reduce' })
+    await expect.poll(moving).toBe(0)
+    await web.page.emulateMedia({ reducedMotion: null })
+  })
+
+  it('says what runs now, what fills the disk and what needs attention, with doctor’s findings', async () => {
+    await web.goto('/')
+    await web.page
+      .locator('.card', { hasText: 'Live now' })
+      .getByText('What is wrong on this picture?')
+      .waitFor()
+    const storage = web.page.locator('.card', { hasText: 'Durable memory' })
+    expect(await storage.locator('.share-bar').count()).toBe(2)
+    const notices = web.page.locator('.notices')
+    await notices.getByText(/could not be read/).waitFor()
+    await web.goto('/health')
+    const doctor = web.page.locator('.card', { hasText: 'Doctor' })
+    await doctor.getByText('source.gaps').waitFor()
+    expect(await doctor.locator('.findings li').count()).toBeGreaterThan(4)
+  })
+
+  it('fits other widths than 360 and 1280 pixels, up to 4k', async () => {
+    const tools = first('claude-2.1.200/tools')
+    const paths = [
+      ...['/', '/sessions', '/search?q=calc', '/usage', '/patterns', '/lineage', '/storage', '/health'],
+      `/compare?a=${tools}&b=${TOLD}`,
+      ...['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw'].map(
+        (tab) => `/s/${tools}?tab=${tab}`,
+      ),
+    ]
+    const wide: string[] = []
+    for (const path of paths) {
+      await web.goto(path)
+      await web.page.locator('main :is(.card, .row-title, .hits, .scroller, .figures)').first().waitFor()
+      for (const width of [600, 1000, 3840]) {
+        await web.page.setViewportSize({ width, height: 900 })
+        await web.page.evaluate(
+          'new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))',
+        )
+        const over = await web.page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        if (Number(over) > 0) wide.push(`${path} at ${width}: ${over} too wide`)
+      }
+    }
+    await web.page.setViewportSize({ width: 1280, height: 900 })
+    expect(wide).toEqual([])
+  })
+})
+
+describeInBrowser('a server that was started again', () => {
+  it('is told from one that is gone, with what to do; the page goes on once it is let in', async () => {
+    const { roots } = agentRoots(['codex-0.45'])
+    const small = new TestMemory(roots)
+    await small.sweep()
+    const open = await BrowserSession.open(small.home)
+    try {
+      await open.goto('/sessions?sort=cost')
+      await open.page.locator('.row-title').first().waitFor()
+      await open.client.server.close()
+      await open.page.getByText('The server does not answer.').waitFor()
+      const again = await serve(small.home, { port: open.client.server.port })
+      await open.page.getByText('does not know this browser any more').waitFor()
+      expect(await open.page.locator('.offline').textContent()).toContain(
+        'open the address that recollect ui printed',
+      )
+      expect(await open.page.getByText('The server does not answer.').count()).toBe(0)
+      // What was read stays on screen.
+      expect(await open.page.locator('.row-title').count()).toBeGreaterThan(0)
+      const other = await open.page.context().newPage()
+      await other.goto(again.server.url)
+      await open.page.locator('.offline').waitFor({ state: 'detached' })
+      await open.page.locator('.row-title').first().waitFor()
+      expect(open.page.url()).toContain('sort=cost')
+      await again.server.close()
+    } finally {
+      await open.close()
+      small.remove()
+    }
+  })
+})
