@@ -28,7 +28,7 @@ function randomFrom(seed) {
 export function demoMemory(now = Date.now()) {
   const base = mkdtempSync(join(tmpdir(), 'recollect-demo-'))
   const home = join(base, 'memory')
-  mkdirSync(home, { recursive: true })
+  mkdirSync(home, { recursive: true, mode: 0o700 })
   const random = randomFrom(20_261_115)
   const roots = {}
   const archives = readdirSync(join(ROOT, 'test/fixtures/agents'))
@@ -38,7 +38,8 @@ export function demoMemory(now = Date.now()) {
     const flavor = client.split('-')[0]
     for (const scenario of readdirSync(join(base, client))) {
       const directory = join(base, client, scenario)
-      spread(directory, dayFor(random, now), REPOS[Math.floor(random() ** 1.6 * REPOS.length)], random)
+      const repo = REPOS[Math.floor(random() ** 1.6 * REPOS.length)]
+      spread(directory, `${client}${scenario}`, dayFor(random, now), repo, random)
       roots[flavor] = [...(roots[flavor] ?? []), join(directory, DATA[flavor])]
     }
   }
@@ -55,6 +56,12 @@ export function demoMemory(now = Date.now()) {
   } catch (error) {
     if (error.status !== 4) throw error
   }
+  // Only now, so that there is something left to evict: a plan to show.
+  writeFileSync(
+    join(home, 'config.toml'),
+    `[session_memory.retention]\nraw_soft_cap_bytes = "7MiB"\nraw_hard_cap_bytes = "9MiB"\n${toml.join('')}`,
+  )
+  execFileSync(process.execPath, [CLI, 'pin', `claude:${STAGED}`], { env, stdio: 'ignore' })
   return {
     home,
     env,
@@ -81,7 +88,8 @@ const EPOCH_MS = /\b17947\d{8}\b/g
 const EPOCH_S = /\b17947\d{5}\b/g
 const TOKENS = /"(\w*[tT]okens)":(\d+)/g
 
-function spread(directory, startAt, repo, random) {
+/** Also gives responses ids of their own: the mock model counted from one each time, and what came twice is counted once. */
+function spread(directory, name, startAt, repo, random) {
   const files = readdirSync(directory, { recursive: true })
     .map((name) => join(directory, name))
     .filter((path) => statSync(path).isFile() && /\.(jsonl|json)$/.test(path))
@@ -99,6 +107,7 @@ function spread(directory, startAt, repo, random) {
         TOKENS,
         (_, name, count) => `"${name}":${Number(count) * (Number(count) > 20_000 ? 1 : factor)}`,
       )
+      .replace(/"id":"(msg|resp)_(mock\d+)/g, `"id":"$1_${name.replace(/\W/g, '')}_$2`)
       .replaceAll('/home/dev/proj', `/home/dev/${repo}`)
     if (changed !== text) writeFileSync(path, changed)
   }
@@ -115,6 +124,49 @@ export function retryDelay(attempt: number, random = Math.random): number {
   return ceiling / 2 + random() * (ceiling / 2)
 }
 `
+
+const AGENT = 'a41c7d90be52f3a18'
+const REPORT =
+  'Two places: src/queue/poll.ts:31 and src/sync/lock.ts:77. The first is a heartbeat and meant to be regular.'
+
+/** What the sub-agent did, in the file it has beside its session. */
+function stageAgent(path, startAt, call) {
+  const lines = []
+  const put = (type, content, seconds, extra = {}) => {
+    const number = lines.length + 1
+    lines.push(
+      JSON.stringify({
+        parentUuid: number > 1 ? `a${number - 1}` : null,
+        isSidechain: true,
+        agentId: AGENT,
+        userType: 'external',
+        cwd: '/home/dev/atlas',
+        gitBranch: 'fix/retry-storm',
+        sessionId: STAGED,
+        version: '2.1.325',
+        type,
+        uuid: `a${number}`,
+        timestamp: new Date(startAt + seconds * 1000).toISOString(),
+        message: { role: type, content, ...extra },
+      }),
+    )
+  }
+  const model = (number) => ({
+    id: `msg_a${number}`,
+    model: 'claude-opus-5-5',
+    usage: { input_tokens: 700, cache_read_input_tokens: 9000, output_tokens: 240 },
+  })
+  put('user', 'Find code that waits a fixed time before it tries again.', 0)
+  const use = { type: 'tool_use', id: 'toolu_a1', name: 'Grep', input: { pattern: 'sleep\\(', path: 'src' } }
+  put('assistant', [use], 12, model(1))
+  const found = 'src/queue/poll.ts:31: await sleep(500)\nsrc/sync/lock.ts:77: await sleep(500)'
+  put('user', [{ type: 'tool_result', tool_use_id: 'toolu_a1', content: found }], 14)
+  put('assistant', [{ type: 'text', text: REPORT }], 48, model(2))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  const meta = { agentType: 'Explore', description: 'Look for other waits', toolUseId: call, spawnDepth: 1 }
+  writeFileSync(path.replace('.jsonl', '.meta.json'), JSON.stringify(meta))
+}
 
 /** A bug found, mended, tested and committed, with a sub-agent on the way. */
 function stage(path, now) {
@@ -240,13 +292,15 @@ function stage(path, now) {
       prompt: 'Find code that waits a fixed time before it tries again.',
       subagent_type: 'Explore',
     },
-    [
-      {
-        type: 'text',
-        text: 'Two places: src/queue/poll.ts:31 and src/sync/lock.ts:77. The first is a heartbeat and meant to be regular.',
-      },
-    ],
+    [{ type: 'text', text: REPORT }],
     64,
+    false,
+    { toolUseResult: { status: 'completed', agentId: AGENT, content: [{ type: 'text', text: REPORT }] } },
+  )
+  stageAgent(
+    join(path.replace('.jsonl', ''), 'subagents', `agent-${AGENT}.jsonl`),
+    at - 62_000,
+    `toolu_s${calls}`,
   )
   call(
     'Edit',

@@ -31,6 +31,7 @@ const VIEWS = {
   overview: '/?days=90',
   sessions: '/sessions',
   transcript: session,
+  subagent: `${session}?seq=19`,
   timeline: `${session}?tab=timeline`,
   files: `${session}?tab=files`,
   context: `${session}?tab=context`,

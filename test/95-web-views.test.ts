@@ -116,8 +116,8 @@ describeInBrowser('the views', () => {
     const head = web.page.locator('.agent-head').first()
     await head.waitFor()
     const before = head.locator('xpath=../preceding-sibling::*[1]')
-    expect(await before.textContent()).toMatch(/Agent|Task/)
-    expect(await web.page.locator('.slot.nested .said.task').count()).toBeGreaterThan(0)
+    await expect.poll(() => before.textContent()).toMatch(/Agent|Task/)
+    await web.page.locator('.slot.nested .said.task').first().waitFor()
     // What an agent asked of another one is no landmark of the person's.
     const prompts = await web.page.locator('.rail li').count()
     expect(await web.page.locator('.said.prompt').count()).toBe(prompts)

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { isOnline, signedOut } from './api.ts'
 import { useKeys } from './keys.ts'
-import { Empty } from './parts.tsx'
+import { Empty, useCurrentInView } from './parts.tsx'
 import { go, path } from './router.ts'
 import { CompareView } from './views/compare.tsx'
 import { HealthView } from './views/health.tsx'
@@ -70,6 +70,7 @@ export function App(): JSX.Element {
     ),
   })
   useTitle()
+  useCurrentInView('.top nav', path.value)
   return (
     <>
       <a class="skip" href="#main">
@@ -95,6 +96,19 @@ export function App(): JSX.Element {
           ?
         </button>
       </header>
+      <Connection />
+      <main id="main" tabIndex={-1}>
+        <Current />
+      </main>
+      <KeysDialog dialog={dialog} />
+    </>
+  )
+}
+
+/** What is wrong with the server, if anything; what was read stays on screen. */
+function Connection(): JSX.Element {
+  return (
+    <>
       {signedOut.value !== undefined && (
         <p class="offline" role="alert">
           The server was started again and does not know this browser any more: {signedOut.value}. What you
@@ -107,10 +121,6 @@ export function App(): JSX.Element {
           <code>recollect ui</code>, or wait: this page comes back by itself.
         </p>
       )}
-      <main id="main" tabIndex={-1}>
-        <Current />
-      </main>
-      <KeysDialog dialog={dialog} />
     </>
   )
 }

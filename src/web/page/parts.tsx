@@ -1,6 +1,6 @@
 // Small parts that several views share.
 import type { ComponentChildren, JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Brief } from '../../query/briefs.ts'
 import { type Answer, change, type Problem } from './api.ts'
 import { exactly, titleOf, when } from './format.ts'
@@ -21,6 +21,17 @@ export function Card(props: {
       {props.children}
     </section>
   )
+}
+
+/** A row of links that is wider than the window is scrolled to where one is. */
+export function useCurrentInView(selector: string, now: string): void {
+  useEffect(() => {
+    const row = document.querySelector(selector)
+    const current = row?.querySelector('[aria-current]')
+    if (!row || !current) return
+    const [outer, inner] = [row.getBoundingClientRect(), current.getBoundingClientRect()]
+    row.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2
+  }, [selector, now])
 }
 
 /** A figure with its name; the note says what it is made of. */

@@ -15,10 +15,16 @@ import { pageOf } from '../../query/narrow.ts'
 import { outlineOf } from '../../query/outline.ts'
 import { overviewOf } from '../../query/overview.ts'
 import { receiptsOf } from '../../query/receipts.ts'
-import { searchDocument, searchSessions } from '../../query/search.ts'
-import { listUids, resolveSession } from '../../query/sessions.ts'
+import {
+  type SearchDocument,
+  type SearchOptions,
+  searchDocument,
+  searchSessions,
+} from '../../query/search.ts'
+import { firstPrompts, listUids, resolveSession } from '../../query/sessions.ts'
 import { contextFill, spendOf } from '../../query/spend.ts'
 import { usageReport } from '../../query/usage.ts'
+import type { ReadHandle } from '../../store/store.ts'
 import type { Doctor } from './doctor.ts'
 import { eventWindow } from './events.ts'
 import type { Memory } from './memory.ts'
@@ -32,6 +38,9 @@ import {
   usersOf,
 } from './questions.ts'
 import { storageOf } from './storage.ts'
+
+/** Of what names a session without a title. */
+const MAX_PROMPT = 200
 
 export function apiRoutes(memory: Memory, doctor: Doctor, env: DoctorOptions['env']): Hono {
   const api = new Hono()
@@ -54,8 +63,7 @@ export function apiRoutes(memory: Memory, doctor: Doctor, env: DoctorOptions['en
   api.get('/search', (context) => {
     const params = new Params((name) => context.req.query(name))
     const query = params.text('q') ?? ''
-    const handle = memory.handle()
-    return context.json(searchDocument(query, searchSessions(handle, query, searchOptions(params, handle))))
+    return context.json(searchAnswer(memory.handle(), query, searchOptions(params, memory.handle())))
   })
   api.get('/patterns', (context) => {
     const params = new Params((name) => context.req.query(name))
@@ -89,6 +97,20 @@ export function apiRoutes(memory: Memory, doctor: Doctor, env: DoctorOptions['en
   api.get('/health', (context) => context.json(memory.answer('health', coverageOf)))
   api.route('/sessions', sessionRoutes(memory))
   return api
+}
+
+/** With what was asked first, for sessions without a title. */
+function searchAnswer(handle: ReadHandle, query: string, options: SearchOptions): SearchDocument {
+  const found = searchDocument(query, searchSessions(handle, query, options))
+  const prompts = firstPrompts(
+    handle,
+    found.sessions.map((one) => one.session_uid),
+  )
+  const named = found.sessions.map((one) => ({
+    ...one,
+    first_prompt: (prompts.get(one.session_uid) ?? '').slice(0, MAX_PROMPT),
+  }))
+  return { ...found, sessions: named }
 }
 
 function sessionRoutes(memory: Memory): Hono {

@@ -11,6 +11,7 @@ const HEIGHT = 220
 const LEFT = 48
 const BOTTOM = 24
 const TOP = 8
+const MAX_BAR = 64
 
 export function StackedBars(props: {
   labels: string[]
@@ -24,11 +25,13 @@ export function StackedBars(props: {
   const top = steps.at(-1) ?? 1
   const inner = width - LEFT
   const slot = inner / Math.max(1, props.labels.length)
+  const bar = Math.max(1, Math.min(MAX_BAR, slot * 0.76))
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
   const every = Math.max(1, Math.ceil(64 / slot))
   return (
     <div ref={ref}>
       <svg width={width} height={HEIGHT} role="img" aria-label={props.name}>
+        {props.series.length > 1 && <Hatches />}
         {steps.map((value) => (
           <g class="axis">
             <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
@@ -39,17 +42,21 @@ export function StackedBars(props: {
         ))}
         {props.labels.map((label, i) => (
           <g>
-            {columns(props.series, i).map(({ from, to, series }) => (
-              <rect
-                class={`series-${series % 8}`}
-                x={LEFT + i * slot + slot * 0.12}
-                width={Math.max(1, slot * 0.76)}
-                y={y(to)}
-                height={Math.max(0.5, y(from) - y(to))}
-              >
-                <title>{`${label} · ${props.series[series]?.name}: ${props.format(to - from)}`}</title>
-              </rect>
-            ))}
+            {columns(props.series, i).map(({ from, to, series }) => {
+              const box = {
+                x: LEFT + (i + 0.5) * slot - bar / 2,
+                width: bar,
+                y: y(to),
+                height: Math.max(0.5, y(from) - y(to)),
+              }
+              return (
+                <g>
+                  <title>{`${label} · ${props.series[series]?.name}: ${props.format(to - from)}`}</title>
+                  <rect class={`series-${series % 8}`} {...box} />
+                  {series % 2 === 1 && <rect fill={`url(#hatch-${series % 8})`} {...box} />}
+                </g>
+              )
+            })}
             {i % every === 0 && (
               <text class="label" x={LEFT + (i + 0.5) * slot} y={HEIGHT - 6} text-anchor="middle">
                 {label.slice(5)}
@@ -59,6 +66,25 @@ export function StackedBars(props: {
         ))}
       </svg>
     </div>
+  )
+}
+
+/** Every other series is hatched, each in its own direction: to be told apart without colours. */
+function Hatches(): JSX.Element {
+  return (
+    <defs>
+      {[1, 3, 5, 7].map((series, i) => (
+        <pattern
+          id={`hatch-${series}`}
+          width="5"
+          height="5"
+          patternUnits="userSpaceOnUse"
+          patternTransform={`rotate(${[45, 135, 90, 0][i]})`}
+        >
+          <rect class="hatch" width="1.6" height="5" />
+        </pattern>
+      ))}
+    </defs>
   )
 }
 
@@ -90,6 +116,8 @@ export function ShareBar(props: {
   most: number
   marks?: number[]
   label: string
+  /** All of it is what one wants, not a cap that is reached. */
+  isGoal?: boolean
 }): JSX.Element {
   const part = props.most === 0 ? 0 : Math.min(1, props.value / props.most)
   return (
@@ -97,7 +125,7 @@ export function ShareBar(props: {
       <rect class="ground" width="100%" height="10" rx="5" />
       {part > 0 && (
         <rect
-          class={part >= 1 ? 'full' : 'filled'}
+          class={part >= 1 && !props.isGoal ? 'full' : 'filled'}
           width={`${Math.max(1, part * 100)}%`}
           height="10"
           rx="5"

@@ -26,7 +26,7 @@ export function Calendar({
   weeks?: number
 }): JSX.Element {
   const [ref, width] = useWidth<HTMLDivElement>()
-  const cell = Math.max(12, Math.min(20, Math.floor((width - LEFT) / weeks)))
+  const cell = Math.max(12, Math.min(26, Math.floor((width - LEFT) / weeks)))
   const counts = new Map(days.map((one) => [one.day, one.sessions]))
   const most = Math.max(1, ...counts.values())
   const today = new Date()

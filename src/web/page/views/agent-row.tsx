@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { plural } from '../format.ts'
 import { param, sessionPath, setParams } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
 import type { AgentHead } from './transcript-rows.ts'
 
 /** The address holds which are open. */
@@ -11,7 +12,7 @@ function toggle(id: string): void {
   setParams({ agents: next.length === 0 ? undefined : next.join(',') }, { replace: true })
 }
 
-export function AgentRow({ agent }: { agent: AgentHead }): JSX.Element {
+export function AgentRow({ agent, task }: { agent: AgentHead; task: string | undefined }): JSX.Element {
   return (
     <div class="step agent-head">
       <button
@@ -22,7 +23,7 @@ export function AgentRow({ agent }: { agent: AgentHead }): JSX.Element {
         title={agent.isOpen ? 'fold' : 'unfold'}
       >
         <span aria-hidden="true">{agent.isOpen ? '▾' : '▸'}</span> Sub-agent{' '}
-        <strong class="clip">{agent.name}</strong>
+        <strong class="clip">{redacted(task ?? agent.name)}</strong>
       </button>
       <span class="muted">
         {agent.model && `${agent.model} · `}

@@ -39,7 +39,6 @@ function Head({ event, children }: Pick<StepProps, 'event'> & { children: Compon
   return (
     <span class="step-head">
       {children}
-      {event.agent && <span class="badge">{event.agent.slice(0, 12)}</span>}
       {event.is_inherited && <span class="badge">inherited</span>}
       {event.is_superseded && <span class="badge">taken back</span>}
     </span>

@@ -87,8 +87,9 @@ function FileSteps({ uid, file }: { uid: string; file: EditedFile }): JSX.Elemen
   return (
     <section class="file-steps card">
       <header>
-        <h2 class="path">{file.path}</h2>
-        <DiffSize {...sizeOf(shown.before, shown.after)} />
+        <h2 class="path">
+          {file.path} <DiffSize {...sizeOf(shown.before, shown.after)} />
+        </h2>
         <a href={to('/sessions', { touched: file.path })}>sessions that touched it</a>
       </header>
       <Slider at={at} last={last}>

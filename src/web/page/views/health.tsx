@@ -133,6 +133,7 @@ function FlavorCard({ flavor }: { flavor: FlavorCoverage }): JSX.Element {
       <ShareBar
         value={flavor.coverage}
         most={1}
+        isGoal
         label={`${(flavor.coverage * 100).toFixed(2)} % understood`}
       />
       <dl class="pairs">

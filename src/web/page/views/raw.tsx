@@ -61,6 +61,9 @@ function Pager({ from, total }: { from: number; total: number }): JSX.Element {
   )
 }
 
+/** What a terminal would take as a colour. */
+const ESCAPES = /\u001b\[[\d;]*[A-Za-z]/g
+
 function Record(props: { seq: number; event: EventWithBody | undefined; load: () => void }): JSX.Element {
   const { seq, event } = props
   return (
@@ -68,7 +71,7 @@ function Record(props: { seq: number; event: EventWithBody | undefined; load: ()
       <summary>
         <span class="seq">#{seq}</span>{' '}
         {event ? `${event.kind} · ${event.tool ?? event.role} · ${time(event.ts)}` : '…'}{' '}
-        <span class="muted clip">{event && redacted(event.summary)}</span>
+        <span class="muted clip">{event && redacted(event.summary.replace(ESCAPES, ''))}</span>
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <pre class="code" tabIndex={0}>

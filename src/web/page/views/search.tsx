@@ -9,6 +9,9 @@ import { Answered, Empty, When } from '../parts.tsx'
 import { param, sessionPath, setParams } from '../router.ts'
 import { MarkedLine } from '../text/plain.tsx'
 
+type FoundSession = SearchDocument['sessions'][number] & { first_prompt: string }
+type Results = Omit<SearchDocument, 'sessions'> & { sessions: FoundSession[] }
+
 const WAIT_MS = 90
 
 export function SearchView(): JSX.Element {
@@ -22,7 +25,7 @@ export function SearchView(): JSX.Element {
     asked === ''
       ? undefined
       : `search?q=${encodeURIComponent(finished(asked))}&limit=40&per_session=5${narrow}`
-  const answer = useAnswer<SearchDocument>(path)
+  const answer = useAnswer<Results>(path)
   useEffect(() => input.current?.focus(), [])
   useKeys({ '/': () => input.current?.focus() })
   return (
@@ -62,6 +65,13 @@ const KINDS: [string, string][] = [
   ['tool_result', 'output'],
   ['error', 'errors'],
 ]
+/** Kinds as people call them. */
+const NAMES: Record<string, string> = {
+  user_msg: 'prompt',
+  assistant_msg: 'answer',
+  tool_result: 'output',
+  human_intervention: 'you stepped in',
+}
 const SPANS: [string, string][] = [
   ['', 'ever'],
   ['7d', 'last 7 days'],
@@ -96,7 +106,7 @@ function useSettled(value: string): string {
   return settled
 }
 
-function Hits({ found, query }: { found: SearchDocument; query: string }): JSX.Element {
+function Hits({ found, query }: { found: Results; query: string }): JSX.Element {
   const { sessions } = found
   if (sessions.length === 0)
     return (
@@ -123,11 +133,7 @@ function Hits({ found, query }: { found: SearchDocument; query: string }): JSX.E
   )
 }
 
-function HitGroup(props: {
-  session: SearchDocument['sessions'][number]
-  hits: SearchHit[]
-  query: string
-}): JSX.Element {
+function HitGroup(props: { session: FoundSession; hits: SearchHit[]; query: string }): JSX.Element {
   const { session, hits, query } = props
   const uid = session.session_uid
   const rest = session.match_count - hits.length
@@ -151,7 +157,7 @@ function HitGroup(props: {
                 hit.seq === null ? { tab: 'signals' } : { seq: String(hit.seq), find: query },
               )}
             >
-              <span class="hit-kind">{hit.tool ?? hit.kind.replace('_', ' ')}</span>
+              <span class="hit-kind">{hit.tool ?? NAMES[hit.kind] ?? hit.kind.replace('_', ' ')}</span>
               <span class="hit-text">
                 <MarkedLine text={hit.line} marks={hit.marks} />
               </span>

@@ -9,7 +9,7 @@ import type { Receipt } from '../../../query/receipts.ts'
 import { change, type Problem, useAnswer } from '../api.ts'
 import { bytes, count, duration, plural, short, titleOf, usd } from '../format.ts'
 import { useOutlines } from '../outlines.ts'
-import { Answered, Command, OutcomeBadge, ProblemBox, When } from '../parts.tsx'
+import { Answered, Command, OutcomeBadge, ProblemBox, useCurrentInView, When } from '../parts.tsx'
 import { param, sessionPath, to } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { FilesTab } from './files.tsx'
@@ -40,6 +40,7 @@ function Session({ document: shown }: { document: SessionDocument }): JSX.Elemen
   const { session } = shown
   const asked = param('tab') as Tab | undefined
   const tab = asked !== undefined && TABS.includes(asked) ? asked : 'transcript'
+  useCurrentInView('.tabs', tab)
   useEffect(() => {
     document.title = `${titleOf(session)} · Recollect`
   }, [session])

@@ -230,6 +230,10 @@ function SessionRow({
           <span>{row.flavor}</span>
           {row.repo && <span>{row.repo}</span>}
           <span class="row-model">{row.model ?? 'unknown model'}</span>
+          <span class="narrow-only">
+            {row.outcome}
+            {row.error_count > 0 && `, ${plural(row.error_count, 'error')}`}
+          </span>
           {row.is_pinned && <span>pinned</span>}
           {row.evicted_at && <span>raw evicted</span>}
           {row.commits > 0 && <span>{plural(row.commits, 'commit')}</span>}

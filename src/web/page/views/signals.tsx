@@ -168,7 +168,7 @@ function SignalList({ digest }: { digest: Digest }): JSX.Element {
 function ErrorList({ digest }: { digest: Digest }): JSX.Element | null {
   if (digest.error_snippets.length === 0) return null
   return (
-    <Card title="Errors" aside={<span class="muted">{digest.error_snippets.length} kinds</span>}>
+    <Card title="Errors" aside={<span class="muted">{plural(digest.error_snippets.length, 'kind')}</span>}>
       <ul class="list">
         {digest.error_snippets.map((error) => (
           <li>

@@ -26,7 +26,7 @@ const keyOf = (uid: string, seq: number): string => `${uid}#${seq}`
 async function bodiesOf(rows: readonly Row[]): Promise<Map<string, EventWithBody>> {
   const wanted = new Map<string, number[]>()
   for (const row of rows.slice(0, MAX_ROWS)) {
-    const seqs = [row.seq, row.answer].filter((seq) => seq > 0)
+    const seqs = [row.seq, row.answer, row.agent?.firstSeq ?? 0].filter((seq) => seq > 0)
     wanted.set(row.uid, [...(wanted.get(row.uid) ?? []), ...seqs])
   }
   const found = new Map<string, EventWithBody>()
@@ -113,7 +113,8 @@ export function Printed(props: {
           <div class={`slot depth-${row.depth} ${row.depth > 0 ? 'nested' : ''}`} key={row.key}>
             {row.agent ? (
               <p class="agent-head">
-                Sub-agent <strong>{row.agent.name}</strong>
+                Sub-agent{' '}
+                <strong>{bodies.get(keyOf(row.uid, row.agent.firstSeq))?.summary ?? row.agent.name}</strong>
                 {row.agent.isOpen ? '' : ' (folded: not printed)'}
               </p>
             ) : (

@@ -21,6 +21,8 @@ export interface AgentHead {
   /** Its own session, or the name it has inside the session it works in. */
   id: string
   name: string
+  /** Its first event, which tells what it was asked; 0 where none is known yet. */
+  firstSeq: number
   model: string | null
   /** Undefined while it is not known. */
   eventCount: number | undefined
@@ -134,6 +136,7 @@ function insideRows(told: Told, outline: Outline, agent: number, rows: readonly 
   const top = head(first, {
     id,
     name: outline.agents[agent] ?? '',
+    firstSeq: first.seq,
     model: null,
     eventCount: outline.agent.filter((one) => one === agent).length,
     sessionUid: undefined,
@@ -152,6 +155,7 @@ function ownRows(told: Told, node: LineageNode, depth: number): Row[] {
     {
       id: uid,
       name: node.title || node.first_prompt || uid,
+      firstSeq: 0,
       model: node.model,
       eventCount: told.outlines.get(uid)?.seq.length,
       sessionUid: uid,

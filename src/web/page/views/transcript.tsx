@@ -90,7 +90,10 @@ function Window(props: {
     bodies.want(
       items.flatMap(({ index }) => {
         const row = rows[index]
-        return row && !row.agent ? [row, { uid: row.uid, seq: row.answer }] : []
+        if (!row) return []
+        return row.agent
+          ? [{ uid: row.uid, seq: row.agent.firstSeq }]
+          : [row, { uid: row.uid, seq: row.answer }]
       }),
     )
   })
@@ -135,7 +138,7 @@ function Slot(props: {
 }
 
 function Body({ row, bodies }: { row: Row; bodies: Bodies }): JSX.Element {
-  if (row.agent) return <AgentRow agent={row.agent} />
+  if (row.agent) return <AgentRow agent={row.agent} task={bodies.get(row.uid, row.agent.firstSeq)?.summary} />
   const event = bodies.get(row.uid, row.seq)
   if (event)
     return (
