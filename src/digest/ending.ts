@@ -19,6 +19,8 @@ export interface TurnFacts {
   failedCount: number
   failedSeqs: number[]
   editCount: number
+  /** The last call that came to an end failed, or was refused. */
+  hasLastFailed: boolean
   /** True when the session has no earlier turn. */
   isOnly: boolean
 }
@@ -32,7 +34,7 @@ export interface EndingState {
   /** A slash command: a prompt if work follows, else only housekeeping (`/exit`, `/compact`). */
   command: number | null
   turnCount: number
-  turn: { callCount: number; editCount: number; failed: Seqs }
+  turn: { callCount: number; editCount: number; failed: Seqs; hasLastFailed: boolean }
   /** By call. */
   open: Map<string, number>
 }
@@ -56,11 +58,12 @@ export class Ending {
     this.#now = state
   }
 
-  add(event: DigestEvent): void {
+  /** `hasFailed`: of a result, as far as it is one to be called a failure. */
+  add(event: DigestEvent, hasFailed: boolean): void {
     if (event.isSidechain) return
     if (event.kind === 'user_msg') this.#begin(event.seq, 'prompt')
     else if (isCall(event)) this.#call(event)
-    else if (isResult(event)) this.#result(event)
+    else if (isResult(event)) this.#result(event, hasFailed)
     else if (event.kind === 'human_intervention') this.#intervene(event)
     else if (event.kind === 'assistant_msg') {
       this.#useCommand()
@@ -72,7 +75,7 @@ export class Ending {
 
   finish(): EndingFacts {
     const { last, promptSeq, open, turn, turnCount } = this.#now
-    const { callCount, editCount, failed } = turn
+    const { callCount, editCount, failed, hasLastFailed } = turn
     return {
       last,
       promptSeq,
@@ -82,6 +85,7 @@ export class Ending {
         failedCount: failed.count,
         failedSeqs: cited(failed),
         editCount,
+        hasLastFailed,
         isOnly: turnCount <= 1,
       },
     }
@@ -112,10 +116,11 @@ export class Ending {
     this.#now.last = { what: 'work', seq: event.seq }
   }
 
-  #result(event: DigestEvent): void {
+  #result(event: DigestEvent, hasFailed: boolean): void {
     if (event.call !== null) this.#now.open.delete(event.call)
     const refused = event.kind === 'human_intervention'
-    if (event.kind === 'error' || refused) addSeq(this.#now.turn.failed, event.seq)
+    if (hasFailed) addSeq(this.#now.turn.failed, event.seq)
+    this.#now.turn.hasLastFailed = hasFailed
     // The client's word about the end of the turn may stand before a result that came late.
     if (this.#now.last?.what !== 'error')
       this.#now.last = { what: refused ? 'interrupt' : 'work', seq: event.seq }
@@ -136,4 +141,9 @@ export class Ending {
   }
 }
 
-const newTurn = (): EndingState['turn'] => ({ callCount: 0, editCount: 0, failed: noSeqs() })
+const newTurn = (): EndingState['turn'] => ({
+  callCount: 0,
+  editCount: 0,
+  failed: noSeqs(),
+  hasLastFailed: false,
+})

@@ -102,11 +102,12 @@ export class Gatherer {
     if (event.ts !== null) addTime(now.active, event.ts)
     if (event.isSidechain) this.#noteAgent(event)
     else this.#noteTalk(event)
+    let hasFailed = event.kind === 'error'
     if (isCall(event)) this.#begin(event)
-    else if (isResult(event)) this.#end(event)
+    else if (isResult(event)) hasFailed = this.#end(event)
     else if (event.kind === 'error') this.#noteFailure(event)
     else this.#noteRest(event)
-    this.#ending.add(event)
+    this.#ending.add(event, hasFailed)
   }
 
   /** To go on from here another time. Before `finish`. */
@@ -205,7 +206,8 @@ export class Gatherer {
     })
   }
 
-  #end(event: DigestEvent): void {
+  /** Whether the call failed; a search that found nothing did not. */
+  #end(event: DigestEvent): boolean {
     const now = this.#now
     const step = this.#steps.find(event.call)
     const refused = event.kind === 'human_intervention'
@@ -213,13 +215,15 @@ export class Gatherer {
     if (refused || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
       addSeq(now.denials, event.seq)
     const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
-    if (!step) return
-    step.hasFailed = event.kind === 'error' || refused
+    const hasFailed = failure !== null || refused
+    if (!step) return hasFailed
+    step.hasFailed = hasFailed
     step.exitCode = event.exitCode
     step.failure = failure
     if (step.isTest) addTest(now.tests, step.subject, step.seq, testVerdict(step, event))
     else if (isShell(step.tool)) this.#noteKept(step, event)
     this.#steps.end(step)
+    return hasFailed
   }
 
   #noteFailure(event: DigestEvent, command = ''): string | null {

@@ -67,13 +67,16 @@ function answered(facts: Facts, say: Say): OutcomeVerdict {
   if (claimsDone(words)) return say('success', 0.85, 'says-it-is-done', answer)
   if (ending.last?.what === 'answer' && announcesMore(words))
     return say('unknown', 0.4, 'announces-more', answer)
-  if (asksBack(words) && turn.callCount === 0 && turn.isOnly) return say('unknown', 0.4, 'asks-back', answer)
+  if (asksBack(words) && turn.editCount === 0 && (turn.isOnly || words.length < 160))
+    return say('unknown', 0.4, 'asks-back', answer)
+  if (isData(words) && turn.callCount > 0) return say('unknown', 0.4, 'answers-in-data', answer)
+  if (turn.hasLastFailed) return say('unknown', 0.4, 'last-call-failed', ...turn.failedSeqs.slice(-1), answer)
   if (turn.editCount > 0) return say('success', 0.8, 'edited-and-answered', answer)
   return say('success', 0.7, 'answered', answer)
 }
 
 const COULD_NOT =
-  /\b(?:I(?:['’]m| am) (?:sorry|afraid|unable|not able|not allowed)|I (?:can(?:['’]t|not)|could(?:n['’]t| not)|was(?:n['’]t| not) (?:able|allowed|permitted)|was unable|don['’]t (?:see any|have access|have permission))|(?:unable|failed) to complete|gave up|no (?:relevant )?results were found)\b/i
+  /\b(?:I(?:['’]m| am) (?:sorry|afraid|unable|not able|not allowed)|I (?:can(?:['’]t|not)|could(?:n['’]t| not)|was(?:n['’]t| not) (?:able|allowed|permitted)|was unable|don['’]t (?:see any|have access|have permission))|(?:unable|failed) to complete|gave up|(?:found|returned) no(?: \w+){0,2} (?:results?|match(?:es)?)|no(?: \w+){0,2} (?:results?|match(?:es)?) (?:were )?(?:found|returned)|did(?:n['’]t| not) find any|sandbox (?:and|so I) can(?:['’]t|not)|can(?:['’]t|not) (?:fetch|reach|access) (?:live|the (?:web|internet|network)))\b/i
 const AT_THE_START = 240
 
 /** Only the beginning counts: reports of success name what could not be done further down. */
@@ -83,6 +86,9 @@ const DONE =
   /\b(?:done|fixed|complete[d]?|finished|implemented|added|updated|created|wrote|written|removed|renamed|installed|enabled|configured|resolved|addressed|submitted|merged|pushed|refactored|all (?:\w+ )?tests pass(?:ed)?|now (?:works?|passes|uses?|supports?))\b|[✅✔]/i
 
 const claimsDone = (words: string): boolean => DONE.test(words.slice(0, 600))
+
+/** A call that was written down instead of being made, or output meant for a program: nobody can tell which. */
+const isData = (words: string): boolean => /^\s*[[{][\s\S]*[\]}]\s*$/.test(words)
 
 const asksBack = (words: string): boolean => /\?\s*$/.test(words.trimEnd()) && words.length < 600
 
