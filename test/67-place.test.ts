@@ -38,8 +38,23 @@ describe('the repository', () => {
   it('is the directory itself outside of git, and when it is gone', () => {
     expect(placeOf(join(base, 'plain', 'notes')).repo).toBe('notes')
     expect(placeOf(join(base, 'gone', 'project')).repo).toBe('project')
-    expect(placeOf('C:\\work\\thing').repo).toBe('C:\\work\\thing')
     expect(placeOf(null)).toEqual({ repo: null, domain: null })
+  })
+
+  it('of a session on Windows, seen from elsewhere, is the last name of its directory', () => {
+    expect(placeOf('C:\\work\\thing').repo).toBe('thing')
+    expect(placeOf('\\\\wsl.localhost\\Ubuntu\\home\\me\\thing\\').repo).toBe('thing')
+    expect(placeOf('/work/a\\b').repo).toBe('a\\b')
+  })
+
+  it('of a worktree beside a bare repository is not called after the place of its objects', () => {
+    const shop = join(base, 'work', 'shop')
+    git(base, 'clone', '-q', '--bare', shop, join(base, 'hidden', 'store', '.bare'))
+    git(join(base, 'hidden', 'store', '.bare'), 'worktree', 'add', '-q', join(base, 'hidden', 'store', 'one'))
+    expect(placeOf(join(base, 'hidden', 'store', 'one')).repo).toBe('store')
+    git(base, 'clone', '-q', '--bare', shop, join(base, 'served', 'till.git'))
+    git(join(base, 'served', 'till.git'), 'worktree', 'add', '-q', join(base, 'served', 'two'))
+    expect(placeOf(join(base, 'served', 'two')).repo).toBe('till')
   })
 
   it.each([

@@ -1,7 +1,7 @@
 // Where a session belongs: the repository from its working directory (git root, also through worktrees) or from the
 // remote the agent wrote down, the domain from the configured map, the task from patterns.
 import { readFileSync, type Stats, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve, win32 } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
@@ -17,7 +17,8 @@ export function placeResolver(domains: Record<string, string>): (session: Sessio
   }
   return ({ cwd, gitRemote }) => {
     const root = cwd === null ? undefined : rootOf(cwd)
-    const repo = remoteName(gitRemote) ?? (root ? basename(root) : cwd ? basename(cwd) || null : null)
+    const name = directoryName(root === undefined ? cwd : root.replace(/\.git$/, ''))
+    const repo = remoteName(gitRemote) ?? name ?? null
     const names = [repo, root, cwd].filter((name) => typeof name === 'string' && Object.hasOwn(domains, name))
     return { repo, domain: names.length === 0 ? null : String(domains[names[0] as string]) }
   }
@@ -51,10 +52,17 @@ function worktreeRoot(at: string, gitFile: string): string | undefined {
     if (gitDirectory === undefined) return undefined
     const absolute = resolve(at, gitDirectory.trim())
     const common = resolve(absolute, readFileSync(join(absolute, 'commondir'), 'utf8').trim())
-    return basename(common) === '.git' ? dirname(common) : common
+    // `.git`, or `.bare` and the like where all working trees are linked ones.
+    return basename(common).startsWith('.') ? dirname(common) : common
   } catch {
     return undefined
   }
+}
+
+/** Agents on Windows write down its paths. */
+function directoryName(cwd: string | null): string | undefined {
+  if (cwd === null) return undefined
+  return (/^(?:[A-Za-z]:[\\/]|\\\\)/.test(cwd) ? win32.basename(cwd) : basename(cwd)) || undefined
 }
 
 function remoteName(remote: string | null): string | undefined {
