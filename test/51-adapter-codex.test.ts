@@ -1,4 +1,6 @@
 // What Codex says twice, in several ways, or only in old clients: one event each.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../src/adapters/codex/index.ts'
 import { readOutput } from '../src/adapters/codex/outputs.ts'
@@ -26,9 +28,9 @@ const CHILD = '01999999-9000-7000-8000-000000000002'
 
 test('claims rollouts below sessions and archived_sessions only', () => {
   const home = '/h/.codex'
-  expect(codex.roots({ HOME: '/h' })).toEqual([`${home}/sessions`, `${home}/archived_sessions`])
-  expect(codex.roots({ HOME: '/h', CODEX_HOME: '/c' })).toEqual(['/c/sessions', '/c/archived_sessions'])
-  expect(codex.roots({})).toEqual([])
+  expect(codex.roots({ HOME: '/h' })).toEqual([`${home}/archived_sessions`, `${home}/sessions`])
+  expect(codex.roots({ HOME: '/h', CODEX_HOME: '/c' })).toEqual(['/c/archived_sessions', '/c/sessions'])
+  expect(codex.roots({})).toContain(join(homedir(), '.codex', 'sessions'))
   for (const name of [
     'sessions/2026/01/02/rollout-x.jsonl',
     'archived_sessions/rollout-x.jsonl.zst',

@@ -453,6 +453,16 @@ describe('usage', () => {
     expect(read.sessions.get(SESSION)?.facts.relation).toBe('subagent')
   })
 
+  it('of a session the agent hides is counted, and the session left out of plain lists', () => {
+    const path = writeSession({
+      updates: completed({ inputTokens: 1, outputTokens: 1 }),
+      summary: { hidden: true },
+    })
+    const read = readOn(path)
+    expect(read.usage.get('p')?.nested).toBeUndefined()
+    expect(read.sessions.get(SESSION)?.facts.relation).toBe('subagent')
+  })
+
   it('of a sub-agent stays nested while its summary is broken', () => {
     const path = writeSession({ updates: [], summary: { session_kind: 'subagent' } })
     const read = readOn(path)

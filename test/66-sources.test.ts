@@ -289,6 +289,43 @@ describe('a file that', () => {
   })
 })
 
+describe('a thread in two files', () => {
+  it('loses what the later one takes back, also when the earlier one is in the archive', async () => {
+    const thread = '01999999-0000-7000-8000-000000000001'
+    const record = (ordinal: number, type: string, payload: object): string =>
+      `${JSON.stringify({ timestamp: new Date(1_794_000_000_000 + ordinal).toISOString(), ordinal, type, payload })}\n`
+    const asked = (ordinal: number, text: string): string =>
+      record(ordinal, 'response_item', {
+        type: 'message',
+        role: 'user',
+        content: [{ type: 'input_text', text }],
+      })
+    const meta = { id: thread, cwd: '/w', history_mode: 'paginated' }
+    const base = { thread_id: thread, end_ordinal_exclusive: 2, end_byte_offset: 1 }
+    const home = join(world.home, '.codex')
+    const day = join(home, 'sessions', '2026', '11', '01')
+    mkdirSync(join(home, 'archived_sessions'), { recursive: true })
+    mkdirSync(day, { recursive: true })
+    writeFileSync(
+      join(home, 'archived_sessions', `rollout-2026-10-31T00-00-00-${thread}.jsonl`),
+      record(0, 'session_meta', meta) + asked(1, 'kept') + asked(2, 'taken back'),
+    )
+    writeFileSync(
+      join(day, `rollout-2026-11-01T00-00-00-${thread}_${thread.replace('0000', 'a000')}.jsonl`),
+      record(2, 'session_meta', { ...meta, history_base: base }) + asked(3, 'instead'),
+    )
+    await world.sweep()
+    const told = world.read((handle) => [...sessionEvents(handle, `codex:${thread}`)])
+    expect(
+      told.filter((one) => one.kind === 'user_msg').map((one) => [one.summary, one.is_superseded]),
+    ).toEqual([
+      ['kept', false],
+      ['taken back', true],
+      ['instead', false],
+    ])
+  })
+})
+
 describe('a companion that changed', () => {
   it('makes its source be read again, and the link it tells is kept', async () => {
     const call = { type: 'tool_use', id: 'toolu_1', name: 'Task', input: { prompt: 'count' } }

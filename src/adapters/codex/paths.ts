@@ -1,16 +1,18 @@
 // Where Codex keeps its rollouts, and what their names say. Only rollouts are claimed: credentials, settings and the
 // derived databases in the same directory are never opened.
+import { homedir } from 'node:os'
 import { basename, join, sep } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
 
 export const FLAVOR = 'codex'
 
 const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/s
-const FOLDERS = ['sessions', 'archived_sessions']
+/** What is archived is older: of a thread in several files, the later ones take back a part of the earlier ones. */
+const FOLDERS = ['archived_sessions', 'sessions']
 
 export function roots(env: Environment): string[] {
-  const home = env['CODEX_HOME'] || (env['HOME'] ? join(env['HOME'], '.codex') : undefined)
-  return home ? FOLDERS.map((folder) => join(home, folder)) : []
+  const home = env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
+  return FOLDERS.map((folder) => join(home, folder))
 }
 
 export function claim(path: string): Source | null {

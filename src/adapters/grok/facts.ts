@@ -60,7 +60,8 @@ function factsItem(session: Session, read: Record<string, unknown> | undefined):
   set('title', str(summary['generated_title']) || str(summary['session_summary']))
   set('titleByPerson', summary['title_is_manual'] === true ? true : undefined)
   set('startedAt', time(summary['created_at']))
-  if (read) set('relation', session.isSubagent ? 'subagent' : session.isFork ? 'fork' : 'main')
+  const isHidden = session.isSubagent || summary['hidden'] === true
+  if (read) set('relation', isHidden ? 'subagent' : session.isFork ? 'fork' : 'main')
   return item
 }
 
