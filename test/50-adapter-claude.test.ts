@@ -293,7 +293,7 @@ describe('tokens', () => {
       'usage',
     )
     expect(item).toMatchObject({
-      id: 'msg_a1',
+      id: 'msg_a1:req_1',
       input: 10,
       cacheRead: 7,
       cacheWrite5m: 3,
@@ -315,26 +315,59 @@ describe('tokens', () => {
     expect(items.map((item) => item.id)).toEqual(['req_1', 'a2'])
   })
 
+  test('responses to which a gateway gives one id are told apart, also in a fork', () => {
+    const same = (uuid: string, parent: string, fields: Fields = {}) =>
+      assistant(uuid, parent, [text(uuid)], fields, { ...usage({}), id: 'relay' })
+    const records = [
+      user('u1', null, 'go'),
+      same('a1', 'u1'),
+      same('a2', 'a1'),
+      user('u2', 'a2', [result('t', 'x')]),
+      same('a3', 'u2'),
+      same('a4', 'a3', { requestId: 'req_1' }),
+      same('a5', 'a4', { requestId: 'req_2' }),
+    ]
+    const ids = (lines: unknown[]) => of(readRecords(lines), 'usage').map((item) => item.id)
+    const told = ['relay:a1', 'relay:a1', 'relay:a3', 'relay:req_1', 'relay:req_2']
+    expect(ids(records)).toEqual(told)
+    const from = (uuid: string) => ({ forkedFrom: { sessionId: OTHER, messageUuid: uuid } })
+    expect(
+      ids(records.map((one) => ({ ...one, ...from(String(one['uuid'])), uuid: `new-${one['uuid']}` }))),
+    ).toEqual(told)
+  })
+
   test('of a sub-agent known only from the progress its parent wrote down', () => {
-    const message = assistant('s1', null, [text('x')], {}, { ...usage({}), id: 'msg_sub' })
+    const message = assistant('s1', null, [text('x')], {}, { ...usage({}), id: 'msg_of_the_sub_agent' })
     const data = { type: 'agent_progress', message, agentId: 'a1' }
     const progress = line('p1', null, { type: 'progress', data })
     expect(of(readRecords([progress]), 'usage')).toEqual([
-      expect.objectContaining({ session: SESSION, id: 'msg_sub', input: 10, output: 5, isSidechain: true }),
+      expect.objectContaining({
+        session: SESSION,
+        id: 'msg_of_the_sub_agent',
+        input: 10,
+        output: 5,
+        isSidechain: true,
+      }),
     ])
   })
 
   test('every line of a response yields its numbers: the last may be the right one', () => {
     const items = of(
       readRecords([
-        assistant('a1', null, [text('x')], {}, { ...usage({ output_tokens: 1 }), id: 'msg' }),
-        assistant('a2', 'a1', [text('y')], {}, { ...usage({ output_tokens: 631 }), id: 'msg' }),
+        assistant('a1', null, [text('x')], {}, { ...usage({ output_tokens: 1 }), id: 'msg_of_one_response' }),
+        assistant(
+          'a2',
+          'a1',
+          [text('y')],
+          {},
+          { ...usage({ output_tokens: 631 }), id: 'msg_of_one_response' },
+        ),
       ]),
       'usage',
     )
     expect(items.map((item) => [item.id, item.output])).toEqual([
-      ['msg', 1],
-      ['msg', 631],
+      ['msg_of_one_response', 1],
+      ['msg_of_one_response', 631],
     ])
   })
 })

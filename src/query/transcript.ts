@@ -54,12 +54,14 @@ function* nested(handle: ReadHandle, uid: string, depth: number, above: Set<stri
   for (const entry of paired(main, (event) => depth + (event.is_sidechain ? 1 : 0))) {
     const at = entry.event.ts === null ? Number.NEGATIVE_INFINITY : Date.parse(entry.event.ts)
     for (const agent of take((one) => one.anchorSeq === null && one.at !== null && one.at < at))
-      yield* agentEntries(handle, agent, depth + 1, above)
+      yield* agentEntries(handle, agent, depth + 1, above, take)
     yield entry
     for (const agent of take((one) => one.anchorSeq === entry.event.seq))
-      yield* agentEntries(handle, agent, depth + 1, above)
+      yield* agentEntries(handle, agent, depth + 1, above, take)
   }
-  for (const agent of take(() => true)) yield* agentEntries(handle, agent, depth + 1, above)
+  // One by one: a sub-agent takes those along that it started itself.
+  for (let agent = waiting.shift(); agent; agent = waiting.shift())
+    yield* agentEntries(handle, agent, depth + 1, above, take)
 }
 
 interface Agent {
@@ -108,6 +110,7 @@ function* agentEntries(
   agent: Agent,
   depth: number,
   above: ReadonlySet<string>,
+  take: (isDue: (agent: Agent) => boolean) => Agent[],
 ): Generator<Entry> {
   const { sessionUid, name, eventCount } = agent
   yield { type: 'agent', name: name ?? sessionUid, sessionUid, eventCount, depth }
@@ -119,7 +122,11 @@ function* agentEntries(
     { fromSeq, toSeq },
     (event) => event.is_sidechain && event.agent === name,
   )
-  yield* paired(rows, () => depth)
+  for (const entry of paired(rows, () => depth)) {
+    yield entry
+    for (const inner of take((one) => one.anchorSeq === entry.event.seq))
+      yield* agentEntries(handle, inner, depth + 1, above, take)
+  }
 }
 
 interface Row {

@@ -30,6 +30,8 @@ export interface State {
   hasEnded?: boolean
   isQueuedAgain?: boolean
   isResumed?: boolean
+  /** [id, key of the first line] of the answer that the present lines belong to, where its id says too little. */
+  answer?: [string, string]
   /** Where the first line of this file was written; lines from elsewhere say so. */
   cwd?: string
   facts: {

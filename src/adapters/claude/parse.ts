@@ -70,6 +70,7 @@ function readerOf(path: string, where: Place, session: string): Reader {
 function* step(line: Line): Generator<Item> {
   if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
   const drafts = draftsOf(line)
+  if (line.type === 'user') delete line.state.answer
   noteResume(line, drafts)
   noteLeaf(line)
   yield* line.items

@@ -15,11 +15,10 @@ export function usageOf(line: Line): UsageItem | undefined {
   if (record['type'] !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
   const model = str(message['model'])
   if (model === SYNTHETIC) return undefined
-  const id = str(message['id']) || str(record['requestId']) || line.key
   const item: UsageItem = {
     type: 'usage',
     session: state.session,
-    id,
+    id: responseId(line, str(message['id']) ?? '', str(record['requestId']) ?? ''),
     ts: line.ts,
     model: model ?? null,
     ...tokensOf(message['usage']),
@@ -27,6 +26,18 @@ export function usageOf(line: Line): UsageItem | undefined {
   }
   if (line.isSidechain || line.type === 'progress') item.isSidechain = true
   return item
+}
+
+/** The providers' own ids are longer than this. */
+const SHORTEST_ID = 12
+
+/** A gateway may give all its responses one id: a short one names nothing but the lines that follow each other. */
+function responseId({ state, record, key }: Line, id: string, request: string): string {
+  if (id === '' || id.length >= SHORTEST_ID) return id || request || key
+  if (request !== '') return `${id}:${request}`
+  const origin = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['messageUuid']) : undefined
+  if (state.answer?.[0] !== id) state.answer = [id, origin ?? key]
+  return state.answer.join(':')
 }
 
 /** A sub-agent's message stands in a `progress` line of its parent too: where its own file is lost, only there. */
