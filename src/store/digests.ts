@@ -3,6 +3,7 @@
 // it counted and another session turned out to have had first.
 import { type Database, transaction } from './database.ts'
 import { DigestWords, indexOldDigests } from './digest-words.ts'
+import { packText, unpackText } from './packed.ts'
 import type { DigestRow, Fold } from './store.ts'
 
 export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
@@ -32,8 +33,8 @@ export function foldOf(cache: Database, session: number): Fold | undefined {
       `SELECT rules, first_seq AS firstSeq, last_seq AS lastSeq, state FROM folds WHERE session = ?1
        AND first_seq = (SELECT min(seq) FROM events WHERE session = ?1)`,
     )
-    .get(session)
-  return row as unknown as Fold | undefined
+    .get(session) as (Omit<Fold, 'state'> & { state: string | Uint8Array }) | undefined
+  return row && { ...row, state: unpackText(row.state) }
 }
 
 export function writeDigests(cache: Database, memory: Database, rows: readonly DigestRow[]): void {
@@ -90,7 +91,7 @@ function keepFolds(cache: Database, rows: readonly DigestRow[]): void {
   )
   transaction(cache, () => {
     for (const { sessionUid, rules, firstSeq, lastSeq, state } of kept)
-      keep.run(rules, firstSeq, lastSeq, state, sessionUid)
+      keep.run(rules, firstSeq, lastSeq, packText(state), sessionUid)
   })
 }
 

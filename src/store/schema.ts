@@ -217,4 +217,7 @@ export const CACHE_MIGRATIONS = [
   INSERT INTO touched SELECT session, seq, path FROM touched_by_path;
   DROP TABLE touched_by_path;
   `,
+  // From here on the carry-over of a source and the fold of a digest may be compressed (`packed.ts`): an older program
+  // must not read them.
+  'DELETE FROM folds',
 ]

@@ -7,6 +7,7 @@ import { type Database, emptyDatabase, openDatabase, transaction } from './datab
 import { decisionBody } from './decisions.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
+import { unpackText } from './packed.ts'
 import { pairUp } from './pair.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
@@ -243,7 +244,7 @@ function cursorFrom(row: Record<string, unknown>): Cursor {
     headLength: row['head_length'] as number,
     tailHash: row['tail_hash'] as string,
     offset: row['offset'] as number,
-    state: row['state'] as string,
+    state: unpackText(row['state'] as string | Uint8Array),
     companions: row['companions'] as string,
     generation: row['generation'] as number,
     sessionUid: row['session_uid'] as string | null,

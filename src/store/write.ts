@@ -8,6 +8,7 @@ import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
 import { type CachedSession, cachedSession, countEvent } from './cached.ts'
 import { type Database, fromSqlite } from './database.ts'
 import { MemoryWriter, type Span } from './memory.ts'
+import { packText } from './packed.ts'
 import { Packing } from './packing.ts'
 import { type EventIds, FLAG, flagsOf, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { segmentPath } from './segments.ts'
@@ -383,7 +384,7 @@ export class CacheWriter {
       cursor.headLength,
       cursor.tailHash,
       cursor.offset,
-      cursor.state,
+      packText(cursor.state),
       cursor.companions,
       cursor.generation,
       cursor.sessionUid,

@@ -6,7 +6,7 @@ import type { PreparedEvent } from '../store/batch.ts'
 const SUMMARY_LENGTH = 140
 const TALK_LIMIT = 200_000
 const CALL_LIMIT = 6_000
-const RESULT_LIMIT = 3_000
+const RESULT_LIMIT = 2_000
 const NAME_LENGTH = 200
 const ID_LENGTH = 300
 /** Beyond this a Date cannot be. */
@@ -64,8 +64,12 @@ export function searchable(text: string, kind: EventKind): string {
       : CALLS.has(kind)
         ? CALL_LIMIT
         : RESULT_LIMIT
-  return wellFormed(text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`)
+  const part = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`
+  return wellFormed(part.includes('→') ? part.replace(LINE_NUMBER, '') : part)
 }
+
+/** In front of each line of a listing: a tenth of the index, and in the way of phrases that go over two lines. */
+const LINE_NUMBER = /^ *\d+→/gm
 
 export function headingOf(kind: EventKind): PreparedEvent['heading'] {
   if (kind === 'user_msg' || kind === 'human_intervention' || kind === 'decision') return 'prompt'
