@@ -3,8 +3,8 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listSessions } from '../src/query/sessions.ts'
-import { openDatabase, transaction } from '../src/store/database.ts'
-import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
+import { type Database, openDatabase, transaction } from '../src/store/database.ts'
+import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../src/store/schema.ts'
 import { openForReading, openStore, storePaths } from '../src/store/sqlite.ts'
 import { storeContract } from './contract/store.ts'
 import { batchesOf, event } from './setup/scripted.ts'
@@ -101,6 +101,21 @@ describe('migrations', () => {
       database.exec('INSERT INTO a (x, y) VALUES (1, 2); INSERT INTO b (x) VALUES (1)')
       database.close()
     }
+  })
+
+  it('take the ledger over as it was, when it came to be kept by number', () => {
+    const path = join(temporary('migrate'), 'memory.db')
+    const byNumber = MEMORY_MIGRATIONS.findIndex((sql) => sql.includes('CREATE TABLE ledger '))
+    const old = openDatabase(path, MEMORY_MIGRATIONS.slice(0, byNumber))
+    old.exec(`INSERT INTO usage VALUES ('b:2', 'r1', 5, 'm', 1, 2, 3, 4, 5, 6, 'turn', 1, 0, 7, 0),
+      ('a:1', 'r1', NULL, NULL, 9, 8, 7, 6, 5, 4, 'response', 0, 1, NULL, 1), ('a:1', 'r0', 1, 'm', 0, 0, 0, 0, 0, 0, 'response', 0, 0, NULL, 1)`)
+    const rows = (database: Database) =>
+      database.prepare('SELECT * FROM usage ORDER BY session_uid, response_id').all()
+    const before = rows(old)
+    old.close()
+    const now = openDatabase(path, MEMORY_MIGRATIONS)
+    expect(rows(now)).toEqual(before)
+    now.close()
   })
 
   it('leave the step before when one fails', () => {

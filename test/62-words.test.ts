@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { emptyDatabase } from '../src/store/database.ts'
 import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
 import { indexText, parseQuery } from '../src/store/words.ts'
+import { searchable } from '../src/sweep/text.ts'
 
 /** Places of the texts that a query finds. */
 function find(query: string, ...texts: string[]): number[] {
@@ -18,6 +19,17 @@ function find(query: string, ...texts: string[]): number[] {
 }
 
 const finds = (query: string, text: string): boolean => find(query, text).length === 1
+
+describe('what a tool printed', () => {
+  it('is found at both ends, a listing without its line numbers', () => {
+    const lines = Array.from({ length: 400 }, (_, at) => `${String(at + 1).padStart(6)}→word${at} is here`)
+    const text = searchable(lines.join('\n'), 'tool_result')
+    expect(text.length).toBeLessThan(2100)
+    expect(finds('"word0 is here word1"', text)).toBe(true)
+    expect(finds('"word398 is here word399"', text)).toBe(true)
+    expect(finds('400', text)).toBe(false)
+  })
+})
 
 describe('code', () => {
   it.each([

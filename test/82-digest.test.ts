@@ -308,7 +308,7 @@ describe('when digests are made', () => {
       store
         .read()
         .memory.exec(
-          "UPDATE usage SET model = 'nobody-1'; INSERT INTO stale_slots SELECT session_uid FROM sessions; UPDATE sessions SET analyzed_at = NULL",
+          "UPDATE ledger_models SET model = 'nobody-1'; INSERT INTO stale_slots SELECT session_uid FROM sessions; UPDATE sessions SET analyzed_at = NULL",
         ),
     )
     await memory.sweep()

@@ -54,6 +54,14 @@ function fill(memory: Database, responses: readonly Response[]): void {
     `INSERT INTO sessions (session_uid, flavor, native_session_id, repo, domain, schema_version, discovered_at)
      VALUES (?, ?, ?, ?, ?, 1, 0) ON CONFLICT DO NOTHING`,
   )
+  // The view in the other direction, for as long as this is filled.
+  memory.exec(`CREATE TEMP TRIGGER IF NOT EXISTS fill_ledger INSTEAD OF INSERT ON usage BEGIN
+    INSERT OR IGNORE INTO ledger_sessions (session_uid) VALUES (NEW.session_uid);
+    INSERT OR IGNORE INTO ledger_models (model) SELECT NEW.model WHERE NEW.model IS NOT NULL;
+    INSERT INTO ledger SELECT number, NEW.response_id, NEW.ts, (SELECT number FROM ledger_models WHERE model = NEW.model),
+      NEW.input, NEW.cache_read, NEW.cache_write_5m, NEW.cache_write_1h, NEW.output, NEW.reasoning, NEW.scope = 'turn',
+      NEW.is_sidechain, NEW.is_nested, NEW.reported_cost, NEW.is_counted
+    FROM ledger_sessions WHERE session_uid = NEW.session_uid; END`)
   const insert = memory.prepare(`INSERT INTO usage VALUES (${Array(15).fill('?').join(', ')})`)
   for (const [i, one] of responses.entries()) {
     const uid = one.session ?? 'a:1'

@@ -1,6 +1,7 @@
 // Sessions as readers see them: listing, and one by its uid.
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import { prepared } from '../store/database.ts'
+import { type TokenSums, tokenSums } from '../store/slots.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { withDecisions } from './decisions.ts'
 import { type SessionFilter, sessionConditions } from './filters.ts'
@@ -45,12 +46,13 @@ export function sessionsOf(handle: Pick<ReadHandle, 'memory'>, uids: readonly st
   // Asked for each session of a sweep: a compiled statement holds memory that the garbage collector does not see.
   const rows = prepared(
     handle.memory,
-    `SELECT s.*, coalesce(sum(u.input), 0) AS input_tokens, coalesce(sum(u.output), 0) AS output_tokens,
-     coalesce(sum(u.cache_read + u.cache_write_5m + u.cache_write_1h), 0) AS cache_tokens
-     FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value LEFT JOIN usage u ON ${COUNTED}
-     GROUP BY j.key ORDER BY j.key`,
-  ).all(JSON.stringify(uids))
-  return withDecisions(handle, (rows as unknown as Record<string, unknown>[]).map(toSession))
+    'SELECT s.* FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value ORDER BY j.key',
+  ).all(JSON.stringify(uids)) as unknown as Record<string, unknown>[]
+  const sums = tokenSums(handle.memory, uids)
+  return withDecisions(
+    handle,
+    rows.map((row) => toSession(row, sums.get(row['session_uid'] as string))),
+  )
 }
 
 export const getSession = (handle: Pick<ReadHandle, 'memory'>, uid: string): Session | undefined =>
@@ -73,7 +75,7 @@ export function firstPrompts(
 const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(at).toISOString() : null)
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-function toSession(row: Record<string, unknown>): Session {
+function toSession(row: Record<string, unknown>, tokens: TokenSums | undefined): Session {
   const startedAt = row['started_at'] as number | null
   const endedAt = row['ended_at'] as number | null
   return {
@@ -91,9 +93,9 @@ function toSession(row: Record<string, unknown>): Session {
     outcome: row['outcome'] as Outcome,
     error_count: row['error_count'] as number,
     cost: {
-      input_tokens: row['input_tokens'] as number,
-      output_tokens: row['output_tokens'] as number,
-      cache_tokens: row['cache_tokens'] as number,
+      input_tokens: tokens?.input_tokens ?? 0,
+      output_tokens: tokens?.output_tokens ?? 0,
+      cache_tokens: tokens?.cache_tokens ?? 0,
       wall_clock_s: startedAt !== null && endedAt !== null ? (endedAt - startedAt) / 1000 : 0,
       turns: row['turn_count'] as number,
       retries: row['retry_count'] as number,

@@ -11,6 +11,9 @@ export function forgetInMemory(memory: Database, uid: string): void {
        AND EXISTS (SELECT 1 FROM usage o WHERE o.response_id = u.response_id AND o.session_uid <> ?1)`,
     )
     .run(uid)
+  memory
+    .prepare('DELETE FROM ledger WHERE session = (SELECT number FROM ledger_sessions WHERE session_uid = ?)')
+    .run(uid)
   new DigestWords(memory).remove(uid)
   for (const table of tablesOfSessions(memory))
     memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)

@@ -3,7 +3,7 @@
 import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts } from './batch.ts'
 import type { Database, Statement } from './database.ts'
-import { ADD_TO_SLOT } from './slots.ts'
+import { Ledger } from './ledger.ts'
 
 /** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
 export interface Span {
@@ -16,12 +16,8 @@ export class MemoryWriter {
   readonly #ensure: Statement
   readonly #facts: Statement
   readonly #span: Statement
-  readonly #newUsage: Statement
-  readonly #usage: Statement
-  readonly #addToSlot: Statement
+  readonly #ledger: Ledger
   readonly #edge: Statement
-  readonly #recount: Statement
-  readonly #stale: Statement
 
   constructor(memory: Database) {
     this.#memory = memory
@@ -46,31 +42,12 @@ export class MemoryWriter {
        ended_at = CASE WHEN :lastAt IS NULL THEN ended_at ELSE max(coalesce(ended_at, :lastAt), :lastAt) END
        WHERE session_uid = :uid`,
     )
-    // One response may be written several times while it streams: the greatest output is the final one. It happened when
-    // the first of them was written, whichever copy is read first.
-    const isGreater = '(excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)'
-    const counters = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning']
-    const insert = `INSERT INTO usage (session_uid, response_id, ts, model, input, cache_read, cache_write_5m, cache_write_1h,
-       output, reasoning, scope, is_sidechain, is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-    this.#newUsage = memory.prepare(`${insert} ON CONFLICT DO NOTHING`)
-    this.#addToSlot = memory.prepare(ADD_TO_SLOT)
-    this.#usage = memory.prepare(
-      `${insert} ON CONFLICT (session_uid, response_id) DO UPDATE SET
-       ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
-       ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
-       is_sidechain = min(is_sidechain, excluded.is_sidechain), reported_cost = coalesce(excluded.reported_cost, reported_cost)
-       WHERE ${isGreater} OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL)`,
-    )
+    this.#ledger = new Ledger(memory)
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),
        evidence = coalesce(min(evidence, excluded.evidence), evidence, excluded.evidence)`,
     )
-    // A response that several sessions hold is counted in one of them; which one is decided when all are known.
-    this.#recount = memory.prepare(
-      `INSERT OR IGNORE INTO recount SELECT response_id FROM usage WHERE response_id = ? GROUP BY response_id HAVING count(*) > 1`,
-    )
-    this.#stale = memory.prepare('INSERT OR IGNORE INTO stale_slots VALUES (?)')
   }
 
   begin(): void {
@@ -94,16 +71,28 @@ export class MemoryWriter {
       ensure(facts.sessionUid)
       this.#writeFacts(facts, batch.cursor.path)
     }
-    this.#writeLedger(batch, ensure)
+    for (const usage of batch.usage) ensure(usage.sessionUid)
+    this.#ledger.write(batch.usage, batch.start)
+    for (const edge of batch.edges) {
+      ensure(edge.sessionUid)
+      this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)
+    }
   }
 
   commit(spans: ReadonlyMap<string, Span>): void {
     for (const [uid, span] of spans) this.#span.run({ uid, firstAt: span.firstAt, lastAt: span.lastAt })
     this.#memory.exec('COMMIT')
+    this.#ledger.end()
   }
 
   rollBack(): void {
     if (this.#memory.isTransaction) this.#memory.exec('ROLLBACK')
+    this.forget()
+  }
+
+  /** Rows were changed behind our back. */
+  forget(): void {
+    this.#ledger.forget()
   }
 
   #writeFacts(facts: PreparedFacts, path: string): void {
@@ -122,36 +111,5 @@ export class MemoryWriter {
       taskRank: facts.taskRefRank ?? 0,
       path,
     })
-  }
-
-  #writeLedger(batch: Batch, ensure: (uid: string) => void): void {
-    for (const one of batch.usage) {
-      ensure(one.sessionUid)
-      const values = [
-        one.sessionUid,
-        one.responseId,
-        one.ts,
-        one.model,
-        one.input,
-        one.cacheRead,
-        one.cacheWrite5m,
-        one.cacheWrite1h,
-        one.output,
-        one.reasoning,
-        one.scope,
-        one.isSidechain ? 1 : 0,
-        one.isNested ? 1 : 0,
-        one.reportedCost,
-      ]
-      // A new response of a session that goes on is added to its sums; whatever else happens, they are made again.
-      if (batch.start === 'resumed' && this.#newUsage.run(...values).changes !== 0)
-        this.#addToSlot.run(one.sessionUid, one.responseId)
-      else if (this.#usage.run(...values).changes !== 0) this.#stale.run(one.sessionUid)
-      this.#recount.run(one.responseId)
-    }
-    for (const edge of batch.edges) {
-      ensure(edge.sessionUid)
-      this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)
-    }
   }
 }

@@ -135,6 +135,32 @@ export const MEMORY_MIGRATIONS = [
     errors INTEGER NOT NULL DEFAULT 0, is_told INTEGER NOT NULL DEFAULT 0
   ) WITHOUT ROWID;
   `,
+  // The ledger by number of session and model; `usage` is how it is read.
+  `
+  CREATE TABLE ledger_sessions (number INTEGER PRIMARY KEY, session_uid TEXT NOT NULL UNIQUE);
+  CREATE TABLE ledger_models (number INTEGER PRIMARY KEY, model TEXT NOT NULL UNIQUE);
+  CREATE TABLE ledger (
+    session INTEGER NOT NULL, response_id TEXT NOT NULL, ts INTEGER, model INTEGER,
+    input INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, reasoning INTEGER NOT NULL,
+    is_turn INTEGER NOT NULL, is_sidechain INTEGER NOT NULL, is_nested INTEGER NOT NULL, reported_cost INTEGER,
+    is_counted INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (session, response_id)
+  ) WITHOUT ROWID;
+  INSERT INTO ledger_sessions (session_uid) SELECT DISTINCT session_uid FROM usage ORDER BY 1;
+  INSERT INTO ledger_models (model) SELECT DISTINCT model FROM usage WHERE model IS NOT NULL;
+  INSERT INTO ledger SELECT s.number, u.response_id, u.ts, m.number, u.input, u.cache_read, u.cache_write_5m,
+    u.cache_write_1h, u.output, u.reasoning, u.scope = 'turn', u.is_sidechain, u.is_nested, u.reported_cost, u.is_counted
+    FROM usage u JOIN ledger_sessions s USING (session_uid) LEFT JOIN ledger_models m ON m.model = u.model;
+  DROP TABLE usage;
+  CREATE INDEX ledger_response ON ledger (response_id);
+  CREATE VIEW usage AS
+    SELECT s.session_uid, l.response_id, l.ts,
+      (SELECT m.model FROM ledger_models m WHERE m.number = l.model) AS model,
+      l.input, l.cache_read, l.cache_write_5m, l.cache_write_1h, l.output, l.reasoning,
+      iif(l.is_turn, 'turn', 'response') AS scope, l.is_sidechain, l.is_nested, l.reported_cost, l.is_counted
+    FROM ledger l JOIN ledger_sessions s ON s.number = l.session;
+  `,
 ]
 
 export const CACHE_MIGRATIONS = [

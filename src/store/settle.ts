@@ -69,13 +69,16 @@ function recount(memory: Database): void {
      ORDER BY output DESC, input + cache_read DESC LIMIT 1`,
   )
   const keep = memory.prepare(
-    `UPDATE usage SET is_counted = 1, input = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?
-     WHERE session_uid = ? AND response_id = ?`,
+    `UPDATE ledger SET is_counted = 1, input = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?
+     WHERE session = (SELECT number FROM ledger_sessions WHERE session_uid = ?) AND response_id = ?`,
   )
   const stale = memory.prepare(
     'INSERT OR IGNORE INTO stale_slots SELECT session_uid FROM usage WHERE response_id = ?',
   )
-  const drop = memory.prepare('UPDATE usage SET is_counted = 0 WHERE response_id = ? AND session_uid <> ?')
+  const drop = memory.prepare(
+    `UPDATE ledger SET is_counted = 0 WHERE response_id = ?
+     AND session <> (SELECT number FROM ledger_sessions WHERE session_uid = ?)`,
+  )
   // Their tokens changed, so their digests have to be made again.
   const outdate = memory.prepare(
     `UPDATE sessions SET ingested_at = analyzed_at + 1 WHERE analyzed_at >= ingested_at AND evicted_at IS NULL

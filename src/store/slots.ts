@@ -3,7 +3,7 @@
 // zone's midnight and every dated price fall on; the steps of the prompt are what prices know.
 // Sessions whose ledger changed are named in `stale_slots` in the same commit: until they are summed up again, readers
 // take them from the ledger itself, so a kill at any point leaves every answer right.
-import type { Database } from './database.ts'
+import { type Database, prepared } from './database.ts'
 
 /** Tokens of a prompt beyond which some model's price changes. A new one needs a migration that marks all stale. */
 export const PROMPT_STEPS: readonly number[] = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
@@ -55,4 +55,26 @@ export function sumSlots(memory: Database): void {
 export function slotsTable(memory: Database): string {
   if (!hasStaleSlots(memory)) return 'usage_slots'
   return `(SELECT * FROM usage_slots WHERE session_uid NOT IN (SELECT session_uid FROM stale_slots) UNION ALL ${SUMMED})`
+}
+
+export interface TokenSums {
+  session_uid: string
+  input_tokens: number
+  output_tokens: number
+  cache_tokens: number
+}
+
+const TOKENS = `u.session_uid, sum(u.input) AS input_tokens, sum(u.output) AS output_tokens,
+  sum(u.cache_read + u.cache_write_5m + u.cache_write_1h) AS cache_tokens FROM json_each(?1) j`
+
+/** What sessions used, from the sums where they stand: a long session's ledger would take as long as it is. */
+export function tokenSums(memory: Database, uids: readonly string[]): Map<string, TokenSums> {
+  const rows = prepared(
+    memory,
+    `SELECT ${TOKENS} CROSS JOIN usage_slots u ON u.session_uid = j.value
+     WHERE NOT EXISTS (SELECT 1 FROM stale_slots t WHERE t.session_uid = j.value) GROUP BY j.key
+     UNION ALL SELECT ${TOKENS} CROSS JOIN stale_slots t ON t.session_uid = j.value
+     CROSS JOIN usage u ON u.session_uid = t.session_uid AND u.is_counted AND NOT u.is_nested GROUP BY j.key`,
+  ).all(JSON.stringify(uids)) as unknown as TokenSums[]
+  return new Map(rows.map((row) => [row.session_uid, row]))
 }

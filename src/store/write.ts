@@ -102,6 +102,7 @@ export class CacheWriter {
   /** Settling and eviction change rows behind our back. */
   forget(): void {
     this.#sessions.clear()
+    this.#memory.forget()
   }
 
   #session(uid: string): CachedSession {
