@@ -80,6 +80,10 @@ describe('an answer', () => {
   it('shows nothing that cannot be seen', () => {
     const hidden = 'a\u001b[31mb\u202ec\u{e0041}\u{e007f}d\u200be\u0007f\u009bg\ufeffh'
     expect(plain(hidden)).toBe('abcdefgh')
+    expect(plain('a\u00adb\u061cc\u{e0100}\u{e01ef}d\ufe00e\u3164f\u2066g')).toBe('abcdefg')
+    expect(plain('\u0645\u06cc\u200c\u062e 👩\u200d💻 ❤\ufe0f')).toBe(
+      '\u0645\u06cc\u200c\u062e 👩\u200d💻 ❤\ufe0f',
+    )
     expect(plain('tab\there\nand 😀 字 é')).toBe('tab\there\nand 😀 字 é')
     const { structuredContent, content } = bounded({
       about: '',

@@ -94,7 +94,7 @@ const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(a
 export function getDigest(handle: Memory, uid: string): Digest {
   const row = handle.memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid)
   if (row) return JSON.parse((row as { digest: string }).digest) as Digest
-  throw new RecollectError('NOT_FOUND', `${uid} has no digest yet`, {
+  throw new RecollectError('NOT_FOUND', 'the session has no digest yet', {
     where: uid,
     hint: 'recollect sweep makes the digests',
   })

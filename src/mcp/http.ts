@@ -72,7 +72,8 @@ function refusal(request: IncomingMessage, token: string): Refusal | undefined {
   const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
   if (!timingSafeEqual(hash(given), hash(token)))
     return { status: 401, text: 'a token is needed', headers: { 'www-authenticate': 'Bearer' } }
-  if (new URL(request.url ?? '/', `http://${HOST}`).pathname !== PATH)
+  // Not parsed: a request may ask for what is no address, such as `//`.
+  if ((request.url ?? '').split('?')[0] !== PATH)
     return { status: 404, text: `nothing here: the server is at ${PATH}` }
   // Said before the body is read: a client that is still sending would see a broken connection instead.
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY)

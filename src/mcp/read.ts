@@ -48,7 +48,10 @@ function recent({ handle, caller }: Context, from: number): Answer {
     .filter((session) => !own.has(session.session_uid))
     .slice(from)
   return {
-    about: sessions.length === 0 ? 'No session is remembered.' : 'Sessions, newest first.',
+    about:
+      sessions.length > 0
+        ? 'Sessions, newest first.'
+        : `No ${from > 0 ? 'further' : 'other'} session is remembered.`,
     entries: sessions.slice(0, LISTED).map((session, at) => ({
       at: from + at,
       text: `${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${session.outcome}  ${session.title ?? ''}`,
@@ -117,7 +120,7 @@ export const contextTool = tool({
       })
     const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
     if (!anchor)
-      throw new RecollectError('NOT_FOUND', `no event ${seq} in ${uid}`, {
+      throw new RecollectError('NOT_FOUND', `no event ${seq} in this session`, {
         where: input.id,
         hint: 'it may have been evicted: digest tells what the session was',
       })
@@ -134,9 +137,10 @@ export const contextTool = tool({
 })
 
 /** All of one event's text, from a place in it on. */
-function whole(handle: ReadHandle, event: SessionEvent, from: number): Answer {
+function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer {
   const text = eventText(handle, event)
-  const { part, end } = sliceBytes(text, Math.min(from, text.length), WHOLE_BYTES)
+  const from = Math.min(cursor, text.length)
+  const { part, end } = sliceBytes(text, from, WHOLE_BYTES)
   return {
     about: `Characters ${from} to ${end} of ${text.length}.`,
     subject: event.session_uid,

@@ -117,9 +117,10 @@ function halved(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, halved(inner)]))
 }
 
-// Control characters, overrides of the writing direction, and the invisible letters in which orders can be hidden.
+// Control characters, overrides of the writing direction, and the invisible letters in which orders can be hidden. What
+// joins letters and chooses the look of a sign has to stay: some scripts and pictures are wrong without it.
 const UNSEEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufff9-\ufffb]|(?!\u200c|\u200d|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/gu
 const COLOURS = /\u001b\[[0-9;?]*[A-Za-z]/g
 
 /** Recorded text as it may be shown: well formed, and nothing in it that cannot be seen. */

@@ -100,7 +100,10 @@ async function call(
     if (!(error instanceof RecollectError)) throw error
     // Its hint lists sessions.
     if (error.code === 'AMBIGUOUS') return failed([`error: ${error.message}`, 'try: a longer id'], error.hint)
-    return failed([`error: ${error.message}`, ...(error.hint === undefined ? [] : [`try: ${error.hint}`])])
+    // Only places of our own: another may be the id of a session, which is recorded text.
+    const where = error.where?.startsWith(config.home) ? [`where: ${error.where}`] : []
+    const hint = error.hint === undefined ? [] : [`try: ${error.hint}`]
+    return failed([`error: ${error.message}`, ...where, ...hint])
   } finally {
     handle?.close()
   }

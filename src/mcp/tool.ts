@@ -41,7 +41,7 @@ export const time = z.string().max(40).optional()
 export function parseTime(text: string): number {
   const age = parseDuration(text)
   const at = age === undefined ? Date.parse(text) : Date.now() - age
-  if (!Number.isNaN(at)) return at
+  if (!Number.isNaN(new Date(at).getTime())) return at
   throw new RecollectError('USAGE', `${text} is no time`, {
     where: 'since',
     hint: 'a date such as 2026-11-01, or an age such as 7d',
