@@ -1,6 +1,6 @@
 // The hook handler under everything an agent, a disk and an enemy can do: it always ends with 0, says nothing, and what
 // it could write is whole. `npm run test:hooks` does this more than a thousand times.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   closeSync,
   existsSync,
@@ -227,6 +227,11 @@ describe('the handler', () => {
     expect(peekSpool(home)).toEqual([])
     const state = JSON.parse(readFileSync(join(home, SPOOL, 'state.json'), 'utf8')) as { sweptAt: number }
     expect(state.sweptAt).toBeGreaterThan(0)
+  })
+
+  it.skipIf(!existsSync('/proc/self'))('ends where no directory can be made in one that is there', () => {
+    const options = { env: env('/proc/nowhere'), input: payload('x'), timeout: 20_000 }
+    expect(spawnSync(process.execPath, [HANDLER], options)).toMatchObject({ status: 0, signal: null })
   })
 
   it('and the sweep it starts mean the same memory, also by a relative path', async () => {

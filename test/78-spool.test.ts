@@ -95,14 +95,17 @@ describe('a sweep that hooks set off', () => {
     }
   })
 
-  it('does so again after a day', async () => {
+  it.each([
+    ['after a day', -90_000_000],
+    ['after a time that is still to come', 90_000_000],
+  ])('does so again %s', async (_, shift) => {
     const path = addSession(1)
     await hookSweep()
     const state = join(world.memory, SPOOL, 'state.json')
     const { fullAt } = readSpoolState(world.memory)
     writeFileSync(
       state,
-      readFileSync(state, 'utf8').replace(`"fullAt":${fullAt}`, `"fullAt":${fullAt - 90_000_000}`),
+      readFileSync(state, 'utf8').replace(`"fullAt":${fullAt}`, `"fullAt":${fullAt + shift}`),
     )
     spool({ paths: [path] })
     expect(await hookSweep()).toMatchObject({ isFull: true })

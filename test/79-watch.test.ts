@@ -94,6 +94,25 @@ describe('a tree', () => {
     await until(() => touched.has(join(root, 'day', 'y.jsonl')), 'its append')
   })
 
+  it('finds a root that comes as a link, and leads elsewhere later', async () => {
+    const base = temporary('watch')
+    for (const name of ['one', 'two']) mkdirSync(join(base, name, 'day'), { recursive: true })
+    const root = join(base, 'home', 'sessions')
+    mkdirSync(dirname(root))
+    start(root)
+    for (const name of ['one', 'two']) {
+      rmSync(root, { force: true })
+      symlinkSync(join(base, name), root)
+      await until(() => tree?.directoryCount === 2, `${name} watched`)
+      await until(() => touched.has(root), `${name} told`)
+      touched.clear()
+      await until(() => {
+        appendFileSync(join(base, name, 'day', 'x.jsonl'), 'one\n')
+        return touched.has(join(root, 'day', 'x.jsonl'))
+      }, `a file in ${name}`)
+    }
+  })
+
   it('follows a folder that is renamed, and no link out of the tree', async () => {
     const base = temporary('watch')
     const root = join(base, 'root')
@@ -138,9 +157,9 @@ class Watching {
   readonly ended: Promise<number | null>
   #rest = ''
 
-  constructor(world: World, wrapper: string[] = []) {
+  constructor(world: World, wrapper: string[] = [], more: Record<string, string> = {}) {
     const [program = '', ...args] = [...wrapper, process.execPath, cliPath, 'watch', '--json']
-    const env = { PATH: process.env['PATH'] ?? '', ...world.env, RECOLLECT_CAPTURE_INTERVAL: '0s' }
+    const env = { PATH: process.env['PATH'] ?? '', ...world.env, RECOLLECT_CAPTURE_INTERVAL: '0s', ...more }
     this.child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
     this.child.stdout?.on('data', (chunk) => {
       const lines = (this.#rest + String(chunk)).split('\n')
@@ -234,6 +253,61 @@ describe('recollect watch', () => {
     )
     expect(await watching.sweep()).toMatchObject({ scope: 'all', new_events: 1 })
     expect(await watching.stop()).toBe(143)
+  })
+
+  /** Sets a clock of the program ahead, by as many milliseconds as stand in a file. */
+  function shifted(
+    world: World,
+    clock: 'Date' | 'performance',
+  ): { set: (ms: number) => void; env: { NODE_OPTIONS: string } } {
+    const file = join(world.base, 'shift')
+    const script = join(world.base, 'shift.cjs')
+    writeFileSync(file, '0')
+    writeFileSync(
+      script,
+      `const now = ${clock}.now.bind(${clock})
+       ${clock}.now = () => now() + Number(require('node:fs').readFileSync(${JSON.stringify(file)}, 'utf8'))`,
+    )
+    return { set: (ms) => writeFileSync(file, String(ms)), env: { NODE_OPTIONS: `--require ${script}` } }
+  }
+
+  it('looks at everything in time, also when something is touched all the time', async () => {
+    const world = new World()
+    addRecord(world, 1, 1)
+    const clock = shifted(world, 'performance')
+    const watching = new Watching(world, [], clock.env)
+    expect(await watching.sweep()).toMatchObject({ scope: 'all' })
+    for (const [at, hours] of [10, 20, 25].entries()) {
+      clock.set(hours * 3_600_000)
+      addRecord(world, 1, at + 2)
+      const scope = hours < 24 ? 'touched' : 'all'
+      expect(await watching.sweep((event) => event['new_events'] === 1)).toMatchObject({ scope })
+    }
+    await watching.stop()
+  })
+
+  it('sweeps in time though the clock is set back, and sleeps through an interval of any length', async () => {
+    const world = new World()
+    const clock = shifted(world, 'Date')
+    clock.set(36_000_000)
+    const watching = new Watching(world, [], clock.env)
+    await watching.sweep()
+    clock.set(0)
+    addRecord(world, 1, 1)
+    expect(await watching.sweep()).toMatchObject({ new_events: 1 })
+    await watching.stop()
+
+    const warnings = join(world.base, 'warnings')
+    const rare = new Watching(world, [], {
+      RECOLLECT_CAPTURE_INTERVAL: '60d',
+      NODE_OPTIONS: `--redirect-warnings=${warnings}`,
+    })
+    await rare.sweep()
+    addRecord(world, 1, 2)
+    await pause(1500)
+    // A timer that is set for too long runs a thousand times a second, after a warning.
+    expect(existsSync(warnings) ? readFileSync(warnings, 'utf8') : '').not.toContain('TimeoutOverflow')
+    expect(await rare.stop()).toBe(143)
   })
 
   it('goes on after a sweep that failed', async () => {

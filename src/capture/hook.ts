@@ -2,19 +2,11 @@
 // to the spool, makes sure that a sweep will come, and ends. An agent waits for it, so: nothing is loaded that is not
 // needed, nothing is printed, nothing is waited for, and the exit code is 0 whatever happens.
 import { spawn } from 'node:child_process'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  statSync,
-  utimesSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, statSync, utimesSync, writeSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { makeDirectories } from '../files/directory.ts'
 import {
   LINES,
   MAX_PATH_LENGTH,
@@ -55,7 +47,7 @@ function handle(): void {
   isHandled = true
   const line = lineOf(length <= MAX_INPUT_BYTES ? Buffer.concat(chunks).toString('utf8') : '')
   const spool = resolve(process.argv[2] || memoryHome(), SPOOL)
-  mkdirSync(spool, { recursive: true, mode: 0o700 })
+  makeDirectories(spool, 0o700)
   try {
     append(join(spool, LINES), line)
   } catch {

@@ -19,8 +19,10 @@ const MAX_WAIT_MS = 600_000
 export async function sweepInTurn(options: SweepOptions): Promise<SweepReport> {
   const { config, signal } = options
   stepBack()
-  const due = readSpoolState(config.home).sweptAt + config.get('capture.interval')
-  await pause(Math.max(SETTLE_MS, Math.min(due - Date.now(), MAX_WAIT_MS)), signal)
+  const interval = Math.min(config.get('capture.interval'), MAX_WAIT_MS)
+  const due = readSpoolState(config.home).sweptAt + interval
+  // At most the interval: the last sweep may bear a time that is still to come, by a clock that was wrong.
+  await pause(Math.max(SETTLE_MS, Math.min(due - Date.now(), interval)), signal)
   const deadline = performance.now() + MAX_WAIT_MS
   for (;;) {
     try {

@@ -33,6 +33,8 @@ const BLIND_MS = 300_000
 /** After a sweep that failed, or found another one running. */
 const RETRY_MS = 1000
 const MAX_RETRY_MS = 300_000
+/** A timer that is set for longer ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** More paths than this are not worth telling apart. */
 const MAX_TOUCHED = 10_000
 
@@ -57,7 +59,9 @@ class Loop {
   #isAsked = false
   #isBlind = false
   #retryMs = 0
+  // By the clock that nobody sets: one that is set back must not make us wait until then.
   #sweptAt = 0
+  #sweptAllAt = 0
   #wakeUp: () => void = () => undefined
 
   constructor(options: WatchOptions) {
@@ -106,10 +110,11 @@ class Loop {
     this.#touched.clear()
     this.#isAll = false
     this.#isAsked = false
-    this.#sweptAt = Date.now()
+    this.#sweptAt = performance.now()
     try {
       const report = await sweep({ ...this.#options, trigger: 'hook', ...(isAll ? {} : { touched }) })
       this.#retryMs = 0
+      if (report.isFull) this.#sweptAllAt = this.#sweptAt
       onWatch({ event: 'swept', report })
     } catch (error) {
       for (const path of touched) this.#touched.add(path)
@@ -124,20 +129,26 @@ class Loop {
   /** Sleeps without a timer that ticks: until something happens, and then for as long as it is too early. */
   async #untilDue(): Promise<void> {
     const { config, signal } = this.#options
-    const fullAt = this.#sweptAt + (this.#isBlind ? BLIND_MS : FULL_MS)
     const hasWork = (): boolean => this.#touched.size > 0 || this.#isAll || this.#isAsked
     while (!hasWork() && !signal.aborted) {
-      if (Date.now() >= fullAt) this.#isAll = true
-      else await this.#sleep(fullAt - Date.now())
+      if (this.#toAll() <= 0) this.#isAll = true
+      else await this.#sleep(this.#toAll())
     }
     const distance = Math.max(config.get('capture.interval'), this.#retryMs)
-    const dueAt = Math.max(Date.now() + SETTLE_MS, this.#sweptAt + distance)
-    while (!signal.aborted && Date.now() < dueAt) await this.#sleep(dueAt - Date.now())
+    const dueAt = Math.max(performance.now() + SETTLE_MS, this.#sweptAt + distance)
+    while (!signal.aborted && performance.now() < dueAt) await this.#sleep(dueAt - performance.now())
+    // Also when there is always something touched.
+    this.#isAll ||= this.#toAll() <= 0
+  }
+
+  /** How long until everything is to be looked at again. */
+  #toAll(): number {
+    return this.#sweptAllAt + (this.#isBlind ? BLIND_MS : FULL_MS) - performance.now()
   }
 
   async #sleep(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
+      const timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS))
       this.#wakeUp = () => {
         clearTimeout(timer)
         resolve()

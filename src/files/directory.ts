@@ -1,5 +1,5 @@
 // Directories: creating them so that they survive a power cut, and flushing their entries.
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 
@@ -30,10 +30,33 @@ export function syncDirectory(path: string): void {
 export function ensureDirectory(path: string, mode: number, durable: boolean): void {
   const full = resolve(path)
   try {
-    const first = mkdirSync(full, { recursive: true, mode })
+    const first = makeDirectories(full, mode)
     if (first === undefined || !durable) return
     for (let made = full; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made))
   } catch (error) {
     throw fromSystem(error, 'cannot create directory', full)
+  }
+}
+
+/**
+ * Creates what is missing and returns the topmost directory made. Not mkdir's own `recursive`: it never ends where a file
+ * system says "no such directory" for a name in one that is there, as some mounts do.
+ */
+export function makeDirectories(path: string, mode: number): string | undefined {
+  const make = (): boolean => {
+    try {
+      mkdirSync(path, { mode })
+      return true
+    } catch (error) {
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return false
+      throw error
+    }
+  }
+  try {
+    return make() ? path : undefined
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' || path === dirname(path)) throw error
+    const first = makeDirectories(dirname(path), mode)
+    return make() ? (first ?? path) : first
   }
 }

@@ -1,7 +1,7 @@
 // Watches directory trees: one watch per directory, none per file, so that tens of thousands of transcripts cost some
 // hundred watches and nothing at all while nobody writes. Tells paths where something happened; what it means is the
 // sweep's business. A root may be absent, vanish and come back.
-import { type FSWatcher, lstatSync, readdirSync, type Stats, watch } from 'node:fs'
+import { type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { errnoOf } from '../errors.ts'
 
@@ -77,7 +77,7 @@ export class TreeWatcher {
   #addTree(directory: string, depth: number): void {
     this.#check(directory)
     if (depth > MAX_DEPTH || this.#trees.has(directory)) return
-    const stats = statsOf(directory)
+    const stats = this.#look(directory)
     const identity = identityOf(stats)
     if (identity === undefined || !stats?.isDirectory()) return
     const watcher = this.#open(directory, (name) => this.#happened(directory, name, depth))
@@ -97,12 +97,17 @@ export class TreeWatcher {
   /** Gives up the watches of a directory that is gone, or another one by now, and of all below it. */
   #check(directory: string): void {
     const known = this.#trees.get(directory)
-    if (!known || identityOf(statsOf(directory)) === known.identity) return
+    if (!known || identityOf(this.#look(directory)) === known.identity) return
     for (const [path, { watcher }] of this.#trees) {
       if (path !== directory && !path.startsWith(directory + sep)) continue
       watcher.close()
       this.#trees.delete(path)
     }
+  }
+
+  /** A root may be a link, as for a sweep; below it none is followed. */
+  #look(directory: string): Stats | undefined {
+    return statsOf(directory, this.#roots.includes(directory))
   }
 
   #open(directory: string, onEvent: (name: string) => void): FSWatcher | undefined {
@@ -134,9 +139,9 @@ const isOnTheWay = (path: string, root: string): boolean => path === root || roo
 const identityOf = (stats: Stats | undefined): string | undefined =>
   stats && `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
 
-function statsOf(path: string): Stats | undefined {
+function statsOf(path: string, isFollowed = false): Stats | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false })
+    return (isFollowed ? statSync : lstatSync)(path, { throwIfNoEntry: false })
   } catch {
     return undefined
   }

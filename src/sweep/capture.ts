@@ -37,7 +37,7 @@ export class Capture {
     const isFull =
       options.touched === undefined ||
       options.full === true ||
-      this.#startedAt - this.#state.fullAt >= FULL_EVERY ||
+      Math.abs(this.#startedAt - this.#state.fullAt) >= FULL_EVERY ||
       // A list of paths is complete in itself; without one, only the hooks can say.
       (seen.length === 0 && (this.#spool.isVague || this.#spool.lines.length === 0))
     this.scope = { isFull, seen, named: this.#spool.lines.flatMap((line) => line.paths) }
