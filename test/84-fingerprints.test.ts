@@ -225,7 +225,14 @@ const SAME: [string, string][] = [
   ],
   ['Error: no route to fe80::1ff:fe23:4567:890a', 'Error: no route to 2001:db8::8a2e:370:7334'],
 ]
+// What a provider wraps in JSON.
+SAME.push([
+  'API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long"},"request_id":"req_011"}',
+  'API Error: 400 {"error":{"message":"prompt is too long","code":null},"request_id":"req_9x8"}',
+])
 const DIFFERENT: [string, string][] = [
+  ['API Error: 400 {"error":{"message":"a b"}}', 'API Error: 529 {"error":{"message":"a b"}}'],
+  ['{"error":{"message":"too long"}}', '{"error":{"message":"overloaded"}}'],
   ['Error: Request failed with status code 404', 'Error: Request failed with status code 500'],
   ['error: HTTP 404', 'error: HTTP 503'],
   ['error: HTTP/1.1 404', 'error: HTTP/1.1 503'],

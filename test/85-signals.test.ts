@@ -124,6 +124,32 @@ describe('what resolved a failure', () => {
     })
   })
 
+  it('leaves out what only looked, and programs that were typed in', () => {
+    const script = new Script()
+      .run('make', 2, 'error: no rule')
+      .run('cat Makefile && git status | head', 0)
+      .run("sed -n '1,80p' a.mk", 0)
+      .run('const r = await tools.exec("x")', 0)
+      .run("@'", 0)
+      .run('sed -i s/a/b/ a.mk', 0)
+      .run('cat a.mk > b.mk', 0)
+      .run('make', 0)
+    const [found] = resolutionsOf(script.facts()).values()
+    expect(found?.steps.map((step) => step.what)).toEqual(['sed -i s/a/b/ a.mk', 'cat a.mk > b.mk', 'make'])
+  })
+
+  it.each([
+    ['rg -n foo src', 1, '', 0],
+    ['cd x && grep foo *.ts', 1, '', 0],
+    ['which jq', 1, '', 0],
+    ['rg -n foo src', 2, 'rg: unrecognized flag', 1],
+    ['rg foo src | sort && make', 1, '', 1],
+    ['make', 1, '', 1],
+  ])('%s ending with %i and %j is a failure %i times', (command, code, output, count) => {
+    const { failures } = new Script().run(command, code, output).facts()
+    expect(failures.size).toBe(count)
+  })
+
   it('is absent where nothing succeeded', () => {
     expect(resolutionsOf(new Script().run('make', 2, 'error').run('ls', 0).facts()).size).toBe(0)
   })
@@ -171,6 +197,12 @@ describe('the outcome', () => {
     ['says-it-is-done', 'success', begun().answer('Fixed.')],
     ['announces-more', 'unknown', begun().answer('Starting the slow job.')],
     ['asks-back', 'unknown', begun().answer('Which one?')],
+    ['asks-back', 'unknown', begun().run('ls', 0).answer('I looked around. What should I do?')],
+    ['answers-in-data', 'unknown', begun().run('ls', 0).answer('{"query":"latest news"}')],
+    ['last-call-failed', 'unknown', begun().run('ls', 0).run('make', 2).answer('The linker is old.')],
+    ['says-it-could-not', 'fail', begun().run('ls', 0).answer('No relevant results were returned.')],
+    // A search that found nothing is an answer, not a failure.
+    ['answered', 'success', begun().run('ls', 0).run('rg foo src', 1).answer('Nobody calls it.')],
     ['edited-and-answered', 'success', begun().edit('a.ts').answer('It says hello.')],
     ['answered', 'success', begun().answer('Paris.')],
   ]

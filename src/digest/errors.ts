@@ -17,9 +17,9 @@ const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
 
 /** Whether it only said, by its exit code, that there is nothing of the kind: no failure to be compared. */
-export function isMereNo(text: string, command: string): boolean {
-  const code = EXIT_CODE.exec(text)?.[1]
-  return (code === undefined || code === '1') && isAsking(command) && tellingLine(text) === ''
+export function isMereNo(text: string, command: string, exitCode: number | null): boolean {
+  const code = exitCode ?? Number(EXIT_CODE.exec(text)?.[1])
+  return code === 1 && isAsking(command) && tellingLine(text) === ''
 }
 
 /** `command` tells silent failures apart: one that printed nothing is known by the program that ended so. */
@@ -64,8 +64,12 @@ function tellingLine(text: string): string {
 function withNext(lines: readonly string[], at: number): string {
   const line = (lines[at] ?? '').trim()
   const next = line.endsWith(':') ? (lines[at + 1] ?? '').trim() : ''
-  return next === '' ? line : `${line} ${next}`
+  return messageIn(next === '' ? line : `${line} ${next}`)
 }
+
+/** What a provider wraps in JSON, taken out of it: the rest is ids and empty fields. */
+const messageIn = (line: string): string =>
+  line.replace(/\{.*?"message": ?"((?:[^"\\]|\\.)+)".*\}/, (_, message: string) => message)
 
 const EXIT_CODE = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i
 

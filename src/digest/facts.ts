@@ -229,7 +229,7 @@ export class Gatherer {
   #noteFailure(event: DigestEvent, command = ''): string | null {
     const { failures } = this.#now
     const text = fullText(event)
-    if (isShell(event.tool) && isMereNo(text, command)) return null
+    if (isShell(event.tool) && isMereNo(text, command, event.exitCode)) return null
     const failure = failureOf(event.tool, text, command)
     const known = entryOf(failures, failure.fingerprint, () => ({
       ...failure,

@@ -16,8 +16,12 @@ const partsOf = (command: string): string[] =>
     })
     .filter((part) => part !== '' && !/^(?:cd|pushd|popd|set)\b/.test(part))
 
+/** The beginning of a text or of a program: what it does is told elsewhere, or not at all. */
+const NO_COMMAND = /^(?:const|let|var|await|import|export)\b|^\P{L}*$/u
+
 /** Whether nothing in it changes anything. */
 export function isReading(command: string): boolean {
+  if (NO_COMMAND.test(command)) return true
   const parts = partsOf(command)
   return parts.length > 0 && !WRITES.test(command) && parts.every((part) => LOOKS.test(part))
 }

@@ -41,6 +41,7 @@ const shown = (one: string): string => String.fromCharCode((one.codePointAt(0) a
 
 // Numbers and slashes that tell failures apart: statuses, codes of exits, errors and databases, names of packages.
 const NAMES = [
+  /\bAPI error:? [1-5]\d\d\b/gi,
   /\b(?:status(?: code)?|exit(?:ed)?(?: with)?(?: code| status)?|returned error|error code|errno|signal|code)\b[ :=#(]*\d{1,5}\b/gi,
   /\bHTTP(?:\/\d(?:\.\d)?)? ?\d{3}\b/gi,
   /\b[A-Z]{2,8}-\d{3,6}\b/g,

@@ -176,8 +176,7 @@ export class Work {
   #addSuccess(step: Step): void {
     const { changes, order, lastFailures } = this.#state
     // Looking changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
-    const isChange =
-      step.kind === 'edit' || (isShell(step.tool) && !isReading(step.subject) && /\p{L}/u.test(step.subject))
+    const isChange = step.kind === 'edit' || (isShell(step.tool) && !isReading(step.subject))
     const done = { order, seq: step.seq, what: whatOf(step) }
     const ring = step.isSidechain ? changes.side : changes.main
     if (isChange) ring.push(done)

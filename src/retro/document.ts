@@ -158,7 +158,7 @@ function failureSection({ failures }: RetroReport, refs: Refs, shorten: (ref: st
   for (const { sample, mended_by } of failures) {
     if (!mended_by) continue
     // The last step is the success itself.
-    const steps = mended_by.steps.map((step) => `${step.what} (${shorten(step.at)})`)
+    const steps = mended_by.steps.map((step) => `${cut(step.what)} (${shorten(step.at)})`)
     const cure =
       steps.length > 0 ? steps.join(', then ') : `it passed when tried again (${shorten(mended_by.at)})`
     lines.push(`Mended: ${sample} → ${cure}`)
@@ -170,6 +170,11 @@ function failureSection({ failures }: RetroReport, refs: Refs, shorten: (ref: st
     ...(failures.length === 0 ? {} : { table: failureTable(failures, refs) }),
   }
 }
+
+const STEP_LENGTH = 140
+
+const cut = (text: string): string =>
+  text.length > STEP_LENGTH ? `${text.slice(0, STEP_LENGTH - 1).toWellFormed()}…` : text
 
 function failureTable(failures: RetroReport['failures'], refs: Refs): Table {
   return {

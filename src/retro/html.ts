@@ -64,7 +64,7 @@ function cellHtml(cell: Cell): string {
 
 const STYLE = `
 :root{--ink:#1d2127;--soft:#5c6570;--line:#dde1e6;--back:#f6f7f9;--card:#fff;--accent:#2f6fb3;--good:#2c7a4b;--bad:#b3372f;--left:#a8741a;--none:#8a929c}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a0a8b2;--line:#343a42;--back:#15181c;--card:#1d2126;--accent:#6aa5e0;--good:#5bb381;--bad:#e0736c;--left:#d9a653;--none:#79818b}}
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a0a8b2;--line:#343a42;--back:#15181c;--card:#1d2126;--accent:#6aa5e0;--good:#5bb381;--bad:#e0736c;--left:#d9a653;--none:#79818b}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:2rem 1.25rem 3rem;max-width:72rem;background:var(--back);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}
 h1{margin:0;font-size:1.75rem;letter-spacing:-.01em}
@@ -77,7 +77,7 @@ dt{color:var(--soft);font-size:.85rem}
 dd{margin:0}
 .large{font-size:1.45rem;font-weight:600;font-variant-numeric:tabular-nums}
 .change{color:var(--soft);font-size:.85rem}
-section{margin:0 0 1rem;padding:1.1rem 1.25rem;break-inside:avoid}
+section{margin:0 0 1rem;padding:1.1rem 1.25rem}
 section p{margin:0 0 .6rem;color:var(--soft);overflow-wrap:anywhere}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1.25rem;margin-bottom:1rem}
 figure{margin:0}
@@ -97,11 +97,14 @@ th,td{padding:.4rem .75rem .4rem 0;border-bottom:1px solid var(--line);vertical-
 tbody tr:last-child td{border-bottom:0}
 td{overflow-wrap:break-word}
 td code{overflow-wrap:anywhere}
+td:first-child{min-width:8rem}
+td:has(code:not(.ref)){min-width:16rem}
 @media (max-width:40rem){.figures{grid-template-columns:repeat(2,1fr)}}
 .number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.number:not(:last-child){padding-right:1.25rem}
 code{font:.85em ui-monospace,SFMono-Regular,Menlo,"DejaVu Sans Mono",monospace}
 .ref{color:var(--soft);white-space:nowrap}
 footer{color:var(--soft);font-size:.85rem}
 footer ul{padding-left:1.1rem}
-@media print{body{background:#fff;max-width:none;padding:0}section{border-color:#ccc}}
+@media print{:root{color-scheme:only light}body{background:#fff;max-width:none;padding:0;font-size:12px}section{border-color:#ccc}h2,figcaption,thead{break-after:avoid}tr,figure,.figures div{break-inside:avoid}.scroll{overflow:visible}}
 `
