@@ -214,6 +214,39 @@ export function parseDuration(value: unknown): number | undefined {
   return match ? Math.round(Number(match[1]) * (DURATION_UNITS[match[2] as string] as number)) : undefined
 }
 
+const DAY_MS = 86_400_000
+
+/** `"2026-11-01"` → days since 1970-01-01; undefined if there is no such day (Date would make one of the 30th of February). */
+export function parseDay(text: string): number | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) ? at / DAY_MS : undefined
+}
+
+/** An age such as `7d`, or a date with a time of day, in UTC or local; undefined if there is no such time. */
+export function parseInstant(text: string, now = Date.now()): number | undefined {
+  const age = parseDuration(text)
+  if (age !== undefined) return now - age > 0 ? now - age : undefined
+  const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)$/i.exec(
+    text,
+  )
+  const at =
+    match && parseDay(match[1] as string) !== undefined ? Date.parse(`${match[1]}T${match[2]}`) : Number.NaN
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** When a day begins on this machine's clock. */
+function localDayStart(day: number): number {
+  const at = new Date(day * DAY_MS)
+  return new Date(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()).getTime()
+}
+
+/** A date (up to its end where it is the last one meant), a date and time, or an age; undefined if there is no such time. */
+export function parseTime(text: string, isEnd = false): number | undefined {
+  const day = parseDay(text)
+  if (day === undefined) return parseInstant(text)
+  return localDayStart(isEnd ? day + 1 : day)
+}
+
 function isWebAddress(value: unknown): boolean {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   return /^https?:$/.test(url?.protocol ?? '') && url?.username === '' && url.password === ''

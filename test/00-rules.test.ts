@@ -92,6 +92,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'usage',
     'retention',
     'capture',
+    'mcp',
   ],
   'index.ts': [
     'record',

@@ -117,7 +117,7 @@ describe('search', () => {
     expect(run('search', '--', '--no-verify').stdout).toContain('--no-verify')
     expect(run('search', 'quetzal', '--flavor', 'codex')).toMatchObject({
       code: 0,
-      stdout: 'nothing found\n',
+      stdout: "nothing found; try a beginning: recollect search 'quetz*'\n",
     })
   })
 

@@ -161,7 +161,7 @@ describe('a session', () => {
       expect(() => resolveSession(handle, 'claude:')).toThrow(
         expect.objectContaining({ code: 'AMBIGUOUS', hint: expect.stringContaining(`  ${uids()[1]}`) }),
       )
-      expect(() => resolveSession(handle, '')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
+      expect(() => resolveSession(handle, '')).toThrow(expect.objectContaining({ code: 'USAGE' }))
       expect(() => resolveSession(handle, '@last~999')).toThrow(
         expect.objectContaining({ code: 'NOT_FOUND' }),
       )

@@ -79,7 +79,7 @@ describe('a session', () => {
     expect(text).toMatch(
       /^18\.4K tokens \(6\.0K in, 321 out, 12\.0K cache\) · \$0\.\d+ · success \(tests-pass\)$/m,
     )
-    expect(text).toMatch(/^resume {4}cd \/home\/dev\/proj && codex resume [\w-]+$/m)
+    expect(text).toMatch(/^\$ cd \/home\/dev\/proj && codex resume [\w-]+$/m)
   })
 
   it.each(['claude', 'codex', 'grok'])('of %s has its sub-agent below the call that started it', (flavor) => {
@@ -118,7 +118,7 @@ describe('a session', () => {
     const id = idOf('claude', 'Think about how many')
     expect(show(id)).toMatch(/thinking: The user wants a count of exports/)
     expect(show(id, '--thinking')).toMatch(
-      /#\d+ +The user wants a count of exports\. I should look at the file/,
+      /#\d+ +thinking: The user wants a count of exports\. I should look at the file/,
     )
   })
 

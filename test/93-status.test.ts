@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
+import type { Finding } from '../src/doctor/finding.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, World } from './setup/sweeping.ts'
 
@@ -10,7 +11,7 @@ interface Status {
   sessions: number
   flavors: { flavor: string; sessions: number; events: number; last_at: string; read_at: string }[]
   storage: { raw: Record<string, number>; distilled: Record<string, number> }
-  attention: { code: string; message: string; fix: string }[]
+  attention: { code: string; severity: string; message: string; fix: string }[]
   looked_in: { flavor: string; path: string; exists: boolean }[]
 }
 const statusOf = (world: World): Status => JSON.parse(cli(world.env, 'status', '--json').stdout) as Status
@@ -56,10 +57,12 @@ describe('the status', () => {
     await world.sweep()
     const { attention } = statusOf(world)
     expect(attention.map((one) => one.code)).toEqual(
-      expect.arrayContaining(['gaps', 'unknown_records', 'raw_over_soft_cap', 'distilled_over_cap']),
+      expect.arrayContaining(['source.gaps', 'source.drift', 'memory.size']),
     )
-    for (const one of attention) expect(one.fix).toMatch(/^recollect /)
-    expect(cli(world.env).stdout).toMatch(/▲ 1 gap in 1 file: 8 B could not be understood\n {2}→ recollect/)
+    const { findings } = JSON.parse(cli(world.env, 'doctor', '--json').stdout) as { findings: Finding[] }
+    for (const { code, severity, message, fix } of attention)
+      expect(findings).toContainEqual(expect.objectContaining({ id: code, severity, text: message, fix }))
+    expect(cli(world.env).stdout).toMatch(/▲ claude: not-json ×1, 8 B could not be understood.*\n {2}→ /)
     world.remove()
   })
 

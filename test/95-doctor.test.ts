@@ -5,6 +5,7 @@ import {
   chmodSync,
   closeSync,
   cpSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -20,12 +21,14 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DAY, FINDING_IDS, type Finding, type FindingId } from '../src/doctor/finding.ts'
 import { examine } from '../src/doctor/index.ts'
 import { checkNode } from '../src/doctor/machine.ts'
+import { tryLock } from '../src/files/lock.ts'
 import { SESSION, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, temporary, World } from './setup/sweeping.ts'
 
 let swept: World
 let world: World
+let bin: string
 beforeAll(async () => {
   swept = new World()
   for (const client of ['claude', 'codex', 'grok'])
@@ -38,6 +41,10 @@ beforeEach(() => {
   cpSync(swept.home, world.home, { recursive: true, preserveTimestamps: true })
   cpSync(swept.memory, world.memory, { recursive: true })
   chmodSync(world.memory, 0o700)
+  // Neither this machine's agents nor its crontab.
+  bin = join(world.base, 'bin')
+  mkdirSync(bin)
+  world.env['PATH'] = bin
 })
 
 const found = async (id: FindingId, now = Date.now(), isDeep = false): Promise<Finding[]> =>
@@ -53,8 +60,8 @@ describe('a healthy memory', () => {
     const { findings, counts } = JSON.parse(stdout) as { findings: Finding[]; counts: Record<string, number> }
     expect([code, counts['error']]).toEqual([0, 0])
     const good = findings.filter((one) => one.severity === 'ok').map((one) => one.text)
-    expect(good.join('\n')).toMatch(/Claude Code 2\.1\.325: 1 sessions/)
-    expect(good.join('\n')).toMatch(/Codex 0\.166\.0: 1 sessions/)
+    expect(good.join('\n')).toMatch(/Claude Code 2\.1\.325: 1 session /)
+    expect(good.join('\n')).toMatch(/Codex 0\.166\.0: 1 session /)
     expect(Object.keys(findings[0] as Finding).sort()).toEqual(['fix', 'id', 'severity', 'subject', 'text'])
     for (const one of findings)
       if (one.severity === 'warning' || one.severity === 'error')
@@ -204,6 +211,66 @@ describe('an agent', () => {
       severity: 'warning',
       text: expect.stringContaining('is gone'),
       fix: 'recollect hooks install --agent claude',
+    })
+  })
+
+  it('knows the MCP server, another one, or none; where its program is not here nobody can tell', async () => {
+    const state = async (): Promise<string[]> =>
+      (await found('mcp.state')).map((one) => `${one.subject} ${one.severity}`)
+    expect(await state()).toEqual([])
+    const body = readFileSync(join(import.meta.dirname, 'programs', 'fake-agent.mjs'), 'utf8')
+    writeFileSync(join(bin, 'package.json'), '{"type":"module"}')
+    for (const name of ['claude', 'codex'])
+      writeFileSync(join(bin, name), `#!${process.execPath}\n${body}`, { mode: 0o755 })
+    expect(await state()).toEqual(['claude info', 'codex info'])
+    expect(cli(world.env, 'mcp', 'install', '--agent', 'claude').code).toBe(0)
+    const old = { command: '/old/node', args: ['/old/cli.js', 'mcp'], options: [] }
+    writeFileSync(join(bin, 'codex.json'), JSON.stringify({ recollect: old }))
+    const { findings } = JSON.parse(cli(world.env, 'doctor', '--json').stdout) as { findings: Finding[] }
+    expect(findings.filter((one) => one.id === 'mcp.state')).toMatchObject([
+      { subject: 'claude', severity: 'ok' },
+      { subject: 'codex', severity: 'warning', fix: 'recollect mcp install --agent codex' },
+    ])
+  })
+
+  it('is read by itself: through hooks, a schedule or a watcher, or not at all', async () => {
+    const way = async (): Promise<string> => {
+      const [one] = await found('capture.automatic')
+      return `${one?.severity}: ${one?.text}`
+    }
+    expect(await way()).toMatch(/^warning: nothing reads sessions by itself/)
+    expect(await found('schedule.state')).toMatchObject([{ severity: 'info', text: 'nothing is scheduled' }])
+    const fd = openSync(join(world.memory, 'watch.lock'), 'w+')
+    expect(tryLock(fd)).toBe(true)
+    expect(await way()).toBe('ok: sessions are read through recollect watch')
+    closeSync(fd)
+    const tab = join(bin, 'tab')
+    writeFileSync(
+      join(bin, 'crontab'),
+      `#!/bin/sh\ncase "$1" in -l) exec /bin/cat '${tab}';; *) exec /bin/cat > '${tab}';; esac\n`,
+      {
+        mode: 0o755,
+      },
+    )
+    writeFileSync(tab, '')
+    expect(cli(world.env, 'schedule', 'install', '--with', 'cron').code).toBe(0)
+    expect(await way()).toBe('ok: sessions are read through a schedule (cron)')
+    expect((await found('schedule.state'))[0]).toMatchObject({
+      severity: 'ok',
+      text: expect.stringMatching(/^cron, daily, last sweep \d+ min ago$/),
+    })
+    expect((await found('schedule.state', Date.now() + 5 * DAY))[0]).toMatchObject({
+      severity: 'warning',
+      text: expect.stringMatching(/does not seem to run/),
+    })
+    expect(cli(world.env, 'hooks', 'install').code).toBe(0)
+    expect(await way()).toBe(
+      'ok: sessions are read through hooks in Claude Code, Grok Build and a schedule (cron)',
+    )
+    writeFileSync(tab, readFileSync(tab, 'utf8').replaceAll('cli.js', 'gone/cli.js'))
+    expect((await found('schedule.state'))[0]).toMatchObject({
+      severity: 'warning',
+      fix: 'recollect schedule install',
     })
   })
 

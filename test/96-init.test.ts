@@ -33,7 +33,7 @@ describe('init', () => {
   it('with --dry-run shows every step and changes nothing', () => {
     const { stdout } = cli(env, 'init', '--dry-run')
     for (const title of ['Settings:', 'Hooks:']) expect(stdout).toContain(title)
-    expect(stdout).toContain('+++')
+    expect(stdout).toContain(`new file ${settings()}`)
     expect([existsSync(world.memory), existsSync(settings())]).toEqual([false, false])
   })
 

@@ -3,6 +3,12 @@
 /** How often, in the few steps that every scheduler can say. */
 export const EVERY = ['15m', 'hourly', 'daily', 'weekly'] as const
 export type Every = (typeof EVERY)[number]
+export const EVERY_MS: Record<Every, number> = {
+  '15m': 900_000,
+  hourly: 3_600_000,
+  daily: 86_400_000,
+  weekly: 604_800_000,
+}
 
 /** What is to be run. */
 export interface Job {
@@ -58,6 +64,15 @@ RandomizedDelaySec=60
 WantedBy=timers.target
 `
 }
+
+/** How often an installed text says; undefined where somebody changed it. */
+export const everyIn = (text: string): Every | undefined =>
+  EVERY.find(
+    (every) =>
+      text.includes(`OnCalendar=${ON_CALENDAR[every]}\n`) ||
+      text.includes(launchdTime(every)) ||
+      text.split('\n').some((line) => line.startsWith(`${CRON_TIME[every]} `)),
+  )
 
 /** Quoted; specifiers (%) and, in commands, variables ($) are doubled so that they stand for themselves. */
 function unitWord(text: string, isCommand: boolean): string {

@@ -16,6 +16,7 @@ import {
   CRON_MARK,
   cronLine,
   type Every,
+  everyIn,
   type Job,
   LABEL,
   launchdAgent,
@@ -182,12 +183,14 @@ export interface ScheduleStatus {
   scheduler: Scheduler
   /** Where it stands: the files, or the line of the crontab. Empty: not installed. */
   found: string[]
+  /** How often, as far as that can be read. */
+  every: Every | undefined
   /** What is wrong with it, and what to do. */
   problem: string | undefined
 }
 
 export function scheduleStatus(scheduler: Scheduler, env: Environment): ScheduleStatus {
-  const status: ScheduleStatus = { scheduler, found: [], problem: undefined }
+  const status: ScheduleStatus = { scheduler, found: [], every: undefined, problem: undefined }
   if (scheduler === 'cron') {
     const { error, stdout } = run(['crontab', '-l'], env)
     status.found = error ? [] : stdout.split('\n').filter((line) => line.endsWith(CRON_MARK))
@@ -195,6 +198,7 @@ export function scheduleStatus(scheduler: Scheduler, env: Environment): Schedule
   if (status.found.length === 0) return status
   const text =
     scheduler === 'cron' ? status.found.join('\n') : status.found.map((path) => readText(path)).join('\n')
+  status.every = everyIn(text)
   const gone = programsIn(text).find((path) => !existsSync(path))
   if (gone !== undefined) status.problem = `${gone} is gone: run recollect schedule install again`
   else if (scheduler !== 'cron' && !isLoaded(scheduler, env))

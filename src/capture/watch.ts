@@ -37,6 +37,8 @@ const MAX_RETRY_MS = 300_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** More paths than this are not worth telling apart. */
 const MAX_TOUCHED = 10_000
+/** Held by the watcher as long as it runs. */
+const LOCK = 'watch.lock'
 
 /** Runs until the signal comes. Throws BUSY when this memory is already being watched. */
 export async function watchSources(options: WatchOptions): Promise<void> {
@@ -158,9 +160,25 @@ class Loop {
   }
 }
 
+/** Whether a watcher is running for this memory; looks without leaving anything. */
+export function isWatched(home: string): boolean {
+  const path = join(home, LOCK)
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch {
+    return false
+  }
+  try {
+    return !tryLock(fd, path)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 function takeWatchLock(home: string): () => void {
   ensureDirectory(home, 0o700, false)
-  const path = join(home, 'watch.lock')
+  const path = join(home, LOCK)
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   if (tryLock(fd, path)) return () => closeSync(fd)
   closeSync(fd)

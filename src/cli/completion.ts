@@ -9,6 +9,7 @@ import { EVENT_KINDS } from '../model.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openMemory, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
+import { plural } from './format.ts'
 import { oneLine } from './text.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
@@ -63,7 +64,7 @@ function distinct(column: 'repo' | 'domain' | 'model', suggest: Suggest): void {
         `SELECT ${column} AS name, count(*) AS n FROM sessions WHERE ${column} IS NOT NULL GROUP BY 1 ORDER BY n DESC LIMIT ${MOST}`,
       )
       .all() as unknown as { name: string; n: number }[]
-    for (const { name, n } of rows) suggest(name, `${n} sessions`)
+    for (const { name, n } of rows) suggest(name, plural(n, 'session'))
   })
 }
 

@@ -1,7 +1,7 @@
 // `recollect decide`.
 import { Config } from '../config.ts'
 import { decide } from '../decide.ts'
-import { print, printJson } from './print.ts'
+import { printFolded, printJson } from './print.ts'
 import { oneLine } from './text.ts'
 
 export interface DecideCommand {
@@ -19,5 +19,5 @@ export function runDecide(typed: string, words: readonly string[], options: Deci
     ...(options.author === undefined ? {} : { author: options.author }),
   })
   if (options.json) printJson(decision)
-  else print(`${decision.session_uid}#${decision.seq} decided: ${oneLine(decision.text)}`)
+  else printFolded(`${decision.session_uid}#${decision.seq}\ndecided: ${oneLine(decision.text)}`)
 }

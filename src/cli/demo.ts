@@ -14,6 +14,7 @@ import { placeLines } from './empty.ts'
 import { formatDuration, plural } from './format.ts'
 import { Progress, print, printJson } from './print.ts'
 import { shellQuoted } from './text.ts'
+import { parseName } from './values.ts'
 
 export interface DemoCommand {
   dir?: string
@@ -27,7 +28,9 @@ const SAMPLES = resolve(import.meta.dirname, '..', 'samples')
 export async function runDemo(options: DemoCommand): Promise<void> {
   if (options.ifEmpty && (await sweepHere(options))) return
   const home =
-    options.dir === undefined ? mkdtempSync(join(tmpdir(), 'recollect-demo-')) : resolve(options.dir)
+    options.dir === undefined
+      ? mkdtempSync(join(tmpdir(), 'recollect-demo-'))
+      : resolve(parseName(options.dir, '--dir'))
   const report = await sweepInto(home, { HOME: SAMPLES })
   if (report.sessionUids.size === 0 && report.counts.unchanged === 0) {
     if (options.dir === undefined) rmSync(home, { recursive: true })

@@ -3,10 +3,14 @@ import { Config } from '../config.ts'
 import type { Digest } from '../digest/digest.ts'
 import { getDigest, listPatterns, type Pattern } from '../digest/patterns.ts'
 import { resolveSession } from '../query/sessions.ts'
+import { shortIds } from '../query/short-ids.ts'
 import { openMemory, type StorePaths, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { print } from './print.ts'
-import { parseCount, parseTime } from './values.ts'
+import { paint } from './colour.ts'
+import { formatCount, formatDay, formatDuration, formatTime, plural } from './format.ts'
+import { print, printFolded, printJson, write } from './print.ts'
+import { oneLine } from './text.ts'
+import { parseLimit, readTime } from './values.ts'
 
 function withMemory<T>(work: (handle: Pick<ReadHandle, 'memory'>, paths: StorePaths) => T): T {
   const config = new Config()
@@ -24,7 +28,8 @@ const findDigest = (typed: string): Digest =>
 
 export function showDigest(typed: string, options: { json?: boolean }): void {
   const digest = findDigest(typed)
-  print(options.json ? JSON.stringify(digest, null, 2) : digestText(digest))
+  if (options.json) printJson(digest)
+  else printFolded(digestText(digest), LABEL)
 }
 
 /** Single quotes keep everything as it is; a quote inside ends, escapes and begins anew. */
@@ -34,58 +39,71 @@ export function showEnv(typed: string): void {
   withMemory((handle, paths) => {
     const digest = getDigest(handle, resolveSession(handle, typed))
     const { cost } = digest
-    print(`export HELIX_SESSION_UID=${quoted(digest.session_uid)}`)
-    print(`export HELIX_REPO=${quoted(digest.repo)}`)
-    print(`export HELIX_FLAVOR=${quoted(digest.flavor)}`)
-    print(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}`)
-    print(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}`)
-    print(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}`)
+    write(`export HELIX_SESSION_UID=${quoted(digest.session_uid)}\n`)
+    write(`export HELIX_REPO=${quoted(digest.repo)}\n`)
+    write(`export HELIX_FLAVOR=${quoted(digest.flavor)}\n`)
+    write(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}\n`)
+    write(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}\n`)
+    write(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}\n`)
   })
 }
 
 export function showPatterns(options: { since?: string; limit?: string; json?: boolean }): void {
   const filter = {
-    ...(options.since === undefined ? {} : { sinceAt: parseTime(options.since, '--since') }),
-    ...(options.limit === undefined ? {} : { limit: parseCount(options.limit, '--limit') }),
+    ...(options.since === undefined ? {} : { sinceAt: readTime(options.since, '--since') }),
+    ...(options.limit === undefined ? {} : { limit: parseLimit(options.limit) }),
   }
-  const patterns = withMemory((handle) => listPatterns(handle, filter))
-  if (options.json) print(JSON.stringify({ patterns }, null, 2))
-  else if (patterns.length === 0) print('nothing has happened twice')
-  else print(patterns.map(patternText).join('\n\n'))
+  withMemory((handle) => {
+    const patterns = listPatterns(handle, filter)
+    const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
+    if (options.json) return printJson({ patterns })
+    if (patterns.length === 0) return print(nothingTwice(options.since))
+    printFolded(patterns.map((pattern) => patternText(pattern, shorten)).join('\n\n'))
+  })
 }
 
-function patternText(pattern: Pattern): string {
+const nothingTwice = (since: string | undefined): string =>
+  since === undefined ? 'nothing has happened twice' : `nothing that happened twice was seen since ${since}`
+
+function patternText(pattern: Pattern, shorten: (uid: string) => string): string {
   const about = pattern.sample || pattern.subject || 'the session as a whole'
-  const where = `${pattern.count}× in ${pattern.sessions} sessions, ${pattern.repos.length} repositories, ${pattern.flavors.join(' ')}`
-  const seen = `${pattern.first_seen?.slice(0, 10) ?? '?'} to ${pattern.last_seen?.slice(0, 10) ?? '?'}`
-  const lines = [`${pattern.kind}  ${about}`, `  ${where}, ${seen}`]
+  const repos = pattern.repos.length === 1 ? pattern.repos[0] : `${pattern.repos.length} repositories`
+  const [first, last] = [pattern.first_seen, pattern.last_seen].map((at) => (at ? formatDay(at) : '?'))
+  const seen = first === last ? first : `${first} to ${last}`
+  const where = [plural(pattern.sessions, 'session'), repos, pattern.flavors.join(' '), seen].filter(Boolean)
+  const lines = [
+    paint.bold(`${pattern.kind}  ${oneLine(about)}`),
+    `  ${pattern.count}× in ${where.join(', ')}`,
+  ]
   const [newest] = pattern.evidence
-  if (newest) lines.push(`  see ${newest.session_uid}#${newest.seqs[0]}`)
+  if (newest) lines.push(`  recollect show ${shorten(newest.session_uid)}#${newest.seqs[0]}`)
   const cure = pattern.last_resolution
   if (cure) {
-    lines.push(`  resolved in ${cure.session_uid}#${cure.resolved_seq} after:`)
-    for (const step of cure.steps) lines.push(`    #${step.seq} ${step.what}`)
+    lines.push(`  resolved in ${shorten(cure.session_uid)}#${cure.resolved_seq} after:`)
+    for (const step of cure.steps) lines.push(`    #${step.seq} ${oneLine(step.what)}`)
   }
   return lines.join('\n')
 }
 
 const SHOWN = 8
+/** The width of the names at the left. */
+const LABEL = 10
 
 function digestText(digest: Digest): string {
   const { cost, metrics, outcome_detail: detail } = digest
   const lines = [
     digest.session_uid,
-    digest.title || digest.first_prompt,
+    oneLine(digest.title || digest.first_prompt),
     `outcome   ${digest.outcome} (${detail.rule}, ${Math.round(detail.confidence * 100)} %, see ${seqsText(detail.seqs)})`,
     `where     ${[digest.repo, digest.git_branch, digest.domain].filter(Boolean).join('  ') || '?'}`,
-    `when      ${digest.started_at.slice(0, 16).replace('T', ' ')}, ${Math.round(metrics.wall_clock_s)} s, active ${Math.round(metrics.active_s)} s`,
-    `model     ${digest.model || '?'}, ${cost.input_tokens} in, ${cost.output_tokens} out, ${cost.cache_tokens} cache`,
-    `activity  ${cost.turns} turns, ${metrics.tool_calls} calls, ${digest.markers.errors} errors, ${cost.retries} retries`,
+    `when      ${formatTime(digest.started_at || null)}, ${formatDuration(metrics.wall_clock_s * 1000)}, active ${formatDuration(metrics.active_s * 1000)}`,
+    `model     ${digest.model || '?'}, ${formatCount(cost.input_tokens)} in, ${formatCount(cost.output_tokens)} out, ${formatCount(cost.cache_tokens)} cache`,
+    `activity  ${plural(cost.turns, 'turn')}, ${plural(metrics.tool_calls, 'call')}, ${plural(digest.markers.errors, 'error')}, ${cost.retries === 1 ? '1 retry' : `${cost.retries} retries`}`,
   ]
   const list = (name: string, items: string[]): void => {
     for (const [at, item] of items.slice(0, SHOWN).entries())
-      lines.push(`${(at === 0 ? name : '').padEnd(10)}${item}`)
-    if (items.length > SHOWN) lines.push(`${''.padEnd(10)}… and ${items.length - SHOWN} more`)
+      lines.push(`${(at === 0 ? name : '').padEnd(LABEL)}${oneLine(item)}`)
+    if (items.length > SHOWN) lines.push(`${''.padEnd(LABEL)}… and ${items.length - SHOWN} more`)
   }
   const edited = digest.files.filter((file) => file.edits > 0)
   list(
@@ -114,11 +132,9 @@ function digestText(digest: Digest): string {
   )
   list(
     'decided',
-    (digest.decisions ?? []).map(
-      (one) => `${one.text.replace(/\s+/g, ' ')} (${one.author}, ${one.ts.slice(0, 10)}) #${one.seq}`,
-    ),
+    (digest.decisions ?? []).map((one) => `${one.text} (${one.author}, ${one.ts.slice(0, 10)}) #${one.seq}`),
   )
-  if (digest.last_assistant !== '') lines.push(`ended     ${digest.last_assistant}`)
+  if (digest.last_assistant !== '') lines.push(`ended     ${oneLine(digest.last_assistant)}`)
   if (digest.coverage.share < 1)
     lines.push(`read      ${(digest.coverage.share * 100).toFixed(2)} % of the source was understood`)
   return lines.join('\n')

@@ -2,7 +2,7 @@
 import { RecollectError } from '../errors.ts'
 import { inLocale, paintError } from './colour.ts'
 import { isBegun, printJson } from './print.ts'
-import { harmless } from './text.ts'
+import { foldText, harmless } from './text.ts'
 
 /** At the top of a command these are about what was typed. */
 const ABOUT_COMMAND_LINE = new Set(['USAGE', 'AMBIGUOUS', 'BAD_CONFIG', 'BAD_NAME', 'BAD_INPUT'])
@@ -47,5 +47,5 @@ function errorText(error: RecollectError): string {
   if (error.where !== undefined) lines.push(`${label('where')} ${harmless(error.where)}`)
   if (error.cause instanceof Error) lines.push(`${label('cause')} ${harmless(error.cause.message)}`)
   if (error.hint !== undefined) lines.push(`${label('try')} ${harmless(error.hint)}`)
-  return `${lines.join('\n')}\n`
+  return `${foldText(lines.join('\n'), process.stderr.columns || Number.POSITIVE_INFINITY)}\n`
 }

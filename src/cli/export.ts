@@ -15,8 +15,10 @@ import type { ReadHandle } from '../store/store.ts'
 import { EXIT } from './exit.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
+import { plural } from './format.ts'
 import { drained, Progress, write } from './print.ts'
-import { parseChoice } from './values.ts'
+import { harmless } from './text.ts'
+import { parseChoice, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface ExportCommand extends FilterFlags {
@@ -35,6 +37,7 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
     throw usage('--endpoint takes spans', '--format otlp')
   if (options.endpoint !== undefined && options.out !== undefined)
     throw usage('either --out or --endpoint', 'leave one out')
+  if (options.out !== undefined) parseName(options.out, '--out')
   const url = options.endpoint === undefined ? undefined : tracesUrl(options.endpoint)
   await withMemory(async (handle) => {
     const uids = pick(handle, ids, options, format)
@@ -42,7 +45,7 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
     if (uids.length > 1 && format.between === undefined && !isDirectory)
       throw usage(
         `${uids.length} sessions are not one ${name} document`,
-        `--out DIRECTORY/ for a file per session`,
+        `--out ${options.out ?? name}/ for a file per session`,
       )
     const progress = new Progress()
     const sources = sourcesOf(handle, uids, progress)
@@ -51,6 +54,8 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
     else if (isDirectory) toDirectory(options.out, sources, format)
     else toFile(options.out, together(sources, format))
     progress.clear()
+    if (options.out !== undefined)
+      process.stderr.write(`wrote ${plural(uids.length, 'session')} to ${harmless(options.out)}\n`)
   })
 }
 
@@ -143,7 +148,7 @@ async function toCollector(url: URL, sources: Iterable<ExportSource>, format: Fo
     for (const body of format.write(source)) rejectedCount += await send(url, body)
     count++
   }
-  process.stderr.write(`sent ${count} sessions to ${url.href}\n`)
+  process.stderr.write(`sent ${plural(count, 'session')} to ${url.href}\n`)
   if (rejectedCount === 0) return
   process.stderr.write(`the collector rejected ${rejectedCount} spans\n`)
   process.exitCode = EXIT.partial

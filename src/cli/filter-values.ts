@@ -6,30 +6,35 @@ import { OUTCOMES } from '../model.ts'
 import type { SessionFilter } from '../query/filters.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { FilterFlags } from './filters.ts'
-import { parseChoice, parseFlavor, parseTime } from './values.ts'
+import { parseChoice, parseFlavor, parseName, readTime } from './values.ts'
 
 export function filterFrom(flags: FilterFlags): SessionFilter {
   const filter: SessionFilter = {}
   for (const name of ['repo', 'domain', 'model', 'touched', 'tool'] as const) {
     const value = flags[name]
-    if (value === '') throw new RecollectError('USAGE', `--${name} is empty`, { where: `--${name}` })
-    if (value !== undefined) filter[name] = value
+    if (value !== undefined) filter[name] = parseName(value, `--${name}`)
   }
   if (flags.flavor !== undefined) filter.flavor = parseFlavor(flags.flavor)
   if (flags.outcome !== undefined)
     filter.outcome = parseChoice(flags.outcome, OUTCOMES, '--outcome', 'outcome')
   if (flags.hasError) filter.hasError = true
   if (flags.evicted) filter.evicted = true
-  if (flags.since !== undefined) filter.sinceAt = parseTime(flags.since, '--since')
-  if (flags.until !== undefined) filter.untilAt = parseTime(flags.until, '--until')
-  const { sinceAt, untilAt } = filter
-  if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)
-    throw new RecollectError('USAGE', '--since is later than --until', { where: '--since' })
+  if (flags.since !== undefined) filter.sinceAt = readTime(flags.since, '--since')
+  if (flags.until !== undefined) filter.untilAt = readTime(flags.until, '--until')
+  refuseReversed(filter)
   return filter
 }
 
+export function refuseReversed({ sinceAt, untilAt }: Pick<SessionFilter, 'sinceAt' | 'untilAt'>): void {
+  if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)
+    throw new RecollectError('USAGE', '--since is later than --until', {
+      where: '--since',
+      hint: 'the earlier one first: --since 2026-11-01 --until 2026-11-30',
+    })
+}
+
 /** After nothing was found: a repository, model, … that is in no session is told, with the nearest one that is. */
-export function refuseUnknown(handle: ReadHandle, filter: SessionFilter): void {
+export function refuseUnknown(handle: Pick<ReadHandle, 'memory'>, filter: SessionFilter): void {
   for (const name of ['repo', 'domain', 'model'] as const) {
     const value = filter[name]
     if (value === undefined) continue
@@ -57,7 +62,7 @@ function unknown(name: string, value: string, known: readonly string[]): Recolle
   })
 }
 
-function toolNames({ memory }: ReadHandle): string[] {
+function toolNames({ memory }: Pick<ReadHandle, 'memory'>): string[] {
   const rows = memory
     .prepare("SELECT j.key AS name FROM digests d, json_each(d.digest, '$.tool_histogram') j GROUP BY j.key")
     .all() as unknown as { name: string }[]

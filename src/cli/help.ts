@@ -2,7 +2,7 @@
 import { type Argument, Command, type CommanderError, Option } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import { COLOUR_CHOICES, type ColourChoice, chooseColour, hasColour, paint } from './colour.ts'
+import { COLOUR_CHOICES, type ColourChoice, chooseColour, hasColour, inLocale, paint } from './colour.ts'
 
 /** The groups of `recollect --help`, in this order. A command that is in none fails a test. */
 const GROUPS: Record<string, readonly string[]> = {
@@ -56,6 +56,7 @@ export function finishCommands(program: Command): void {
     .configureOutput({
       getOutHasColors: () => hasColour(process.stdout),
       getErrHasColors: () => hasColour(process.stderr),
+      writeOut: (text) => process.stdout.write(inLocale(text)),
       // Errors are told by exit.ts, in one way.
       outputError: () => {},
     })

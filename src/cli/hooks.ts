@@ -10,6 +10,7 @@ import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
+import { formatAge, formatDuration } from './format.ts'
 import { print, printJson } from './print.ts'
 import { parseChoices } from './values.ts'
 
@@ -20,8 +21,8 @@ export interface HookCommand {
 }
 
 export function installHooks(options: HookCommand): void {
-  const handler = makeHandler(process.env)
   const agents = pick(options.agent, (one) => existsSync(one.home(process.env)))
+  const handler = makeHandler(process.env)
   if (agents.length === 0)
     throw new RecollectError('NOT_FOUND', 'no agent to install hooks in has been here', {
       where: INTEGRATIONS.map((one) => one.home(process.env)).join(', '),
@@ -134,7 +135,7 @@ function statusText(status: HookStatus): string {
   if (!status.isPresent) add('absent', `${integration.home(process.env)} is not there`)
   if (problem) add('problem', problem)
   if (obstacle) add(obstacle.kind === 'trust' ? 'pending' : 'off', obstacle.what)
-  if (fired) add('last fired', `${new Date(fired.at).toISOString()} ${fired.event ?? ''}`.trimEnd())
+  if (fired) add('last fired', `${formatAge(fired.at)}${fired.event ? `, ${fired.event}` : ''}`)
   else if (installedCount > 0) add('last fired', 'never')
   return lines.join('\n')
 }
@@ -156,7 +157,7 @@ export function testHooks(options: HookCommand): void {
   else if (results.length === 0) print('no hook is installed: recollect hooks install')
   for (const { status, test } of options.json ? [] : results)
     print(
-      `${status.integration.title.padEnd(12)} ${test.ok ? `works, ${test.ms} ms` : `does not work: ${test.problem}`}`,
+      `${status.integration.title.padEnd(12)} ${test.ok ? `works, ${formatDuration(test.ms)}` : `does not work: ${test.problem}`}`,
     )
   if (results.length === 0 || results.some(({ test }) => !test.ok)) process.exitCode = EXIT.failed
 }

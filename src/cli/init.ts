@@ -2,6 +2,7 @@
 // over, so it can be run again. Ends with a sweep and the status, whatever was answered.
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
+import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import { makeHandler, planInstall } from '../capture/hooks.ts'
@@ -23,7 +24,7 @@ import { nextStep, placeLines } from './empty.ts'
 import { reportError } from './exit.ts'
 import { installHooks } from './hooks.ts'
 import { installMcp } from './mcp-install.ts'
-import { print } from './print.ts'
+import { print, printFolded } from './print.ts'
 import { installSchedule } from './schedule.ts'
 
 export interface InitCommand {
@@ -46,7 +47,7 @@ export async function runInit(options: InitCommand): Promise<void> {
   const config = new Config()
   const found = places(config)
   print(`${paint.bold('Agents on this machine')}\n${placeLines(found).join('\n')}`)
-  if (!found.some((one) => one.exists)) return print(`\nnothing to remember yet: ${nextStep(found)}`)
+  if (!found.some((one) => one.exists)) return printFolded(`\nnothing to remember yet: ${nextStep(found)}`)
   if (!options.dryRun) {
     print(`\n${paint.bold('Reading what they left')}`)
     await (await import('./sweep.ts')).runSweep({})
@@ -62,7 +63,7 @@ export async function runInit(options: InitCommand): Promise<void> {
 async function take(step: Step, options: InitCommand): Promise<void> {
   try {
     if (!step.isNeeded()) return
-    print(`\n${paint.bold(step.title)}: ${step.why}`)
+    printFolded(`\n${paint.bold(step.title)}: ${step.why}`)
     step.show()
     if (options.dryRun) return
     if (await isWanted(options)) step.run()
@@ -103,7 +104,7 @@ function stepsFor(config: Config): Step[] {
         const handler = makeHandler(env)
         return present.map((one) => planInstall(one, env, handler)).some((plan) => plan.before !== plan.after)
       },
-      show: () => installHooks({ dryRun: true }),
+      show: () => showHooks(present),
       run: () => installHooks({}),
     },
     {
@@ -129,11 +130,23 @@ function stepsFor(config: Config): Step[] {
   ]
 }
 
-const CONFIG = `# Settings of Recollect. Every setting, with its default: recollect config, docs/config.md.
+/** Which files would change; the whole text of three of them would bury what is asked. */
+function showHooks(present: readonly Integration[]): void {
+  const handler = makeHandler(process.env)
+  for (const one of present) {
+    const { file, before, after } = planInstall(one, process.env, handler)
+    if (before !== after)
+      print(`  ${one.title.padEnd(12)} ${before === undefined ? 'new file' : 'adds to '} ${file}`)
+  }
+  printFolded(`  each hook runs ${handler.command}`)
+  print('  recollect hooks install --dry-run shows every line')
+}
+
+const CONFIG = `# Settings of Recollect. All of them: recollect config, docs/config.md.
 #
 # [session_memory.retention]
-# raw_soft_cap_bytes = "4GiB"    # above this the raw of analyzed sessions goes, the oldest first
-# raw_max_age_days = 45          # and when it is older than this
+# raw_soft_cap_bytes = "4GiB"    # above this the oldest raw sessions go
+# raw_max_age_days = 45          # and those that are older than this
 #
 # [sources.NAME]                 # more directories to look in, by agent
 # roots = ["/mnt/backup/sessions"]

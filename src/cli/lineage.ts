@@ -15,9 +15,13 @@ import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
+import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
-import { formatCount, printable } from './format.ts'
-import { parseCount, parseTime } from './values.ts'
+import { refuseUnknown } from './filter-values.ts'
+import { formatCount, formatTime, plural, printable } from './format.ts'
+import { outputWidth, write } from './print.ts'
+import { cut, oneLine, widthOf } from './text.ts'
+import { parseFlavor, parseLimit, parseName, readTime } from './values.ts'
 
 export interface LineageCommand {
   flavor?: string
@@ -36,7 +40,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
     const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
     const lineage = lineageOf(handle, uids, prices)
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
-    process.stdout.write(draw(handle, lineage, asked, options))
+    write(draw(handle, lineage, asked, options))
     for (const problem of lineage.problems)
       process.stderr.write(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}\n`)
     if (lineage.problems.length > 0) process.exitCode = EXIT.partial
@@ -47,12 +51,14 @@ export async function showLineage(typed: string | undefined, options: LineageCom
 
 function recent(handle: ReadHandle, options: LineageCommand): string[] {
   const filter: ListOptions = {
-    limit: options.limit === undefined ? 20 : parseCount(options.limit, '--limit'),
+    limit: options.limit === undefined ? 20 : parseLimit(options.limit),
   }
-  if (options.flavor) filter.flavor = options.flavor
-  if (options.repo) filter.repo = options.repo
-  if (options.since) filter.sinceAt = parseTime(options.since, '--since')
-  return listSessions(handle, filter).map((session) => session.session_uid)
+  if (options.flavor !== undefined) filter.flavor = parseFlavor(options.flavor)
+  if (options.repo !== undefined) filter.repo = parseName(options.repo, '--repo')
+  if (options.since !== undefined) filter.sinceAt = readTime(options.since, '--since')
+  const found = listSessions(handle, filter)
+  if (found.length === 0) refuseUnknown(handle, filter)
+  return found.map((session) => session.session_uid)
 }
 
 function draw(
@@ -68,7 +74,7 @@ function draw(
     handle,
     lineage.nodes.map((node) => node.session_uid),
   )
-  return `${treeLines(lineage.nodes, ids, asked).join('\n')}\n`
+  return `${inLocale(treeLines(lineage.nodes, ids, asked).join('\n'))}\n`
 }
 
 const WORDS: Record<LineageEdge['kind'], string> = {
@@ -105,11 +111,13 @@ function treeLines(
     const shown = open.slice(-MAX_INDENT).map((isOpen) => (isOpen ? '│  ' : '   '))
     const indent = (open.length > MAX_INDENT ? `(${node.depth}) ` : '') + shown.join('')
     const branch = node.depth === 0 ? '' : `${indent}${isLast ? '└─ ' : '├─ '}`
-    lines.push(`${branch}${edgeText(node.edge)}${nodeText(node, ids)}${node === asked ? '  ◀' : ''}`)
+    const start = `${branch}${edgeText(node.edge)}`
+    const end = node === asked ? '  ◀' : ''
+    lines.push(`${start}${nodeText(node, ids, outputWidth() - widthOf(start + end))}${end}`)
     const below = node.depth === 0 ? '' : `${indent}${isLast ? '   ' : '│  '}`
     const hasChildren = nodes[at + 1]?.parent_uid === node.session_uid
     for (const { agent, events } of node.agents)
-      lines.push(`${below}${hasChildren ? '├─ ' : '└─ '}sub  ${printable(agent)}  ${events} events`)
+      lines.push(`${below}${hasChildren ? '├─ ' : '└─ '}sub  ${printable(agent)}  ${plural(events, 'event')}`)
   }
   return lines
 }
@@ -118,14 +126,28 @@ const edgeText = (edge: LineageEdge | null): string =>
   edge === null ? '' : `${WORDS[edge.kind]}${edge.source === 'concluded' ? ' (same beginning)' : ''} → `
 
 const TITLE = 48
+/** A shorter title tells nothing: then the tokens go. */
+const LEAST_TITLE = 20
 
-function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>): string {
+/** In one line as far as it goes: the title gives way first. */
+function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>, width: number): string {
   const id = ids.get(node.session_uid) ?? node.session_uid
-  const parts = [id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`]
-  const title = printable(node.title ?? node.first_prompt)
-  if (title !== '') parts.push(`"${title.length > TITLE ? `${title.slice(0, TITLE - 1)}…` : title}"`)
-  if (node.started_at) parts.push(node.started_at.slice(0, 16).replace('T', ' '))
-  if (node.total_tokens > 0) parts.push(`${formatCount(node.total_tokens)} tokens`)
+  const name = id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`
+  const tokens = node.total_tokens > 0 ? `${formatCount(node.total_tokens)} tokens` : ''
+  const facts = factsOf(node, ids)
+  const title = oneLine(node.title ?? node.first_prompt)
+  const line = (...more: string[]): string =>
+    [name, ...more, ...facts].filter((part) => part !== '').join('  ')
+  if (title === '') return line(tokens)
+  // A gap and two quotation marks.
+  const room = (text: string): number => Math.min(TITLE, width - widthOf(text) - 4)
+  const shown = room(line(tokens)) < LEAST_TITLE ? '' : tokens
+  return line(`"${cut(title, Math.max(LEAST_TITLE, room(line(shown))))}"`, shown)
+}
+
+function factsOf(node: LineageNode, ids: ReadonlyMap<string, string>): string[] {
+  const parts: string[] = []
+  if (node.started_at) parts.push(formatTime(node.started_at))
   if (node.cost_usd !== null) parts.push(shortUsd(unitsOf(node.cost_usd)))
   else if (node.total_tokens > 0) parts.push('$?')
   if (node.outcome !== 'unknown') parts.push(node.outcome)
@@ -135,7 +157,7 @@ function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>): string {
   if (node.state === 'evicted') parts.push(`[evicted ${node.evicted_at?.slice(0, 10)}]`)
   if (node.state === 'named') parts.push('[only named, never read]')
   if (node.state === 'unknown') parts.push('[unknown: never read]')
-  return parts.filter((part) => part !== '').join('  ')
+  return parts
 }
 
 /** A log says `cleared` of the session that ended; a session's own file says it of the one that began afterwards. */
@@ -148,15 +170,15 @@ function otherText(edge: LineageEdge, ids: ReadonlyMap<string, string>): string 
   return `also ${WORDS[edge.kind]}${from}`
 }
 
-const quoted = (text: string): string =>
-  `"${printable(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+const quoted = (...lines: string[]): string =>
+  `"${lines.map((text) => printable(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')).join('\\n')}"`
 
 function toDot(nodes: readonly LineageNode[]): string {
   const lines = ['digraph lineage {', '  rankdir=LR', '  node [shape=box]']
   for (const node of nodes) {
     const label = [node.title ?? node.session_uid, node.flavor, node.state === 'here' ? '' : node.state]
     const style = node.state === 'here' ? '' : ', style=dashed'
-    lines.push(`  ${quoted(node.session_uid)} [label=${quoted(label.filter(Boolean).join(' · '))}${style}]`)
+    lines.push(`  ${quoted(node.session_uid)} [label=${quoted(...label.filter(Boolean))}${style}]`)
   }
   for (const { session_uid, edge } of nodes)
     if (edge?.parent_uid)

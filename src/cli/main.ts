@@ -30,7 +30,7 @@ async function run(): Promise<number | string | undefined> {
 }
 
 // A recorder goes on recording when nobody reads its answers any more; all others have nothing left to do.
-if (args[0] !== 'record') endWithReader()
+if (args[0] !== 'record' || args.some((word) => word === '--help' || word === '-h')) endWithReader()
 run().then((code) => {
   process.exitCode = code
 })

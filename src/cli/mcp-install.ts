@@ -12,7 +12,7 @@ import {
   serverEntry,
 } from '../mcp/register.ts'
 import { reportError } from './exit.ts'
-import { print, printJson } from './print.ts'
+import { print, printFolded, printJson } from './print.ts'
 import { parseChoices } from './values.ts'
 
 export interface RegisterCommand {
@@ -33,11 +33,11 @@ export function showMcp(options: RegisterCommand): void {
   const entry = serverEntry(new Config(), process.env)
   const found = pick(options.agent).map((client) => lookAt(client, entry, process.env))
   if (options.json) printJson({ agents: found.map(toJson) })
-  else for (const one of found) print(`${one.client.program.padEnd(8)} ${stateOf(one)}`)
+  else for (const one of found) printFolded(`${one.client.program.padEnd(8)} ${stateOf(one)}`, 9)
 }
 
 function stateOf({ program, registered, isCurrent }: Registration): string {
-  if (program === undefined) return 'not on the PATH'
+  if (program === undefined) return 'not on the PATH; recollect mcp install tells what to run by hand'
   if (registered === undefined) return 'not registered: recollect mcp install'
   return isCurrent ? 'registered' : `registered with another command: ${registered}`
 }

@@ -1,8 +1,8 @@
 // `recollect mcp serve`: starts the server on stdio or on a loopback port, and ends with its client or a signal.
 import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
 import { type ServerSettings, serverFactory } from '../mcp/server.ts'
 import { EXIT } from './exit.ts'
+import { parsePort } from './values.ts'
 
 export interface ServeCommand {
   http?: string | true
@@ -23,7 +23,10 @@ export async function serveMcp(options: ServeCommand): Promise<void> {
     return
   }
   // Who asks over HTTP was not started by us or beside us: our own environment says nothing about it.
-  await overHttp({ config, caller: { env: {}, startedAt }, mayWrite }, portOf(options.http))
+  await overHttp(
+    { config, caller: { env: {}, startedAt }, mayWrite },
+    options.http === true ? PORT : parsePort(options.http, '--http'),
+  )
 }
 
 async function overHttp(settings: ServerSettings, port: number): Promise<void> {
@@ -42,11 +45,4 @@ async function overHttp(settings: ServerSettings, port: number): Promise<void> {
 
 const report = (error: Error): void => {
   process.stderr.write(`mcp: ${error.message}\n`)
-}
-
-function portOf(given: string | true): number {
-  if (given === true) return PORT
-  const port = Number(given)
-  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
-  throw new RecollectError('USAGE', `${given} is no port`, { where: '--http', hint: 'a number up to 65535' })
 }

@@ -1,6 +1,7 @@
 // Where output goes: data on stdout, all else on stderr. Knows the width there is, shows progress on a terminal only,
 // and takes a reader that closes early (`| head`) as the end, not as an error.
 import { inLocale } from './colour.ts'
+import { foldText } from './text.ts'
 
 let hasPrinted = false
 
@@ -10,6 +11,11 @@ export const isBegun = (): boolean => hasPrinted
 /** Text for people, a line or several. */
 export function print(text: string): void {
   write(`${inLocale(text)}\n`)
+}
+
+/** Sentences: folded at the width of the terminal, left whole in a pipe. */
+export function printFolded(text: string, hanging?: number): void {
+  print(foldText(text, outputWidth(), hanging))
 }
 
 /** One document. */

@@ -45,7 +45,7 @@ export function headLines(head: SessionHead): string[] {
   // In one piece, however long: it is there to be copied.
   if (resume && !session.evicted_at)
     lines.push(
-      `${paint.dim('resume'.padEnd(LABEL))}${session.cwd ? `cd ${shellQuoted(oneLine(session.cwd))} && ` : ''}${resume}`,
+      `${paint.dim('$')} ${session.cwd ? `cd ${shellQuoted(oneLine(session.cwd))} && ` : ''}${resume}`,
     )
   const redactions = Object.entries(session.redactions)
   if (redactions.length > 0)

@@ -121,7 +121,7 @@ export class TextRenderer {
     if (this.#options.thinking || this.#options.full)
       return this.#gutter(
         event,
-        this.#folded(text, Number.POSITIVE_INFINITY, this.#room(depth)).map(paint.dim),
+        this.#folded(`thinking: ${text}`, Number.POSITIVE_INFINITY, this.#room(depth)).map(paint.dim),
       )
     const count = text.trim().split('\n').length
     this.leftOut.folded += count - 1

@@ -2,7 +2,7 @@
 import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
 import { stepJson } from '../retention/json.ts'
 import type { Plan, Reason } from '../retention/plan.ts'
-import { formatBytes } from './format.ts'
+import { formatBytes, plural } from './format.ts'
 
 export const REASONS: Record<Reason | 'forgotten', string> = {
   age: 'analyzed, and in the cache for longer than raw_max_age_days',
@@ -46,7 +46,7 @@ export function planLines(plan: Plan): string[] {
   )
   for (const uid of plan.analyzeNow) lines.push(`would analyze ${uid} first, to be able to evict it`)
   lines.push(
-    `raw cache ${formatBytes(plan.usageBeforeBytes)}, would be ${formatBytes(plan.usageAfterBytes)} after ${plan.steps.length} evictions`,
+    `raw cache ${formatBytes(plan.usageBeforeBytes)}, would be ${formatBytes(plan.usageAfterBytes)} after ${plural(plan.steps.length, 'eviction')}`,
   )
   if (plan.overDistilledCapBytes > 0)
     lines.push(`the durable memory is ${formatBytes(plan.overDistilledCapBytes)} over its cap: please review`)
@@ -55,7 +55,7 @@ export function planLines(plan: Plan): string[] {
 
 export function retentionLines(report: RetentionReport): string[] {
   const lines = [
-    `evicted ${report.steps.length} sessions, raw cache ${formatBytes(report.usageBeforeBytes)} → ${formatBytes(report.usageAfterBytes)}`,
+    `evicted ${plural(report.steps.length, 'session')}, raw cache ${formatBytes(report.usageBeforeBytes)} → ${formatBytes(report.usageAfterBytes)}`,
   ]
   const lost = report.steps.filter((step) => step.reason === 'hard_cap')
   if (lost.length > 0) lines.push(`lost before analysis: ${lost.map((step) => step.uid).join(', ')}`)

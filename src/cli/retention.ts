@@ -14,12 +14,10 @@ import { analyze } from '../sweep/analyze.ts'
 import { takeSweepLock } from '../sweep/index.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
+import { printFolded, printJson } from './print.ts'
 import { planLines, reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 
-const print = (lines: string[]): void => {
-  process.stdout.write(`${lines.join('\n')}\n`)
-}
-const printJson = (value: unknown): void => print([JSON.stringify(value, null, 2)])
+const printLines = (lines: string[]): void => printFolded(lines.join('\n'))
 
 type Work = (options: RetentionOptions) => Promise<void> | void
 
@@ -57,13 +55,13 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
     if (options.dryRun) {
       const plan = planNow(retention)
       if (options.json) printJson(planJson(plan))
-      else print(planLines(plan))
+      else printLines(planLines(plan))
       return
     }
     const report = await retain(retention)
     keepBallast(retention.paths.cacheDirectory, retention.policy.rawSoftCapBytes)
     if (options.json) printJson(retentionJson(report))
-    else print(retentionLines(report))
+    else printLines(retentionLines(report))
     if (report.steps.some((step) => step.reason === 'hard_cap')) process.exitCode = EXIT.partial
   })
   if (!options.dryRun) reportHub(await tellHub(new Config()))
@@ -73,14 +71,14 @@ export async function runPin(typed: string): Promise<void> {
   await withStore(({ store }) => {
     const uid = resolveSession(store.read(), typed)
     pin(store.read(), uid, Date.now())
-    print([`${uid} is pinned: its raw stays`])
+    printLines([`${uid} is pinned: its raw stays`])
   })
 }
 
 export async function runUnpin(typed: string): Promise<void> {
   await withStore(({ store }) => {
     const uid = resolveSession(store.read(), typed)
-    print([unpin(store.read(), uid) ? `${uid} is no longer pinned` : `${uid} was not pinned`])
+    printLines([unpin(store.read(), uid) ? `${uid} is no longer pinned` : `${uid} was not pinned`])
   })
 }
 
@@ -96,7 +94,7 @@ export async function runForget(typed: string, options: { yes?: boolean; json?: 
     const { isErased } = forget(retention, uid)
     if (options.json) printJson({ session_uid: uid, forgotten: true, erased: isErased })
     else
-      print([
+      printLines([
         `${uid} is forgotten; no sweep brings it back. The agent's own file was not touched.`,
         ...(isErased ? [] : ['a reader held up erasing; the next sweep finishes it']),
       ])

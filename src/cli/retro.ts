@@ -12,10 +12,10 @@ import { openMemory, storePaths } from '../store/sqlite.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
 import { paint } from './colour.ts'
-import { print, printJson, write } from './print.ts'
+import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
-import { parseChoice, parseFlavor } from './values.ts'
+import { parseChoice, parseFlavor, parseName } from './values.ts'
 
 const FORMATS = ['text', 'md', 'html', 'json'] as const
 
@@ -42,8 +42,9 @@ export async function showRetro(options: RetroCommand): Promise<void> {
     zone,
     prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
   }
-  if (options.flavor) question.flavor = parseFlavor(options.flavor)
-  for (const name of ['repo', 'domain'] as const) if (options[name]) question[name] = options[name]
+  if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
+  for (const name of ['repo', 'domain'] as const)
+    if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
     const report = retroReport(handle, question)
@@ -58,7 +59,7 @@ export async function showRetro(options: RetroCommand): Promise<void> {
     const document = retroDocument(report, shorten)
     if (format === 'html') write(toHtml(document))
     else if (format === 'md') write(toMarkdown(document))
-    else print(toText(document))
+    else printFolded(toText(document))
   } finally {
     handle.close()
   }

@@ -16,6 +16,7 @@ import { EVERY, type Every } from '../capture/schedule-text.ts'
 import { Config } from '../config.ts'
 import { diffOf, type FileChange } from './diff.ts'
 import { EXIT } from './exit.ts'
+import { formatAge } from './format.ts'
 import { print, printJson } from './print.ts'
 import { parseChoice } from './values.ts'
 
@@ -27,9 +28,9 @@ export interface ScheduleCommand {
 }
 
 export function installSchedule(options: ScheduleCommand): void {
-  const job = makeJob(process.env, chosenEvery(options))
+  const every = chosenEvery(options)
   const scheduler = chosenScheduler(options) ?? defaultScheduler(process.env)
-  carryOut([planSchedule(scheduler, process.env, job)], options)
+  carryOut([planSchedule(scheduler, process.env, makeJob(process.env, every))], options)
 }
 
 export function removeSchedule(options: ScheduleCommand): void {
@@ -74,6 +75,8 @@ function planText(plan: SchedulePlan, isDryRun: boolean): string {
   const lines: string[] = []
   for (const change of changesOf(plan)) {
     if (isDryRun) lines.push(diffOf(change).trimEnd())
+    else if (plan.crontab)
+      lines.push(`cron: ${plan.isRemoval ? 'took our line out of' : 'wrote our line into'} the crontab`)
     else lines.push(`${plan.scheduler}: ${change.after === undefined ? 'removed' : 'wrote'} ${change.path}`)
   }
   for (const command of plan.commands) lines.push(`${isDryRun ? 'would run' : 'ran'} ${command.join(' ')}`)
@@ -87,7 +90,7 @@ export function showSchedule(options: { json?: boolean }): void {
   const last = lastFullSweep(new Config().home)?.toISOString() ?? null
   if (options.json) {
     printJson({
-      schedules: statuses.map((one) => ({ ...one, problem: one.problem ?? null })),
+      schedules: statuses.map((one) => ({ ...one, every: one.every ?? null, problem: one.problem ?? null })),
       last_full_sweep_at: last,
     })
     return
@@ -97,6 +100,10 @@ export function showSchedule(options: { json?: boolean }): void {
     print(`${scheduler.padEnd(8)} ${found.join(' ')}`)
     if (problem) print(`${''.padEnd(9)}problem: ${problem}`)
   }
-  print(`everything was last looked at ${last ?? 'never'}`)
+  print(
+    last === null
+      ? 'no sweep has looked at everything yet'
+      : `everything was last looked at ${formatAge(last)}`,
+  )
   if (statuses.some((one) => one.problem)) process.exitCode = EXIT.failed
 }

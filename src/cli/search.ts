@@ -17,10 +17,10 @@ import { paint } from './colour.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { formatDay, formatTime } from './format.ts'
-import { outputWidth, print, printJson } from './print.ts'
+import { outputWidth, print, printFolded, printJson } from './print.ts'
 import { REASONS } from './retention-report.ts'
 import { cut, oneLine, widthOf } from './text.ts'
-import { parseCount, parseKinds } from './values.ts'
+import { parseKinds, parseLimit } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface SearchCommand extends FilterFlags {
@@ -41,7 +41,7 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
     })
   const options: SearchOptions = filterFrom(flags)
   if (flags.kind !== undefined) options.kinds = parseKinds(flags.kind)
-  if (flags.limit !== undefined) options.limit = parseCount(flags.limit, '--limit')
+  if (flags.limit !== undefined) options.limit = parseLimit(flags.limit)
   // In a terminal the words are to be in the part of the line that fits.
   if (!flags.json) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
   await withMemory((handle) => {
@@ -51,13 +51,25 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
     const found = searchSessions(handle, query, options)
     if (found.length === 0) refuseUnknown(handle, options)
     if (flags.json) return printJson(searchDocument(query, found))
-    if (found.length === 0) return print('nothing found')
+    if (found.length === 0) return printFolded(nothingFound(words, query))
     const ids = shortIds(
       handle,
       found.map((one) => one.session.session_uid),
     )
     print(found.map((one) => groupLines(one, ids).join('\n')).join('\n\n'))
   })
+}
+
+/** Every word has to be in one event, as a whole: what to take away. */
+function nothingFound(words: readonly string[], query: string): string {
+  const [word] = query.match(/[\p{L}\p{N}_]{3,}/gu) ?? []
+  const tries = [
+    ...(words.join(' ').trim().includes(' ') ? ['fewer words'] : []),
+    ...(word && !query.includes('*')
+      ? [`a beginning: recollect search '${word.slice(0, Math.max(3, word.length - 2))}*'`]
+      : []),
+  ]
+  return tries.length === 0 ? 'nothing found' : `nothing found; try ${tries.join(', or ')}`
 }
 
 /** Words that begin with a dash are part of a query; one that is nearly a flag of ours is a slip. */

@@ -11,7 +11,7 @@ import { formatCount, formatDuration, formatTime } from './format.ts'
 import { print, printJson } from './print.ts'
 import { type Column, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
-import { parseChoice, parseCount } from './values.ts'
+import { parseChoice, parseLimit } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface SessionsCommand extends FilterFlags {
@@ -30,7 +30,7 @@ const SCREENFUL = 50
 export async function showSessions(options: SessionsCommand): Promise<void> {
   const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
-  if (options.limit !== undefined) filter.limit = parseCount(options.limit, '--limit')
+  if (options.limit !== undefined) filter.limit = parseLimit(options.limit)
   await withMemory(async (handle, config) => {
     const sessions =
       sort === 'cost' ? await byCost(handle, config, filter) : listSessions(handle, { ...filter, sort })

@@ -102,7 +102,7 @@ async function printText(
   const renderer = new TextRenderer({
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
-    lifecycle: isOne || (kinds?.includes('lifecycle') ?? false),
+    lifecycle: range.fromSeq !== undefined || (kinds?.includes('lifecycle') ?? false),
     payload: (event) => payloadOf(handle, event),
   })
   const head: SessionHead = {
@@ -112,15 +112,19 @@ async function printText(
     receipts: receiptsOf(handle, uid),
     gaps: gapsOf(handle, uid),
   }
-  print(headLines(head).join('\n'))
-  if (isPart) print('')
+  // The head waits for the first event: one that is not there is an error, and nothing else.
+  let top: string[] = headLines(head)
   let count = 0
   for (const entry of transcript(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })) {
     count++
     const lines = renderer.lines(entry)
-    if (lines.length > 0) print(lines.join('\n'))
+    if (lines.length === 0) continue
+    print([...top, ...(top.length > 0 && lines[0] !== '' ? [''] : []), ...lines].join('\n'))
+    top = []
     await drained()
   }
+  if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
+  else if (count === 0) return 0
   for (const line of footLines(renderer, head, count)) print(line)
   return count
 }

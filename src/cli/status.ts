@@ -4,13 +4,14 @@ import { Config } from '../config.ts'
 import { type Attention, type Status, statusOf } from '../doctor/status.ts'
 import { paint } from './colour.ts'
 import { formatAge, formatBytes, formatCount, plural } from './format.ts'
-import { bar, print, printJson } from './print.ts'
+import { bar, printFolded, printJson } from './print.ts'
 import { tableLines } from './table.ts'
+import { oneLine } from './text.ts'
 
 export async function showStatus(options: { json?: boolean }): Promise<void> {
   const status = await statusOf(new Config())
   if (options.json) printJson(status)
-  else print((await textLines(status)).join('\n'))
+  else printFolded((await textLines(status)).join('\n'))
 }
 
 async function textLines(status: Status): Promise<string[]> {
@@ -57,7 +58,13 @@ function storageLines({ raw, distilled }: Status['storage']): string[] {
 const attentionLines = (attention: readonly Attention[]): string[] =>
   attention.length === 0
     ? []
-    : ['', ...attention.flatMap(({ message, fix }) => [`${paint.yellow('▲')} ${message}`, `  → ${fix}`])]
+    : [
+        '',
+        ...attention.flatMap(({ severity, message, fix }) => [
+          `${severity === 'error' ? paint.red('✖') : paint.yellow('▲')} ${oneLine(message)}`,
+          `  → ${fix}`,
+        ]),
+      ]
 
 async function emptyLines({ looked_in }: Status): Promise<string[]> {
   const { placeLines, nextStep } = await import('./empty.ts')

@@ -6,9 +6,9 @@ import { RecollectError } from '../errors.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
-import { formatBytes, printable } from './format.ts'
+import { formatBytes, formatDuration, plural, printable } from './format.ts'
 import { hubJson, reportHub } from './hub-report.ts'
-import { bar, Progress, print, printJson } from './print.ts'
+import { bar, Progress, printFolded, printJson } from './print.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 import { parseFlavor } from './values.ts'
 
@@ -51,7 +51,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     })
     shown.clear()
     if (options.json) printJson(toJson(report))
-    else print(toText(report))
+    else printFolded(toText(report))
     reportHub(report.hub)
     process.exitCode = stoppedBy === 'SIGTERM' ? EXIT.terminated : exitCodeOf(report)
   } finally {
@@ -110,10 +110,10 @@ function toJson(report: SweepReport): Record<string, unknown> {
 }
 
 function toText(report: SweepReport): string {
-  const { counts } = report
+  const took = formatDuration(report.endedAt - report.startedAt)
   const lines = [
-    `${counts.new} new, ${counts.appended} grown, ${counts.changed} changed, ${counts.moved} moved, ${counts.missing} gone, ${counts.unchanged} unchanged`,
-    `${report.newEventCount} new events in ${report.sessionUids.size} sessions, ${formatBytes(report.readBytes)} read in ${((report.endedAt - report.startedAt) / 1000).toFixed(1)} s`,
+    `${filesText(report.counts)}`,
+    `${plural(report.newEventCount, 'new event')} in ${plural(report.sessionUids.size, 'session')}, ${formatBytes(report.readBytes)} read in ${took}`,
   ]
   const gaps = addUp(report.sources.map((source) => source.gaps))
   const unknown = addUp(report.sources.map((source) => source.unknown))
@@ -129,6 +129,24 @@ function toText(report: SweepReport): string {
   if (report.retention) lines.push(...retentionLines(report.retention))
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
   return lines.join('\n')
+}
+
+/** What came of the files; what did not happen is not told. */
+function filesText(counts: SweepReport['counts']): string {
+  const said = {
+    new: 'new',
+    appended: 'grown',
+    changed: 'changed',
+    moved: 'moved',
+    missing: 'gone',
+    unchanged: 'unchanged',
+  }
+  const parts = Object.entries(said)
+    .map(([name, word]) => [counts[name as keyof typeof said], word] as const)
+    .filter(([count]) => count > 0)
+  return parts.length === 0
+    ? 'no files'
+    : `files: ${parts.map(([count, word]) => `${count.toLocaleString('en')} ${word}`).join(', ')}`
 }
 
 const addUp = (all: Record<string, number>[]): Record<string, number> => {

@@ -62,17 +62,18 @@ export function take(text: string, width: number): string {
 }
 
 /** Folds one line at spaces, and inside a word only where it is longer than a whole line. */
-export function fold(line: string, width: number): string[] {
+export function fold(line: string, width: number, restWidth = width): string[] {
   if (widthOf(line) <= width) return [line]
   const lines: string[] = []
   let held = ''
+  const room = (): number => (lines.length === 0 ? width : restWidth)
   for (const word of line.split(/(?<= )/)) {
-    if (widthOf((held + word).trimEnd()) <= width) held += word
+    if (widthOf((held + word).trimEnd()) <= room()) held += word
     else {
       if (held.trim() !== '') lines.push(held.trimEnd())
       held = word
-      while (widthOf(held.trimEnd()) > width) {
-        const part = take(held, width)
+      while (widthOf(held.trimEnd()) > room()) {
+        const part = take(held, room())
         if (part === '') break
         lines.push(part)
         held = held.slice(part.length)
@@ -81,6 +82,17 @@ export function fold(line: string, width: number): string[] {
   }
   if (held.trim() !== '') lines.push(held.trimEnd())
   return lines
+}
+
+/** Every line of a text so that it fits; what a line goes on with is indented, so that lines can be told apart. */
+export function foldText(text: string, width: number, hanging = 2): string {
+  if (width === Number.POSITIVE_INFINITY) return text
+  const folded = text.split('\n').flatMap((line) => {
+    const indent = (/^ */.exec(line)?.[0] ?? '') + ' '.repeat(hanging)
+    const [first = '', ...rest] = fold(line, width, Math.max(20, width - indent.length))
+    return [first, ...rest.map((part) => indent + part)]
+  })
+  return folded.join('\n')
 }
 
 /** As one word of a shell. */

@@ -1,13 +1,13 @@
 // `recollect ui`: starts the server of the page, says where it is and opens a browser there.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import type { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { sweepRunner } from '../web/server/changes.ts'
 import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
 import { EXIT } from './exit.ts'
 import { print } from './print.ts'
-import { parseCount } from './values.ts'
+import { parsePort } from './values.ts'
 
 export interface UiCommand {
   port?: string
@@ -59,19 +59,14 @@ function startWatcher(): ChildProcess {
 }
 
 async function start(options: UiCommand, rest: Omit<ServerOptions, 'port'>): Promise<Server> {
-  if (options.port !== undefined) return await startServer({ ...rest, port: parsePort(options.port) })
+  if (options.port !== undefined)
+    return await startServer({ ...rest, port: parsePort(options.port, '--port') })
   try {
     return await startServer({ ...rest, port: DEFAULT_PORT })
   } catch (error) {
     if ((error as RecollectError).code !== 'BUSY') throw error
     return await startServer({ ...rest, port: 0 })
   }
-}
-
-function parsePort(text: string): number {
-  const port = parseCount(text, '--port')
-  if (port <= 65_535) return port
-  throw new RecollectError('USAGE', `${text} is no port`, { where: '--port', hint: 'a number up to 65535' })
 }
 
 function stopped(): Promise<void> {

@@ -1,7 +1,7 @@
 // `recollect usage`: the table, and what has to be known to read it.
-import { Config, parseDuration } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { Config, parseInstant } from '../config.ts'
 import { pricesFor } from '../query/prices.ts'
+import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
   USAGE_GROUPS,
@@ -12,13 +12,16 @@ import {
 } from '../query/usage.ts'
 import { SLOT_MS } from '../store/slots.ts'
 import { openMemory, storePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
+import { refuseReversed, refuseUnknown } from './filter-values.ts'
 import { formatCount } from './format.ts'
-import { print, printJson } from './print.ts'
+import { printFolded, printJson } from './print.ts'
 import { type Column, tableLines } from './table.ts'
-import { parseChoice, parseFlavor } from './values.ts'
+import { oneLine } from './text.ts'
+import { noTime, parseChoice, parseFlavor, parseName } from './values.ts'
 
 export interface UsageCommand {
   since?: string
@@ -38,31 +41,29 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
     group: parseChoice(group, USAGE_GROUPS, 'usage', 'usage by'),
     zone,
   }
-  if (options.since) question.sinceAt = parseTime(options.since, zone, '--since')
-  if (options.until) question.untilAt = parseTime(options.until, zone, '--until')
-  if (options.flavor) question.flavor = parseFlavor(options.flavor)
-  for (const name of ['repo', 'domain', 'model'] as const) if (options[name]) question[name] = options[name]
+  if (options.since !== undefined) question.sinceAt = slotAt(options.since, zone, '--since')
+  if (options.until !== undefined) question.untilAt = slotAt(options.until, zone, '--until')
+  refuseReversed(question)
+  if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
+  for (const name of ['repo', 'domain', 'model'] as const)
+    if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
     const report = usageReport(handle, { ...question, prices: await pricesFor(handle, overrides) })
+    if (report.rows.length === 0) refuseUnknown(handle, question)
     if (options.json) printJson(report)
-    else print(toText(report))
+    else printFolded(toText(report, namesOf(handle, report)))
   } finally {
     handle.close()
   }
 }
 
 /** A day of the zone (with --until: its end), a time, or an age. */
-function parseTime(text: string, zone: TimeZone, flag: '--since' | '--until'): number {
-  const age = parseDuration(text)
-  const at =
-    zone.dayTime(text, flag === '--until') ?? (age === undefined ? Date.parse(text) : Date.now() - age)
-  if (!Number.isNaN(at)) return Math.floor(at / SLOT_MS) * SLOT_MS
-  throw new RecollectError('USAGE', `${text} is no time`, {
-    where: flag,
-    hint: 'a date such as 2026-11-01, or an age such as 30d',
-  })
+function slotAt(text: string, zone: TimeZone, flag: '--since' | '--until'): number {
+  const at = zone.dayTime(text, flag === '--until') ?? parseInstant(text) ?? Number.NaN
+  if (Number.isNaN(at)) throw noTime(text, flag)
+  return Math.floor(at / SLOT_MS) * SLOT_MS
 }
 
 const count = (title: string, pick: (row: UsageRow) => number, optional?: number): Column<UsageRow> => ({
@@ -86,13 +87,30 @@ const REPORTED: Column<UsageRow> = {
   cell: (row) => usd(row.reported_cost_usd) ?? '',
 }
 
-function toText(report: UsageReport): string {
+/** Sessions by the ids that people type, and what they were about. */
+function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, string> {
+  if (group !== 'session') return new Map()
+  const title = handle.memory.prepare(
+    `SELECT coalesce(s.title, d.digest ->> '$.first_prompt', '') AS title FROM sessions s
+     LEFT JOIN digests d USING (session_uid) WHERE s.session_uid = ?`,
+  )
+  const ids = shortIds(
+    handle,
+    rows.flatMap((row) => (row.key === null ? [] : [row.key])),
+  )
+  const named = [...ids].map(([uid, id]): [string, string] => {
+    const found = title.get(uid) as { title: string } | undefined
+    return [uid, `${id}  ${oneLine(found?.title ?? '')}`.trimEnd()]
+  })
+  return new Map(named)
+}
+
+function toText(report: UsageReport, names: ReadonlyMap<string, string>): string {
   if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left'
   const key: Column<UsageRow> = {
     title: report.group.toUpperCase(),
-    cell: (row) => (row === report.total ? 'total' : (row.key ?? '(unknown)')),
+    cell: (row) => (row === report.total ? 'total' : (names.get(row.key ?? '') ?? row.key ?? '(unknown)')),
     least: 16,
-    isId: report.group === 'session',
   }
   const columns = [key, ...COLUMNS, ...(report.total.reported_responses > 0 ? [REPORTED] : [])]
   const lines = tableLines([...report.rows, report.total], columns)

@@ -1,25 +1,52 @@
 // Values of options: what is impossible is refused, with the nearest right spelling.
 import { FLAVORS } from '../adapters/flavors.ts'
-import { nearest, parseDuration } from '../config.ts'
+import { nearest, parseTime } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 
-/** A date, a date and time, or an age such as 7d. */
-export function parseTime(text: string, flag: string): number {
-  const age = parseDuration(text)
-  if (age !== undefined) return Date.now() - age
-  const at = Date.parse(text)
-  if (!Number.isNaN(at)) return at
-  throw new RecollectError('USAGE', `${text} is no time`, {
+/** A date (`--until`: with the whole of that day), a date and time, or an age such as 7d. */
+export function readTime(text: string, flag: '--since' | '--until'): number {
+  const at = parseTime(text, flag === '--until')
+  if (at !== undefined) return at
+  throw noTime(text, flag)
+}
+
+export const noTime = (text: string, flag: string): RecollectError =>
+  new RecollectError('USAGE', `${quoted(text)} is no time`, {
     where: flag,
-    hint: 'a date such as 2026-11-01, or an age such as 7d',
+    hint: 'a date such as 2026-11-01, a time such as 2026-11-01T14:30, or an age such as 7d',
+  })
+
+/** What was typed, in a sentence: the empty text has to be seen, too. */
+const quoted = (text: string): string => (text.trim() === '' ? `"${text}"` : text)
+
+export function parseCount(text: string, flag: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new RecollectError('USAGE', `${quoted(text)} is no count`, { where: flag, hint: 'a whole number' })
+}
+
+/** How many to list: none is no list. */
+export function parseLimit(text: string): number {
+  const count = parseCount(text, '--limit')
+  if (count > 0) return count
+  throw new RecollectError('USAGE', 'a limit of 0 lists nothing', { where: '--limit', hint: '1 or more' })
+}
+
+export function parsePort(text: string, flag: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new RecollectError('USAGE', `${quoted(text)} is no port`, {
+    where: flag,
+    hint: 'a number from 0 to 65535',
   })
 }
 
-export function parseCount(text: string, flag: string): number {
-  const count = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isSafeInteger(count) && count >= 0) return count
-  throw new RecollectError('USAGE', `${text} is no count`, { where: flag, hint: 'a whole number' })
+/** A name that is given has to name something. */
+export function parseName(text: string, flag: string): string {
+  if (text.trim() !== '') return text
+  throw new RecollectError('USAGE', `${flag} is empty`, {
+    where: flag,
+    hint: `give it a value, or leave ${flag} out`,
+  })
 }
 
 /** One of a fixed list. */
@@ -31,7 +58,7 @@ export function parseChoice<T extends string>(
 ): T {
   if ((choices as readonly string[]).includes(text)) return text as T
   const near = nearest(text, choices)
-  throw new RecollectError('USAGE', `no ${noun} ${text}`, {
+  throw new RecollectError('USAGE', `no ${noun} ${quoted(text)}`, {
     where: flag,
     hint: `${near ? `did you mean ${near}? ` : ''}one of ${choices.join(', ')}`,
   })

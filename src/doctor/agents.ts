@@ -1,13 +1,13 @@
-// The agents: which are here, whether their transcripts are read before they delete them, whether their hooks run, and
-// what of their files was not understood.
+// The agents: which are here, whether their transcripts are read before they delete them, and what of their files cannot
+// be read.
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
-import { lastFired, statusOf } from '../capture/hook-status.ts'
 import type { Config } from '../config.ts'
 import { type Discovery, discover } from '../sources/discover.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ageText, DAY, type Finding, finding } from './finding.ts'
+import { plural } from './words.ts'
 
 const SHOWN = 5
 
@@ -21,15 +21,22 @@ export interface AgentContext {
   handle: ReadHandle | undefined
 }
 
-export function checkAgents(context: AgentContext): Finding[] {
-  const { config, env, adapters, integrations } = context
-  const found = discover(adapters, env, extraRoots(config))
-  const present = integrations.filter((one) => countOf(found, one.flavor) > 0)
+/** What a sweep would find, and the agents among those it would find something of. */
+export interface AgentsHere {
+  discovery: Discovery
+  integrations: readonly Integration[]
+}
+
+export function agentsHere({ config, env, adapters, integrations }: AgentContext): AgentsHere {
+  const discovery = discover(adapters, env, extraRoots(config))
+  return { discovery, integrations: integrations.filter((one) => countOf(discovery, one.flavor) > 0) }
+}
+
+export function checkAgents(context: AgentContext, { discovery, integrations }: AgentsHere): Finding[] {
   return [
-    ...agentsFound(context, found),
-    ...present.flatMap((one) => checkRetention(context, one)),
-    ...present.flatMap((one) => checkHooks(context, one)),
-    ...unreadable(found),
+    ...agentsFound(context, discovery),
+    ...integrations.flatMap((one) => checkRetention(context, one)),
+    ...unreadable(discovery),
   ]
 }
 
@@ -56,7 +63,7 @@ function agentsFound({ adapters, handle, integrations }: AgentContext, found: Di
   return present.map((flavor) => {
     const title = integrations.find((one) => one.flavor === flavor)?.title ?? flavor
     const { version, sessions } = remembered(handle, flavor)
-    const text = `${title}${version ? ` ${version}` : ''}: ${sessions} sessions remembered of ${countOf(found, flavor)} files`
+    const text = `${title}${version ? ` ${version}` : ''}: ${plural(sessions, 'session')} remembered of ${plural(countOf(found, flavor), 'file')}`
     return sessions === 0
       ? finding('agent.found', 'warning', text, { subject: flavor, fix: 'recollect sweep' })
       : finding('agent.found', 'ok', text, { subject: flavor })
@@ -105,22 +112,6 @@ function checkRetention(
   return [finding('agent.retention', 'ok', text, { subject: flavor })]
 }
 
-function checkHooks({ config, env, now, adapters }: AgentContext, integration: Integration): Finding[] {
-  const status = statusOf(integration, env, undefined, lastFired(config.home, adapters))
-  const { flavor, title } = integration
-  const about = { subject: flavor }
-  const install = `recollect hooks install --agent ${flavor}`
-  const say = (severity: Finding['severity'], text: string, fix?: string): Finding[] => [
-    finding('hooks.state', severity, `${title}: ${text}`, { ...about, ...(fix ? { fix } : {}) }),
-  ]
-  if (status.problem) return say('warning', status.problem, install)
-  if (status.installedCount === 0)
-    return say('info', 'no hooks; sessions are read when you sweep', `${install} --dry-run`)
-  if (status.obstacle) return say('warning', status.obstacle.what, `recollect hooks status --agent ${flavor}`)
-  const fired = status.fired ? `last fired ${ageText(now - status.fired.at)} ago` : 'never fired yet'
-  return say('ok', `${status.installedCount} of ${status.wantedCount} hooks, ${fired}`)
-}
-
 /** A link may be meant to be left alone; what should be readable and is not is lost when the agent deletes it. */
 function unreadable({ problems }: Discovery): Finding[] {
   const severity = (reason: string): Finding['severity'] =>
@@ -140,57 +131,4 @@ function unreadable({ problems }: Discovery): Finding[] {
       }),
     )
   return shown
-}
-
-export function checkUnderstanding(handle: ReadHandle): Finding[] {
-  return [...gaps(handle), ...drift(handle)]
-}
-
-function gaps({ cache }: ReadHandle): Finding[] {
-  const rows = cache
-    .prepare(
-      `SELECT s.flavor, g.reason, count(*) AS n, sum(g.length) AS bytes, min(g.path) AS path FROM gaps g
-       JOIN sources s USING (path) WHERE NOT g.is_pending GROUP BY s.flavor, g.reason ORDER BY n DESC`,
-    )
-    .all() as unknown as { flavor: string; reason: string; n: number; bytes: number; path: string }[]
-  return rows.slice(0, SHOWN).map(({ flavor, reason, n, bytes, path }) =>
-    finding('source.gaps', 'warning', `${flavor}: ${reason} ×${n}, ${bytes} bytes, such as ${path}`, {
-      subject: flavor,
-      fix: 'docs/damage.md tells what it means; nothing around it was lost',
-    }),
-  )
-}
-
-/** Where a new version of an agent writes what we do not know, it is kept as it is, and named here. */
-function drift({ cache, memory }: ReadHandle): Finding[] {
-  const rows = cache
-    .prepare(
-      `SELECT s.flavor, u.name, sum(u.count) AS n, json_group_array(DISTINCT s.session_uid) AS uids
-       FROM unknown_records u JOIN sources s USING (path) GROUP BY s.flavor, u.name ORDER BY n DESC`,
-    )
-    .all() as unknown as { flavor: string; name: string; n: number; uids: string }[]
-  const versionOf = memory.prepare('SELECT agent_version AS version FROM sessions WHERE session_uid = ?')
-  const versions = (uids: string): string => {
-    const all = (JSON.parse(uids) as (string | null)[])
-      .slice(0, 200)
-      .map((uid) => (versionOf.get(uid) as { version: string | null } | undefined)?.version)
-    return [...new Set(all.filter(Boolean))].sort().join(', ')
-  }
-  return [...new Set(rows.map((row) => row.flavor))].map((flavor) => {
-    const names = rows.filter((row) => row.flavor === flavor)
-    const shown = names.slice(0, SHOWN).map(({ name, n, uids }) => {
-      const by = versions(uids)
-      return `${name} ×${n}${by ? ` (${by})` : ''}`
-    })
-    const rest = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : ''
-    return finding(
-      'source.drift',
-      'warning',
-      `${flavor} writes records we do not know: ${shown.join(', ')}${rest}`,
-      {
-        subject: flavor,
-        fix: 'npm install -g recollect@latest, then recollect sweep --full',
-      },
-    )
-  })
 }

@@ -13,6 +13,7 @@ export const FINDING_IDS = {
   'memory.integrity': 'the databases and what they refer to',
   'memory.size': 'the tiers against their caps',
   'memory.loss': 'un-analyzed sessions that had to be dropped',
+  'memory.analysis': 'sessions that were read and not analyzed yet',
   'sweep.age': 'when everything was last looked at',
   'spool.pending': 'hooks that fired and were not seen to',
   'prices.age': 'how old the price list is',
@@ -20,7 +21,10 @@ export const FINDING_IDS = {
   'agent.found': 'an agent whose files are here',
   'agent.none': 'no agent has left anything',
   'agent.retention': 'an agent deletes its transcripts: whether we read them in time',
+  'capture.automatic': 'whether anything reads sessions without being asked',
   'hooks.state': "hooks in an agent's settings",
+  'schedule.state': 'the sweep that the system starts',
+  'mcp.state': 'whether an agent knows the MCP server',
   'source.unreadable': 'files of agents that cannot be read',
   'source.gaps': 'bytes of sources that were not understood',
   'source.drift': 'record types nobody has described',
@@ -55,6 +59,3 @@ export function ageText(ms: number): string {
   const hours = Math.floor(minutes / 60)
   return hours < 72 ? `${hours} h` : `${Math.floor(hours / 24)} d`
 }
-
-export const bytesText = (bytes: number): string =>
-  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`

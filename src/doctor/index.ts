@@ -7,10 +7,12 @@ import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { checkAgents, checkUnderstanding } from './agents.ts'
+import { agentsHere, checkAgents } from './agents.ts'
+import { checkAtOnce } from './attention.ts'
+import { checkCapture } from './capture.ts'
 import { type Finding, finding, type Severity } from './finding.ts'
 import { checkAccess, checkNode, checkSpace } from './machine.ts'
-import { checkIntegrity, checkLosses, checkPrices, checkSize, checkSweep, unopened } from './memory.ts'
+import { checkIntegrity, checkPrices, unopened } from './memory.ts'
 
 export interface DoctorOptions {
   env: Environment
@@ -58,12 +60,11 @@ export async function examine({ env, isDeep = false, now = Date.now() }: DoctorO
       }
     }
     await ask((sound) => checkIntegrity(sound, paths, isDeep))
-    await ask((sound) => [checkSize(config, paths), ...checkLosses(sound), ...checkSweep(config, now)])
+    await ask((sound) => checkAtOnce(sound, config, paths, now))
     await ask((sound) => checkPrices(sound, config, now))
-    findings.push(
-      ...checkAgents({ config, env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle }),
-    )
-    await ask(checkUnderstanding)
+    const context = { config, env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle }
+    const here = agentsHere(context)
+    findings.push(...checkAgents(context, here), ...checkCapture(context, here.integrations))
   } finally {
     memory?.close()
   }

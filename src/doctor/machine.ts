@@ -1,7 +1,8 @@
 // The machine: Node, permissions, room on the disk.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { bytesText, type Finding, finding } from './finding.ts'
+import { type Finding, finding } from './finding.ts'
+import { formatBytes } from './words.ts'
 
 const LEAST_NODE = [20, 19] as const
 /** The end of support of each major version, as far as it is fixed. */
@@ -43,7 +44,7 @@ export function checkSpace(home: string): Finding {
   while (!existsSync(directory)) directory = dirname(directory)
   const { bavail, bsize } = statfsSync(directory)
   const free = bavail * bsize
-  const text = `${bytesText(free)} free below ${directory}`
+  const text = `${formatBytes(free)} free below ${directory}`
   if (free < TOO_LITTLE_BYTES)
     return finding('disk.space', 'error', text, {
       fix: 'free some space; recollect evict gives back what it may',

@@ -1,20 +1,16 @@
-// The memory: whether it is there and sound, how large and how fresh it is, whether it can price what it holds.
+// The memory: whether it is there and sound, and whether it can price what it holds.
 
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import { policyOf } from '../retention/policy.ts'
-import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
-import { peekSpool, readSpoolState } from '../sources/spool.ts'
 import type { Database } from '../store/database.ts'
 import { openStore, type StorePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices, PRICE_LIST } from '../usage/prices.ts'
-import { ageText, bytesText, DAY, type Finding, finding } from './finding.ts'
+import { DAY, type Finding, finding } from './finding.ts'
 
 /** A larger database is only looked through when asked: it takes seconds. */
 const QUICK_CHECK_BYTES = 64 << 20
-const STUCK_MS = 3_600_000
 const OLD_PRICES_DAYS = 180
 
 /** Why the memory could not be opened, or did not answer. */
@@ -67,58 +63,6 @@ function verified(paths: StorePaths): Finding[] {
   } finally {
     store.close()
   }
-}
-
-export function checkSize(config: Config, paths: StorePaths): Finding {
-  const policy = policyOf(config)
-  const raw = allocatedBytes(paths.cacheDirectory)
-  const distilled = databaseBytes(paths.memoryPath)
-  const text = `raw ${bytesText(raw)} of ${bytesText(policy.rawSoftCapBytes)}, memory ${bytesText(distilled)} of ${bytesText(policy.distilledCapBytes)}`
-  if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix: 'recollect evict' })
-  if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix: 'recollect evict' })
-  if (distilled > policy.distilledCapBytes)
-    return finding('memory.size', 'warning', text, {
-      fix: 'raise session_memory.retention.distilled_cap_bytes',
-    })
-  return finding('memory.size', 'ok', text)
-}
-
-export function checkLosses(handle: ReadHandle): Finding[] {
-  const { n } = handle.memory
-    .prepare("SELECT count(*) AS n FROM receipts WHERE reason = 'hard_cap'")
-    .get() as { n: number }
-  if (n === 0) return []
-  const fix = 'raise session_memory.retention.raw_hard_cap_bytes, or sweep more often'
-  return [finding('memory.loss', 'warning', `${n} sessions were dropped before they were analyzed`, { fix })]
-}
-
-export function checkSweep(config: Config, now: number): Finding[] {
-  const { fullAt } = readSpoolState(config.home)
-  const age = now - fullAt
-  const found =
-    fullAt === 0
-      ? finding('sweep.age', 'info', 'no sweep has looked at everything yet', { fix: 'recollect sweep' })
-      : age > 7 * DAY
-        ? finding('sweep.age', 'warning', `everything was last looked at ${ageText(age)} ago`, {
-            fix: 'recollect sweep',
-          })
-        : finding('sweep.age', 'ok', `everything was last looked at ${ageText(age)} ago`)
-  return [found, checkSpool(config.home, now)]
-}
-
-function checkSpool(home: string, now: number): Finding {
-  const lines = peekSpool(home)
-  const oldest = Math.min(...lines.map((line) => line.at))
-  if (lines.length > 0 && now - oldest > STUCK_MS)
-    return finding(
-      'spool.pending',
-      'warning',
-      `${lines.length} pending, the oldest for ${ageText(now - oldest)}`,
-      {
-        fix: 'recollect sweep',
-      },
-    )
-  return finding('spool.pending', 'ok', `${lines.length} pending`)
 }
 
 export async function checkPrices(handle: ReadHandle, config: Config, now: number): Promise<Finding[]> {

@@ -7,8 +7,8 @@ import { policyOf } from '../retention/policy.ts'
 import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
+import { checkAtOnce } from './attention.ts'
 import type { Place } from './places.ts'
-import { formatBytes, plural } from './words.ts'
 
 interface FlavorRow {
   flavor: string
@@ -27,7 +27,9 @@ interface Tier {
 }
 
 export interface Attention {
+  /** Of docs/doctor.md. */
   code: string
+  severity: string
   message: string
   fix: string
 }
@@ -47,7 +49,7 @@ export interface Status {
 export async function statusOf(config: Config, env: Environment = process.env): Promise<Status> {
   const paths = storePaths(config.home, config.get('store.db_path'))
   const policy = policyOf(config)
-  const counted = readCounts(paths)
+  const counted = readCounts(paths, config)
   const storage: Status['storage'] = {
     raw: {
       bytes: allocatedBytes(paths.cacheDirectory),
@@ -62,7 +64,7 @@ export async function statusOf(config: Config, env: Environment = process.env): 
     subagent_sessions: counted.subagentSessions,
     flavors: counted.flavors,
     storage,
-    attention: [...counted.attention, ...overCaps(storage)],
+    attention: counted.attention,
     looked_in: counted.flavors.length > 0 ? [] : (await import('./places.ts')).places(config, env),
   }
 }
@@ -73,7 +75,7 @@ interface Counts {
   attention: Attention[]
 }
 
-function readCounts(paths: StorePaths): Counts {
+function readCounts(paths: StorePaths, config: Config): Counts {
   let handle: ReturnType<typeof openForReading>
   try {
     handle = openForReading(paths)
@@ -87,12 +89,23 @@ function readCounts(paths: StorePaths): Counts {
     return {
       flavors: flavorRows(handle),
       subagentSessions: one("SELECT count(*) AS n FROM sessions WHERE relation = 'subagent'"),
-      attention: [...notUnderstood(handle), ...notAnalyzed(handle), ...losses(handle)],
+      attention: attentionOf(handle, config, paths),
     }
   } finally {
     handle.close()
   }
 }
+
+/** What doctor would say of the memory at once, without what is as it should be. */
+const attentionOf = (handle: ReadHandle, config: Config, paths: StorePaths): Attention[] =>
+  checkAtOnce(handle, config, paths, Date.now())
+    .filter(({ severity }) => severity === 'warning' || severity === 'error')
+    .map(({ id, severity, text, fix }) => ({
+      code: id,
+      severity,
+      message: text,
+      fix: fix ?? 'recollect doctor',
+    }))
 
 function flavorRows(handle: ReadHandle): FlavorRow[] {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -110,73 +123,4 @@ function flavorRows(handle: ReadHandle): FlavorRow[] {
     last_at: iso(lastAt),
     read_at: iso(readAt),
   }))
-}
-
-function notUnderstood({ cache }: ReadHandle): Attention[] {
-  const found: Attention[] = []
-  const gaps = cache
-    .prepare(
-      'SELECT count(*) AS gaps, count(DISTINCT path) AS files, sum(length) AS bytes FROM gaps WHERE NOT is_pending',
-    )
-    .get() as { gaps: number; files: number; bytes: number | null }
-  if (gaps.gaps > 0)
-    found.push({
-      code: 'gaps',
-      message: `${plural(gaps.gaps, 'gap')} in ${plural(gaps.files, 'file')}: ${formatBytes(gaps.bytes ?? 0)} could not be understood`,
-      fix: 'recollect sweep --full --json | jq .coverage',
-    })
-  const unknown = cache
-    .prepare('SELECT count(DISTINCT name) AS names, sum(count) AS records FROM unknown_records')
-    .get() as { names: number; records: number | null }
-  if (unknown.names > 0)
-    found.push({
-      code: 'unknown_records',
-      message: `${plural(unknown.names, 'record type')} never described, ${plural(unknown.records ?? 0, 'record')}: kept as they are`,
-      fix: 'recollect sweep --full --json | jq .coverage',
-    })
-  return found
-}
-
-function notAnalyzed({ memory }: ReadHandle): Attention[] {
-  const { n } = memory
-    .prepare(
-      `SELECT count(*) AS n FROM sessions WHERE event_count > 0 AND evicted_at IS NULL
-       AND (analyzed_at IS NULL OR analyzed_at < ingested_at)`,
-    )
-    .get() as { n: number }
-  if (n === 0) return []
-  return [
-    { code: 'not_analyzed', message: `${plural(n, 'session')} not analyzed yet`, fix: 'recollect sweep' },
-  ]
-}
-
-function losses({ memory }: ReadHandle): Attention[] {
-  const { n } = memory
-    .prepare("SELECT count(*) AS n FROM events_log WHERE name = 'session_memory.data_loss'")
-    .get() as { n: number }
-  if (n === 0) return []
-  return [
-    {
-      code: 'data_loss',
-      message: `${plural(n, 'session')} dropped before analysis: the hard cap left no other way`,
-      fix: 'recollect config, session_memory.retention.raw_hard_cap_bytes',
-    },
-  ]
-}
-
-function overCaps({ raw, distilled }: Status['storage']): Attention[] {
-  const found: Attention[] = []
-  if (raw.bytes > raw.soft_cap_bytes)
-    found.push({
-      code: 'raw_over_soft_cap',
-      message: `the raw cache is ${formatBytes(raw.bytes - raw.soft_cap_bytes)} over its soft cap`,
-      fix: 'recollect evict --dry-run',
-    })
-  if (distilled.bytes > distilled.cap_bytes)
-    found.push({
-      code: 'distilled_over_cap',
-      message: `the durable memory is ${formatBytes(distilled.bytes - distilled.cap_bytes)} over its cap; nothing of it is dropped by itself`,
-      fix: 'recollect config, session_memory.retention.distilled_cap_bytes',
-    })
-  return found
 }

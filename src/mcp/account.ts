@@ -6,7 +6,7 @@ import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { loadPrices } from '../usage/prices.ts'
 import type { Entry } from './result.ts'
-import { cursor, parseTime, time, tool } from './tool.ts'
+import { cursor, readTime, time, tool } from './tool.ts'
 
 export const usageTool = tool({
   name: 'usage',
@@ -22,7 +22,7 @@ export const usageTool = tool({
       group: input.by,
       zone: new TimeZone(),
       prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
-      ...(input.since === undefined ? {} : { sinceAt: parseTime(input.since) }),
+      ...(input.since === undefined ? {} : { sinceAt: readTime(input.since) }),
       ...(input.repo === undefined ? {} : { repo: input.repo }),
     })
     // Of days the newest are wanted; the rest comes with the dearest first.

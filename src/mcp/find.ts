@@ -7,7 +7,7 @@ import { type SearchHit, searchSessions } from '../query/search.ts'
 import { placeResolver } from '../sources/place.ts'
 import { ownSessions } from './caller.ts'
 import type { Answer, Entry } from './result.ts'
-import { type Context, cursor, id, parseTime, time, tool } from './tool.ts'
+import { type Context, cursor, id, readTime, time, tool } from './tool.ts'
 
 /** Sessions looked at in one call; nobody pages further than this. */
 const MOST = 200
@@ -36,7 +36,7 @@ export const searchTool = tool({
       ...(repo === undefined ? {} : { repo }),
       ...(input.touched === undefined ? {} : { touched: input.touched }),
       ...(session === undefined ? {} : { session }),
-      ...(input.since === undefined ? {} : { sinceAt: parseTime(input.since) }),
+      ...(input.since === undefined ? {} : { sinceAt: readTime(input.since) }),
     })
     const own = session === undefined ? ownSessions(handle, context.caller) : new Set<string>()
     const others = found.filter((one) => !own.has(one.session.session_uid))

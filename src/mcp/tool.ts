@@ -1,6 +1,6 @@
 // What a tool of the server is: a name, when to use it, what it takes, and the question it asks of the memory.
 import { z } from 'zod'
-import { type Config, parseDuration } from '../config.ts'
+import { type Config, parseTime } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { Caller } from './caller.ts'
@@ -38,10 +38,9 @@ export const id = z.string().min(1).max(400)
 export const time = z.string().max(40).optional()
 
 /** A date, a date and time, or an age such as 7d. */
-export function parseTime(text: string): number {
-  const age = parseDuration(text)
-  const at = age === undefined ? Date.parse(text) : Date.now() - age
-  if (!Number.isNaN(new Date(at).getTime())) return at
+export function readTime(text: string): number {
+  const at = parseTime(text)
+  if (at !== undefined) return at
   throw new RecollectError('USAGE', `${text} is no time`, {
     where: 'since',
     hint: 'a date such as 2026-11-01, or an age such as 7d',

@@ -65,7 +65,9 @@ export class TimeZone {
   dayTime(text: string, isEnd: boolean): number | undefined {
     if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
     const day = Date.parse(text) / (SLOTS_PER_DAY * SLOT_MS)
-    return Number.isInteger(day) ? this.firstSlotOf(isEnd ? day + 1 : day) * SLOT_MS : Number.NaN
+    // The thirtieth of February would be read as a day of March.
+    const isThere = Number.isInteger(day) && dateOf(day) === text
+    return isThere ? this.firstSlotOf(isEnd ? day + 1 : day) * SLOT_MS : Number.NaN
   }
 
   /** The local day of an instant, as days since 1970-01-01. */

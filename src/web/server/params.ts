@@ -1,6 +1,6 @@
 // What stands behind the question mark, checked: a wrong value is an error with its place, never a silent default.
 
-import { parseDuration } from '../../config.ts'
+import { parseTime } from '../../config.ts'
 import { RecollectError } from '../../errors.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { SLOT_MS } from '../../store/slots.ts'
@@ -48,9 +48,8 @@ export class Params {
   time(name: string): number | undefined {
     const value = this.text(name)
     if (value === undefined) return undefined
-    const age = parseDuration(value)
-    const at = age === undefined ? Date.parse(value) : Date.now() - age
-    if (Number.isNaN(at)) throw wrong(name, value, 'a date such as 2026-11-01, or an age such as 30d')
+    const at = parseTime(value, name === 'until')
+    if (at === undefined) throw wrong(name, value, 'a date such as 2026-11-01, or an age such as 30d')
     return at
   }
 

@@ -1,0 +1,153 @@
+// What can be told of a memory at once, without asking agents or reading it through: how large and how fresh it is, what
+// was lost, what was not understood. `recollect status` shows the bad part of it, `recollect doctor` all.
+import type { Config } from '../config.ts'
+import { policyOf } from '../retention/policy.ts'
+import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
+import { peekSpool, readSpoolState } from '../sources/spool.ts'
+import type { StorePaths } from '../store/sqlite.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { ageText, DAY, type Finding, finding } from './finding.ts'
+import { formatBytes, plural } from './words.ts'
+
+const SHOWN = 5
+const STUCK_MS = 3_600_000
+
+export function checkAtOnce(handle: ReadHandle, config: Config, paths: StorePaths, now: number): Finding[] {
+  return [
+    checkSize(config, paths),
+    ...checkLosses(handle),
+    ...checkAnalyzed(handle),
+    ...checkSweep(config, now),
+    ...gaps(handle),
+    ...drift(handle),
+  ]
+}
+
+function checkSize(config: Config, paths: StorePaths): Finding {
+  const policy = policyOf(config)
+  const raw = allocatedBytes(paths.cacheDirectory)
+  const distilled = databaseBytes(paths.memoryPath)
+  const text = `raw ${formatBytes(raw)} of ${formatBytes(policy.rawSoftCapBytes)}, memory ${formatBytes(distilled)} of ${formatBytes(policy.distilledCapBytes)}`
+  if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix: 'recollect evict' })
+  if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix: 'recollect evict' })
+  if (distilled > policy.distilledCapBytes)
+    return finding('memory.size', 'warning', `${text}; nothing of the memory is dropped by itself`, {
+      fix: 'raise session_memory.retention.distilled_cap_bytes',
+    })
+  return finding('memory.size', 'ok', text)
+}
+
+function checkLosses(handle: ReadHandle): Finding[] {
+  const { n } = handle.memory
+    .prepare("SELECT count(*) AS n FROM receipts WHERE reason = 'hard_cap'")
+    .get() as { n: number }
+  if (n === 0) return []
+  const fix = 'raise session_memory.retention.raw_hard_cap_bytes, or sweep more often'
+  return [
+    finding(
+      'memory.loss',
+      'warning',
+      `${plural(n, 'session')} dropped before analysis: the hard cap left no other way`,
+      { fix },
+    ),
+  ]
+}
+
+function checkSweep(config: Config, now: number): Finding[] {
+  const { fullAt } = readSpoolState(config.home)
+  const age = now - fullAt
+  const found =
+    fullAt === 0
+      ? finding('sweep.age', 'info', 'no sweep has looked at everything yet', { fix: 'recollect sweep' })
+      : age > 7 * DAY
+        ? finding('sweep.age', 'warning', `everything was last looked at ${ageText(age)} ago`, {
+            fix: 'recollect sweep',
+          })
+        : finding('sweep.age', 'ok', `everything was last looked at ${ageText(age)} ago`)
+  return [found, checkSpool(config.home, now)]
+}
+
+function checkSpool(home: string, now: number): Finding {
+  const lines = peekSpool(home)
+  const oldest = Math.min(...lines.map((line) => line.at))
+  if (lines.length > 0 && now - oldest > STUCK_MS)
+    return finding(
+      'spool.pending',
+      'warning',
+      `${lines.length} pending, the oldest for ${ageText(now - oldest)}`,
+      {
+        fix: 'recollect sweep',
+      },
+    )
+  return finding('spool.pending', 'ok', `${lines.length} pending`)
+}
+
+/** What was read and has no digest yet: a sweep that was stopped in between. */
+function checkAnalyzed({ memory }: ReadHandle): Finding[] {
+  const { n } = memory
+    .prepare(
+      `SELECT count(*) AS n FROM sessions WHERE event_count > 0 AND evicted_at IS NULL
+       AND (analyzed_at IS NULL OR analyzed_at < ingested_at)`,
+    )
+    .get() as { n: number }
+  if (n === 0) return []
+  return [
+    finding('memory.analysis', 'warning', `${plural(n, 'session')} not analyzed yet`, {
+      fix: 'recollect sweep',
+    }),
+  ]
+}
+
+function gaps({ cache }: ReadHandle): Finding[] {
+  const rows = cache
+    .prepare(
+      `SELECT s.flavor, g.reason, count(*) AS n, sum(g.length) AS bytes, min(g.path) AS path FROM gaps g
+       JOIN sources s USING (path) WHERE NOT g.is_pending GROUP BY s.flavor, g.reason ORDER BY n DESC`,
+    )
+    .all() as unknown as { flavor: string; reason: string; n: number; bytes: number; path: string }[]
+  return rows.slice(0, SHOWN).map(({ flavor, reason, n, bytes, path }) =>
+    finding(
+      'source.gaps',
+      'warning',
+      `${flavor}: ${reason} ×${n}, ${formatBytes(bytes)} could not be understood, such as in ${path}`,
+      {
+        subject: flavor,
+        fix: 'docs/damage.md tells what it means; nothing around it was lost',
+      },
+    ),
+  )
+}
+
+/** Where a new version of an agent writes what we do not know, it is kept as it is, and named here. */
+function drift({ cache, memory }: ReadHandle): Finding[] {
+  const rows = cache
+    .prepare(
+      `SELECT s.flavor, u.name, sum(u.count) AS n, json_group_array(DISTINCT s.session_uid) AS uids
+       FROM unknown_records u JOIN sources s USING (path) GROUP BY s.flavor, u.name ORDER BY n DESC`,
+    )
+    .all() as unknown as { flavor: string; name: string; n: number; uids: string }[]
+  const versionOf = memory.prepare('SELECT agent_version AS version FROM sessions WHERE session_uid = ?')
+  const versions = (uids: string): string => {
+    const all = (JSON.parse(uids) as (string | null)[])
+      .slice(0, 200)
+      .map((uid) => (versionOf.get(uid) as { version: string | null } | undefined)?.version)
+    return [...new Set(all.filter(Boolean))].sort().join(', ')
+  }
+  return [...new Set(rows.map((row) => row.flavor))].map((flavor) => {
+    const names = rows.filter((row) => row.flavor === flavor)
+    const shown = names.slice(0, SHOWN).map(({ name, n, uids }) => {
+      const by = versions(uids)
+      return `${name} ×${n}${by ? ` (${by})` : ''}`
+    })
+    const rest = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : ''
+    return finding(
+      'source.drift',
+      'warning',
+      `${flavor} writes records we do not know: ${shown.join(', ')}${rest}`,
+      {
+        subject: flavor,
+        fix: 'npm install -g recollect@latest, then recollect sweep --full',
+      },
+    )
+  })
+}
