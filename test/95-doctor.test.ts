@@ -267,7 +267,7 @@ describe('an agent', () => {
     expect(await way()).toBe(
       'ok: sessions are read through hooks in Claude Code, Grok Build and a schedule (cron)',
     )
-    writeFileSync(tab, readFileSync(tab, 'utf8').replaceAll('cli.js', 'gone/cli.js'))
+    writeFileSync(tab, readFileSync(tab, 'utf8').replaceAll('cli.cjs', 'gone/cli.cjs'))
     expect((await found('schedule.state'))[0]).toMatchObject({
       severity: 'warning',
       fix: 'recollect schedule install',

@@ -27,7 +27,7 @@ export function makeStage() {
   for (const part of ['dist', 'samples', 'package.json'])
     cpSync(join(ROOT, part), join(lib, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(lib, 'node_modules'))
-  symlinkSync(join(lib, 'dist', 'cli.js'), join(bin, 'recollect'))
+  symlinkSync(join(lib, 'dist', 'cli.cjs'), join(bin, 'recollect'))
   symlinkSync(process.execPath, join(bin, 'node'))
   for (const tool of TOOLS) symlinkSync(`/bin/${tool}`, join(bin, tool))
   writeFileSync(join(bin, 'crontab'), CRONTAB)
@@ -65,7 +65,7 @@ function withShownHome(text, home) {
   })
 }
 
-const digitless = (number) => number.replace(/\d/g, '#')
+const digitless = (text) => text.replace(/[\da-f]/g, '#')
 
 /** What no clock and no path can fix: the room a file system takes, ports, tokens, how long a program ran. */
 const MASKS = [
@@ -75,4 +75,5 @@ const MASKS = [
   [/(?<=works, )[\d.]+m?s/g, '#'],
   [/(?<=127\.0\.0\.1:)\d+(?=\/(?:mcp|open))/g, '#####'],
   [/(?<=token=)[\w-]+/g, '#'],
+  [/(?<="uuid":")[\w-]{36}/g, digitless],
 ]
