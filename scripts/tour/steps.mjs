@@ -163,6 +163,7 @@ export const TOPICS = {
     type('recollect complete -- show 01'),
     type('recollect complete -- sessions --repo ""'),
     type('recollect complete -- sw'),
+    type('recollect config'),
   ],
   keep: [
     ...swept,
@@ -181,7 +182,6 @@ export const TOPICS = {
     type('recollect forget c519 --yes'),
     type('recollect show c519'),
     type('recollect verify'),
-    type('recollect config'),
   ],
   errors: [
     type('recollect serch calc'),
