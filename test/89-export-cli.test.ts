@@ -173,7 +173,10 @@ it('exports more than fits in memory', async () => {
       [`--max-old-space-size=${heapMb}`, cliPath, 'export', '--all', '--format', format, '--out', path],
       { env: { PATH: process.env['PATH'] ?? '', ...own.env }, encoding: 'utf8' },
     )
-    expect([child.status, child.stderr]).toEqual([0, expect.stringMatching(/^(?:wrote|sent) \d+ sessions to /)])
+    expect([child.status, child.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^(?:wrote|sent) \d+ sessions to /),
+    ])
     // Or the test would show nothing.
     if (format !== 'otlp') expect(statSync(path).size).toBeGreaterThan(heapMb << 20)
   }
