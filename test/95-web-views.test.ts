@@ -247,7 +247,24 @@ describeInBrowser('the views', () => {
     await web.page.locator('.said').first().waitFor()
     await web.page.goForward()
     await web.page.getByText('Cost per turn').first().waitFor()
+    await web.page.getByRole('link', { name: 'Signals' }).click()
+    await web.page
+      .locator('.list a, .card a')
+      .filter({ hasText: /^#\d+$/ })
+      .first()
+      .click()
+    await web.page.locator('.slot.target').waitFor()
     await web.goto('/sessions')
+    await web.page.locator('.row-title').first().waitFor()
+    for (let i = 0; i < 20; i++) await web.page.keyboard.press('j')
+    const chosen = web.page.locator('.row.chosen[style*="top: 988px"]')
+    await chosen.waitFor()
+    await web.page.keyboard.press('Enter')
+    await web.page.locator('.session-head h1').waitFor()
+    await web.page.goBack()
+    // The list is found as it was left.
+    await chosen.waitFor()
+    expect(await web.page.locator('.session-list').evaluate((list) => list.scrollTop)).toBeGreaterThan(0)
     await web.page.getByLabel('order').selectOption('cost')
     await expect.poll(() => web.page.url()).toContain('sort=cost')
     await web.page.goBack()
@@ -344,6 +361,35 @@ describeInBrowser('the views', () => {
     }
     await web.page.setViewportSize({ width: 1280, height: 900 })
     expect(wide).toEqual([])
+  })
+})
+
+describeInBrowser('sessions whose raw was evicted', () => {
+  it('are listed, told as such with their receipts, and keep what their digests know', async () => {
+    const { roots, uids: known } = agentRoots(['codex-0.45'])
+    const caps = '[session_memory.retention]\nraw_soft_cap_bytes = "1KiB"\nraw_hard_cap_bytes = "1GiB"\n'
+    const small = new TestMemory(roots, caps)
+    await small.sweep()
+    const open = await BrowserSession.open(small.home)
+    try {
+      await open.goto('/storage')
+      const receipts = open.page.locator('.card', {
+        has: open.page.getByRole('heading', { name: 'Receipts' }),
+      })
+      await receipts.locator('tbody tr').first().waitFor()
+      const uid = known.get('codex-0.45/tools')?.[0]
+      await open.goto(`/s/${uid}`)
+      await open.page.getByText('The events of this session are not in the cache').waitFor()
+      await open.page.locator('.warnings', { hasText: 'were evicted' }).waitFor()
+      await open.page.getByRole('link', { name: 'see what is kept' }).click()
+      await open.page.getByText('How it ended').waitFor()
+      await open.goto('/search?q=calc')
+      await open.page.getByText('raw evicted: found in its digest').first().waitFor()
+      expect(open.seen.errors).toEqual([])
+    } finally {
+      await open.close()
+      small.remove()
+    }
   })
 })
 

@@ -20,6 +20,7 @@ interface Filter {
   kinds?: readonly EventKind[]
   fromSeq?: number
   toSeq?: number
+  seqs?: readonly number[]
 }
 
 const SUMMARY_LENGTH = 140
@@ -28,7 +29,7 @@ export function decisionEvents(handle: Memory, uid: string, filter: Filter): Ses
   if (!(filter.kinds ?? EVENT_KINDS).includes('decision')) return []
   const { fromSeq = 0, toSeq = Number.MAX_SAFE_INTEGER } = filter
   return decisionsOf(handle, uid)
-    .filter(({ seq }) => seq >= fromSeq && seq <= toSeq)
+    .filter(({ seq }) => (filter.seqs ? filter.seqs.includes(seq) : seq >= fromSeq && seq <= toSeq))
     .map(toEvent)
 }
 

@@ -9,6 +9,8 @@ export interface EventFilter {
   /** First and last seq, both included. */
   fromSeq?: number
   toSeq?: number
+  /** Only these. */
+  seqs?: readonly number[]
 }
 
 /** Page by page: a reader that pauses (a pager, a browser) must hold no statement, and with it no old state, open. */
@@ -30,6 +32,7 @@ export function* sessionEvents(
 }
 
 function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter): Generator<SessionEvent> {
+  if (filter.seqs) return yield* pickedEvents(handle, uid, filter.seqs)
   const kinds = (filter.kinds ?? EVENT_KINDS).map((kind) => EVENT_KINDS.indexOf(kind))
   const read = handle.cache.prepare(
     `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
@@ -45,13 +48,30 @@ function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter)
   }
 }
 
+/** A few out of many: neither the other events nor what the others spent are read. */
+function pickedEvents(handle: ReadHandle, uid: string, seqs: readonly number[]): SessionEvent[] {
+  const rows = handle.cache
+    .prepare(
+      `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.seq IN (SELECT value FROM json_each(?)) ORDER BY e.seq`,
+    )
+    .all(uid, JSON.stringify(seqs)) as unknown as Record<string, unknown>[]
+  const tokens = tokensByTime(
+    handle,
+    uid,
+    rows.map((row) => row['ts'] as number | null),
+  )
+  return rows.map((row) => toEvent(uid, row, tokens))
+}
+
 /** Output tokens of a response, shown on the one event that carries its time; a display aid, the ledger is the truth. */
-function tokensByTime(handle: ReadHandle, uid: string): Map<number, number> {
+function tokensByTime(handle: ReadHandle, uid: string, times?: (number | null)[]): Map<number, number> {
+  const isAsked = times ? 'AND ts IN (SELECT value FROM json_each(?))' : ''
   const rows = handle.memory
     .prepare(
-      'SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL AND is_counted AND NOT is_nested',
+      `SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL AND is_counted AND NOT is_nested ${isAsked}`,
     )
-    .all(uid)
+    .all(uid, ...(times ? [JSON.stringify(times)] : []))
   return new Map((rows as unknown as { ts: number; output: number }[]).map((row) => [row.ts, row.output]))
 }
 

@@ -81,7 +81,8 @@ export function pageOf(rows: readonly Line[], question: BriefQuestion): LinePage
   const found: Line[] = []
   for (const line of rows) {
     if (!isListed(line)) continue
-    const failing = chosen.filter((name) => VALUE[name](line) !== question.facets?.[name])
+    const failing =
+      chosen.length === 0 ? chosen : chosen.filter((name) => VALUE[name](line) !== question.facets?.[name])
     if (failing.length === 0) found.push(line)
     // A row counts for a facet when nothing but this facet keeps it out.
     if (failing.length > 1) continue
@@ -109,6 +110,18 @@ function toList(counts: Map<string, number>): { value: string; count: number }[]
     .sort((a, b) => b.count - a.count || compare(a.value, b.value))
 }
 
+/** Made once for each line: whoever types asks again with every letter. */
+const texts = new WeakMap<Line, string>()
+
+function textOf(line: Line): string {
+  const known = texts.get(line)
+  if (known !== undefined) return known
+  const { title, first_prompt, repo, git_branch, session_uid } = line
+  const text = [title ?? '', first_prompt, repo ?? '', git_branch ?? '', session_uid].join('\n').toLowerCase()
+  texts.set(line, text)
+  return text
+}
+
 function listed(question: BriefQuestion): (line: Line) => boolean {
   const words = (question.text ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const uids = question.uids && new Set(question.uids)
@@ -118,8 +131,7 @@ function listed(question: BriefQuestion): (line: Line) => boolean {
     if (uids && !uids.has(line.session_uid)) return false
     if ((line.ended_at ?? line.started_at ?? 0) < sinceAt || (line.started_at ?? 0) > untilAt) return false
     if (words.length === 0) return true
-    const text =
-      `${line.title ?? ''}\n${line.first_prompt}\n${line.repo ?? ''}\n${line.git_branch ?? ''}\n${line.session_uid}`.toLowerCase()
+    const text = textOf(line)
     return words.every((word) => text.includes(word))
   }
 }

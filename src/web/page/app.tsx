@@ -117,8 +117,8 @@ function Connection(): JSX.Element {
       )}
       {!isOnline.value && (
         <p class="offline" role="alert">
-          The server does not answer. What you see is what was last read; start it again with{' '}
-          <code>recollect ui</code>, or wait: this page comes back by itself.
+          The server does not answer. What you see is what was last read. Start it again with{' '}
+          <code>recollect ui</code> and open the address it prints; this page goes on by itself then.
         </p>
       )}
     </>

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventWindow, EventWithBody } from '../server/events.ts'
 import { ask } from './api.ts'
 
-const AT_ONCE = 200
+/** What is in view and the list of prompts beside it, in one question. */
+const AT_ONCE = 450
 const WAIT_MS = 25
 /** Bounds what a long read keeps in the browser. */
 const MAX_KEPT = 4000

@@ -8,12 +8,17 @@ const params = computed(() => new URL(address.value, location.origin).searchPara
 
 export const param = (name: string): string | undefined => params.value.get(name) ?? undefined
 
+/** The reader came by the back or forward button: lists are found as they were left. */
+export const cameBack = { value: false }
+
 addEventListener('popstate', () => {
+  cameBack.value = true
   address.value = location.pathname + location.search
 })
 
 export function go(to: string, options: { replace?: boolean } = {}): void {
   if (to === address.value) return
+  cameBack.value = false
   if (options.replace) history.replaceState(null, '', to)
   else history.pushState(null, '', to)
   const isOtherView = new URL(to, location.origin).pathname !== path.value

@@ -25,11 +25,10 @@ export function eventWindow(handle: ReadHandle, uid: string, params: Params): Ev
   const limit = params.count('limit', 100, MAX_EVENTS)
   const isAlone = seqs.length === 1
   const events: EventWithBody[] = []
-  for (const [fromSeq, toSeq] of spansOf(seqs, params.count('from', 0, 1e9))) {
-    for (const event of sessionEvents(handle, uid, { fromSeq, toSeq })) {
-      events.push(withBody(handle, event, isAlone))
-      if (events.length >= limit) return { session_uid: uid, events }
-    }
+  const which = seqs.length > 0 ? { seqs } : { fromSeq: params.count('from', 0, 1e9) }
+  for (const event of sessionEvents(handle, uid, which)) {
+    events.push(withBody(handle, event, isAlone))
+    if (events.length >= limit) break
   }
   return { session_uid: uid, events }
 }
@@ -44,18 +43,6 @@ function seqsOf(params: Params): number[] {
       hint: `at most ${MAX_EVENTS} whole numbers with commas between`,
     })
   return seqs.sort((a, b) => a - b)
-}
-
-/** Neighbours are read in one go. */
-function spansOf(seqs: readonly number[], from: number): [number, number][] {
-  if (seqs.length === 0) return [[from, Number.MAX_SAFE_INTEGER]]
-  const spans: [number, number][] = []
-  for (const seq of seqs) {
-    const last = spans.at(-1)
-    if (last && seq <= last[1] + 1) last[1] = seq
-    else spans.push([seq, seq])
-  }
-  return spans
 }
 
 function withBody(handle: ReadHandle, event: SessionEvent, isAlone: boolean): EventWithBody {

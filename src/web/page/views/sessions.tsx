@@ -8,7 +8,7 @@ import { Sparkline } from '../charts/lines.tsx'
 import { count, duration, plural, short, titleOf, usd } from '../format.ts'
 import { useKeys } from '../keys.ts'
 import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
-import { go, param, sessionPath, setParams } from '../router.ts'
+import { cameBack, go, param, sessionPath, setParams } from '../router.ts'
 import { Facets } from './facets.tsx'
 
 type Row = Brief & { context_fill: number[] }
@@ -99,10 +99,7 @@ export function SessionsView(): JSX.Element {
     const row = rowAt(i)
     if (row) go(sessionPath(row.session_uid))
   })
-  useEffect(() => {
-    if (scroller.current) scroller.current.scrollTop = 0
-    setChosen(-1)
-  }, [asked])
+  usePlace(asked, scroller, head !== undefined, chosen, setChosen)
   useEffect(() => {
     const element = scroller.current
     if (!element) return
@@ -130,6 +127,37 @@ export function SessionsView(): JSX.Element {
       </div>
     </div>
   )
+}
+
+/** Where the list was when it was last seen. */
+const left = { asked: '', top: 0, chosen: -1 }
+
+/** Another question begins at the top; the back button leads to the row one came from. */
+function usePlace(
+  asked: string,
+  scroller: { current: HTMLDivElement | null },
+  isLoaded: boolean,
+  chosen: number,
+  setChosen: (i: number) => void,
+): void {
+  useEffect(() => {
+    if (!isLoaded) return
+    const isBack = cameBack.value && left.asked === asked
+    if (scroller.current) scroller.current.scrollTop = isBack ? left.top : 0
+    setChosen(isBack ? left.chosen : -1)
+    left.asked = asked
+  }, [asked, isLoaded])
+  useEffect(() => {
+    const element = scroller.current
+    const keep = (): void => {
+      if (left.asked === asked && element) left.top = element.scrollTop
+    }
+    element?.addEventListener('scroll', keep)
+    return () => element?.removeEventListener('scroll', keep)
+  }, [asked])
+  useEffect(() => {
+    if (isLoaded && left.asked === asked) left.chosen = chosen
+  })
 }
 
 function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.Element {

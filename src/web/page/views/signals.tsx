@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Digest } from '../../../digest/digest.ts'
 import { duration, plural } from '../format.ts'
-import { Card, Empty } from '../parts.tsx'
+import { Card, Empty, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { signalName } from './patterns.tsx'
@@ -28,6 +28,16 @@ export function SignalsTab({ document }: { document: SessionDocument }): JSX.Ele
     <div class="columns">
       <div class="stack wide">
         <OutcomeCard digest={digest} />
+        <Listed title="Decisions" rows={document.session.decisions}>
+          {(decision) => (
+            <>
+              {redacted(decision.text)}{' '}
+              <span class="muted">
+                {decision.author} · <When at={decision.ts} />
+              </span>
+            </>
+          )}
+        </Listed>
         <SignalList digest={digest} />
         <ErrorList digest={digest} />
       </div>

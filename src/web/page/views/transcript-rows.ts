@@ -41,6 +41,8 @@ export interface Shown {
   housekeeping: boolean
   thinking: boolean
   tools: boolean
+  /** The event one was sent to is shown whatever it is. */
+  target: number
 }
 
 /** What there is to draw from. */
@@ -69,6 +71,11 @@ export function rowsOf(told: Told, uid: string, depth = 0): Row[] {
   return [...(below.get(-1) ?? []), ...main.flatMap((row, i) => [row, ...(below.get(i) ?? [])])]
 }
 
+const isLeftOut = (kind: EventKind, shown: Shown): boolean =>
+  (!shown.housekeeping && HOUSEKEEPING.has(kind)) ||
+  (!shown.thinking && kind === 'thinking') ||
+  (!shown.tools && TOOL_KINDS.has(kind))
+
 /** Rows of the session's own agent, and of each agent inside it. */
 function split(
   outline: Outline,
@@ -85,9 +92,7 @@ function split(
       call.answer = seq
       continue
     }
-    if (!shown.housekeeping && HOUSEKEEPING.has(kind)) continue
-    if (!shown.thinking && kind === 'thinking') continue
-    if (!shown.tools && TOOL_KINDS.has(kind)) continue
+    if (seq !== shown.target && isLeftOut(kind, shown)) continue
     const flags = outline.flags[at] as number
     const agent = flags & SIDECHAIN ? (outline.agent[at] as number) : -1
     const uid = outline.session_uid

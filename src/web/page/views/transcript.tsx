@@ -30,11 +30,12 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
     housekeeping: param('all') === '1',
     thinking: param('thinking') !== '0',
     tools: param('tools') !== '0',
+    target: Number(param('seq') ?? 0),
   }
   const { outlines, subagents } = told
   const rows = useMemo(
     () => rowsOf({ ...told, shown }, uid),
-    [uid, outlines, subagents.length, param('agents'), shown.housekeeping, shown.thinking, shown.tools],
+    [uid, outlines, subagents.length, param('agents'), ...Object.values(shown)],
   )
   const total = outlines.get(uid)?.seq.length ?? 0
   const scroller = useRef<HTMLDivElement>(null)
@@ -97,12 +98,13 @@ function Window(props: {
       }),
     )
   })
-  const target = Number(param('seq'))
+  const target = Number(param('seq') ?? 0)
+  const isThere = (seq: number): boolean => seq > 0 && (seq === props.found || seq === target)
   return (
     <div class="canvas" style={{ height: `${list.getTotalSize()}px` }}>
       {items.map(({ index, start }) => {
         const row = rows[index] as Row
-        const isTarget = row.uid === uid && row.seq > 0 && (row.seq === props.found || row.seq === target)
+        const isTarget = row.uid === uid && (isThere(row.seq) || isThere(row.answer))
         return (
           <Slot key={row.key} list={list} index={index} start={start} row={row} isTarget={isTarget}>
             <Body row={row} bodies={bodies} />
