@@ -1,7 +1,7 @@
 // Digests of real sessions: the fields other programs read, what each rests on, and that they are made exactly as often
 // as needed, whatever was killed in between.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -430,27 +430,70 @@ describe('the commands', () => {
     expect(shown.stdout).toMatch(/^tests {5}failed node test\.js/m)
   })
 
-  it('env survives hostile names and gives a shell exactly the variables of §11.1', async () => {
-    const { memory, uid } = copyOf('codex/tools', '.codex')
-    await memory.sweep()
-    const repo = `it's $(touch /nowhere) \`x\` "y" \\ \n end`
-    memory.write((store) => {
-      store.read().memory.prepare("UPDATE digests SET digest = json_set(digest, '$.repo', ?)").run(repo)
-    })
-    const shown = run(memory.home, 'env', uid)
-    expect(shown.status).toBe(0)
-    const names =
+  describe('env gives exactly the variables of §11.1, whatever they hold', () => {
+    const HOSTILE = [
+      `it's $(touch /nowhere) \`x\` "y" \\ \n end`,
+      'ends in a backslash\\',
+      "\\'",
+      "'",
+      '\\\\two \\n \\t \\x41 \\u0041',
+      '!history $HOME $\u007bHOME} %PATH% ~ * ? [a] {a,b} #no; rm -rf / | cat && x > y < z',
+      'Grüße 世界 👩‍👩‍👧‍👦 \u202e back',
+      '-n --help =x',
+      '\t\ttabs\r\nlines\n\n',
+      '',
+    ]
+    const NAMES =
       'HELIX_SESSION_UID HELIX_REPO HELIX_FLAVOR HELIX_TOKENS HELIX_INFRA_OVERHEAD_SHARE HELIX_STORE_DB'.split(
         ' ',
       )
-    const print = names.map((name) => `printf '%s\\0' "$${name}"`).join('\n')
-    const seen = execFileSync('sh', ['-c', `${shown.stdout}\n${print}`], { encoding: 'utf8' }).split('\0')
-    const digest = memory.digests().get(uid) as Digest
-    const tokens = String(digest.cost.input_tokens + digest.cost.output_tokens)
-    expect(seen).toEqual([uid, repo, 'codex', tokens, '0', memory.paths.memoryPath, ''])
-    expect(
-      shown.stdout.match(/^export HELIX_\w+(?==)/gm)?.map((line) => line.slice('export '.length)),
-    ).toEqual(names)
+    const printAll = NAMES.map((name) => `printf '%s\\0' "$${name}"`).join('\n')
+    const eval_ = `eval "$(cat "$F")"\n${printAll}`
+    // In fish lines come by a pipe: a substitution would be split at their ends.
+    const SHELLS: [shell: string, args: string[]][] = [
+      ['sh', ['-c', eval_]],
+      ['dash', ['-c', eval_]],
+      ['bash', ['-c', eval_]],
+      ['bash', ['-i', '-c', eval_]],
+      ['zsh', ['-f', '-c', eval_]],
+      ['fish', ['--no-config', '-c', `cat $F | source\n${printAll}`]],
+    ]
+    const isHere = (shell: string): boolean => spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0
+    let memory: TestMemory
+    let uid: string
+    const shown: string[] = []
+    beforeAll(async () => {
+      const copy = copyOf('codex/tools', '.codex')
+      memory = copy.memory
+      uid = copy.uid
+      await memory.sweep()
+      for (const repo of HOSTILE) {
+        memory.write((store) => {
+          store.read().memory.prepare("UPDATE digests SET digest = json_set(digest, '$.repo', ?)").run(repo)
+        })
+        const { status, stdout } = run(memory.home, 'env', uid)
+        expect(status).toBe(0)
+        shown.push(stdout)
+      }
+    })
+
+    for (const [shell, args] of SHELLS)
+      it.skipIf(!isHere(shell))(`in ${shell} ${args[0]} (skipped without it)`, () => {
+        const digest = memory.digests().get(uid) as Digest
+        const tokens = String(digest.cost.input_tokens + digest.cost.output_tokens)
+        const file = join(memory.home, 'env.txt')
+        for (const [at, repo] of HOSTILE.entries()) {
+          writeFileSync(file, shown[at] as string)
+          const env = { PATH: process.env['PATH'] ?? '', HOME: memory.home, LANG: 'C.UTF-8', F: file }
+          const seen = spawnSync(shell, args, { encoding: 'utf8', env }).stdout.split('\0')
+          expect(seen).toEqual([uid, repo, 'codex', tokens, '0', memory.paths.memoryPath, ''])
+        }
+      })
+
+    it('and no other', () => {
+      const [first] = shown as [string]
+      expect(first.match(/^export \w+(?==)/gm)?.map((line) => line.slice('export '.length))).toEqual(NAMES)
+    })
   })
 
   it('patterns --json lists what recurs, and --since leaves out the past', () => {

@@ -22,7 +22,11 @@ export function addDigestCommands(program: Command): void {
     .argument('<id>', ID_HELP)
     .description('the HELIX_* variables of a session, for a shell')
     .action(async (id) => (await import('./digest.ts')).showEnv(id))
-  addExamples(env, ['eval "$(recollect env @last)"', 'sets HELIX_SESSION_UID, HELIX_TOKENS and so on'])
+  addExamples(
+    env,
+    ['eval "$(recollect env @last)"', 'sets HELIX_SESSION_UID, HELIX_TOKENS and so on'],
+    ['recollect env @last | source', 'the same in fish'],
+  )
 
   const patterns = program
     .command('patterns')

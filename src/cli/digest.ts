@@ -32,8 +32,8 @@ export function showDigest(typed: string, options: { json?: boolean }): void {
   else printFolded(digestText(digest), LABEL)
 }
 
-/** Single quotes keep everything as it is; a quote inside ends, escapes and begins anew. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+/** Single quotes keep everything as it is, but for a quote, and in fish a backslash: these stand escaped between two of them. */
+const quoted = (text: string): string => `'${text.replace(/['\\]/g, (one) => `'\\${one}'`)}'`
 
 export function showEnv(typed: string): void {
   withMemory((handle, paths) => {
