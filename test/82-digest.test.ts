@@ -215,6 +215,60 @@ function rawDigests(memory: TestMemory): Map<string, string> {
   })
 }
 
+it('carries with each statement the events it rests on', () => {
+  const bare: string[] = []
+  for (const [uid, digest] of digests) {
+    const stated = [
+      digest.files,
+      digest.commands,
+      digest.tests,
+      digest.commits,
+      digest.pull_requests,
+      digest.subagents,
+      digest.signals,
+      digest.error_snippets,
+      digest.outcome_detail.rule === 'nothing-happened' ? [] : [digest.outcome_detail],
+    ].flat()
+    for (const one of stated) if (one.seqs.length === 0) bare.push(`${uid} ${JSON.stringify(one)}`)
+    for (const name of ['first_prompt', 'last_assistant'] as const)
+      if (digest[name] !== '' && digest.evidence[name]?.length !== 1) bare.push(`${uid} ${name}`)
+  }
+  expect(bare).toEqual([])
+  const own = [...digests.values()].flatMap((digest) => digest.subagents).filter((one) => one.session_uid)
+  expect(own.length).toBeGreaterThan(2)
+})
+
+it('is answered for by every command that reads, from the file that HELIX_STORE_DB names alone', () => {
+  const uid = uidOf('codex/subagent')
+  const elsewhere = mkdtempSync(join(tmpdir(), 'recollect-elsewhere-'))
+  cleanUp.push(() => rmSync(elsewhere, { recursive: true, force: true }))
+  const ask = (home: string, env: Record<string, string>, args: string[]): unknown => {
+    const all = { PATH: process.env['PATH'] ?? '', HOME: elsewhere, RECOLLECT_HOME: home, ...env }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+      encoding: 'utf8',
+      env: all,
+    })
+    expect([status, stderr, args]).toEqual([0, '', args])
+    return stdout
+  }
+  for (const args of [
+    ['digest', uid, '--json'],
+    ['env', uid],
+    ['sessions', '--json'],
+    ['lineage', uid, '--json'],
+    ['usage', 'model', '--json'],
+    ['patterns', '--json'],
+    ['retro', '--since', '2026-11-01', '--until', '2026-11-30', '--json'],
+  ]) {
+    const here = ask(shared.home, {}, args)
+    const there = ask(join(elsewhere, 'none'), { HELIX_STORE_DB: shared.paths.memoryPath }, args)
+    expect(there).toBe(here)
+  }
+  expect(
+    ask(join(elsewhere, 'none'), { HELIX_STORE_DB: shared.paths.memoryPath }, ['search', 'calc.js']),
+  ).toContain('calc.js')
+})
+
 /** Every list of numbers in a digest is a list of seqs. */
 function seqsIn(value: unknown): number[] {
   if (typeof value !== 'object' || value === null) return []

@@ -12,7 +12,7 @@ import { cite, cited, type Seqs } from './seqs.ts'
 import { COST_OUTLIER, type Signal, signalsOf } from './signals.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
-export const RULES = 5
+export const RULES = 6
 
 export interface ErrorSnippet {
   fingerprint: string
@@ -123,7 +123,7 @@ export interface DigestInput {
   facts: Facts
   coverage: Coverage
   /** Sub-agents with a session of their own. */
-  children: readonly string[]
+  children: readonly { uid: string; seqs: number[] }[]
   buckets: Buckets
   price?: Price | null
 }
@@ -311,7 +311,7 @@ function subagentsOf({ facts, children }: DigestInput): Digest['subagents'] {
       events: eventCount,
       seqs,
     })),
-    ...children.map((uid) => ({ agent: '', session_uid: uid, events: 0, seqs: [] })),
+    ...children.map(({ uid, seqs }) => ({ agent: '', session_uid: uid, events: 0, seqs })),
   ]
 }
 

@@ -1,7 +1,9 @@
 // What the digest reads of a session: its rows that are new, and what was told of it before. Owns the statements, prepared
 // once for all sessions of a sweep.
+import { createHash } from 'node:crypto'
 import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
+import { ID_LAYOUT } from '../store/batch.ts'
 import { foldOf } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import type { Fold, ReadHandle } from '../store/store.ts'
@@ -15,13 +17,29 @@ export interface SessionReader {
   fold(uid: string): Fold | undefined
   events(uid: string, afterSeq: number): Iterable<DigestEvent>
   coverage(uid: string): Coverage
-  children(uid: string): string[]
+  /** Sub-agents with a session of their own, and the event that started each. */
+  children(uid: string): Child[]
   /** The digest of a session none of whose events are here. */
   frozen(uid: string): StoredDigest | undefined
   /** What it copied, as far as that was found out after its events had gone. */
   copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
   earlier(uid: string): { seq: number; digest: string } | undefined
+}
+
+export interface Child {
+  uid: string
+  seqs: number[]
+}
+
+/** As the store keeps them: the hash of a call, and of an event of the session. */
+function namesOf(uid: string, evidence: string): [call: Uint8Array, key: Uint8Array] {
+  const sha1 = (text: string, [from, to]: readonly [number, number]): Uint8Array =>
+    createHash('sha1')
+      .update(text)
+      .digest()
+      .subarray(0, to - from)
+  return [sha1(evidence, ID_LAYOUT.call), sha1(`${uid}\0${evidence}`, ID_LAYOUT.key)]
 }
 
 export type Range = [first: number, last: number]
@@ -47,7 +65,11 @@ export function sessionReader(handle: ReadHandle): SessionReader {
      FROM sources s WHERE session_uid = ?`,
   )
   const children = memory.prepare(
-    "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
+    "SELECT session_uid, evidence FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
+  )
+  // Adapters name the call or the event that shows it.
+  const shown = cache.prepare(
+    `SELECT min(seq) AS seq FROM events WHERE session = ?1 AND (call = ?2 OR key = ?3)`,
   )
   return {
     session: (uid) => getSession(handle, uid),
@@ -74,7 +96,12 @@ export function sessionReader(handle: ReadHandle): SessionReader {
       return { source_bytes: size, gap_bytes: gaps, share }
     },
     children: (uid) =>
-      (children.all(uid) as unknown as { session_uid: string }[]).map((row) => row.session_uid),
+      (children.all(uid) as unknown as { session_uid: string; evidence: string | null }[]).map((row) => {
+        const { evidence } = row
+        const found = evidence === null ? null : shown.get(idOf(uid), ...namesOf(uid, evidence))
+        const { seq } = (found ?? { seq: null }) as { seq: number | null }
+        return { uid: row.session_uid, seqs: seq === null ? [] : [seq] }
+      }),
     ...storedDigests(handle, idOf),
   }
 }
