@@ -143,6 +143,24 @@ test('exit status in every form it was written', () => {
   for (const [output, expected] of cases) expect(readOutput(output)).toMatchObject(expected)
 })
 
+test('a prompt from an editor is what the person asked, told once', () => {
+  const asks = (context: string) =>
+    `${context}\n\n## Open tabs:\n- a.ts: a.ts\n\n## My request for Codex:\nmend it\n`
+  const ide = asks('# Context from my IDE setup:')
+  const files = asks('# Files mentioned by the user:')
+  const mine = 'Why does it say "\n## My request for Codex:" here?'
+  const { events } = read([
+    meta(PARENT),
+    asked(ide),
+    told('user_message', { message: ide }),
+    told('user_message', { message: files }),
+    asked(files),
+    asked(mine),
+  ])
+  expect(texts(events, 'user_msg')).toEqual(['mend it', 'mend it', mine])
+  expect(events[1]).toMatchObject({ summary: 'mend it', payload: { content: [{ text: ide }] } })
+})
+
 test('code mode: commands and edits are calls of their own; direct mode: the end enriches the result', () => {
   const completed = (one: Json) =>
     told('item_completed', { item: one, started_at_ms: 1000, completed_at_ms: 1250 })

@@ -93,6 +93,14 @@ describe('signals', () => {
     expect(signalsOf(facts)).toEqual([])
   })
 
+  it('a long prompt begins with the words of the person, not with what an editor put before them', () => {
+    const asked = 'Mend the parser, '.repeat(12)
+    const script = new Script().prompt(`${asked.slice(0, 139)}…`, {
+      body: { text: `# Open tabs\n- a.ts\n${asked}` },
+    })
+    expect(script.facts().firstPrompt?.text).toMatch(/^Mend the parser/)
+  })
+
   it('bodies are read only where the row says too little', () => {
     const script = new Script().prompt('fix it').run('ls', 0).edit('a.ts').test('npm test', 0).answer('Done.')
     script.facts()

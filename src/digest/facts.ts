@@ -144,7 +144,7 @@ export class Gatherer {
       const event = said && this.#spoken.get(said)
       if (event && said.text === null)
         said.text = snippet(
-          event.summary.endsWith('…') ? fullText(event) : event.summary,
+          event.summary.endsWith('…') ? spokenText(event) : event.summary,
           said === lastAnswer ? ANSWER_LENGTH : PROMPT_LENGTH,
         )
     }
@@ -315,3 +315,11 @@ const listMaps = (_: string, value: unknown): unknown => (value instanceof Map ?
 
 const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   event.kind === 'human_intervention' && /\b(?:interrupted|aborted|cancelled|canceled)\b/i.test(event.summary)
+
+const BEGINNING = 40
+
+/** Editors put their notes before a prompt: the row begins with the words themselves, the body may not. */
+function spokenText(event: DigestEvent): string {
+  const text = fullText(event)
+  return text.slice(Math.max(0, text.indexOf(event.summary.slice(0, BEGINNING))))
+}

@@ -7,7 +7,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 2,
+  version: 3,
   roots,
   claim,
   read: (source, from) => readRollout(source.path, from, newState, parserOf(source.path)),

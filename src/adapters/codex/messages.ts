@@ -78,10 +78,20 @@ function harnessText(spot: Spot, content: unknown[], what: string): EventItem {
 const originOf = (spot: Spot, what: string, text: string): string =>
   `${what}:${str(spot.payload['id']) ?? shortHash(text)}`
 
-export function userPrompt(spot: Spot, side: Side, text: string, body: Record<string, unknown>): Item[] {
-  if (isTold(spot.state, side, 'user', text)) return []
+const CONTEXT = /^\s*# (?:Context from my IDE setup|Files mentioned by the user)\b/
+const REQUEST = '\n## My request for Codex:'
+
+/** Editors and the desktop program put what is open and attached before the prompt, in the same text. */
+function withoutContext(text: string): string {
+  const at = CONTEXT.test(text) ? text.indexOf(REQUEST) : -1
+  return at === -1 ? text : text.slice(at + REQUEST.length).trim()
+}
+
+export function userPrompt(spot: Spot, side: Side, whole: string, body: Record<string, unknown>): Item[] {
+  if (isTold(spot.state, side, 'user', whole)) return []
+  const text = withoutContext(whole)
   const event = eventAt(spot, {
-    origin: originOf(spot, 'prompt', text),
+    origin: originOf(spot, 'prompt', whole),
     kind: 'user_msg',
     role: 'user',
     summary: firstLine(text) || '(no text)',
