@@ -1,0 +1,184 @@
+// Every record that is described becomes the kind it is described as, and counts as known.
+import { describe, expect, it, test } from 'vitest'
+import {
+  asked,
+  counted,
+  eventsOf,
+  item,
+  itemsOf,
+  type Json,
+  jsonl,
+  line,
+  meta,
+  nameOf,
+  newHome,
+  read,
+  THREAD,
+  told,
+  writeRollout,
+} from './setup/rollout.ts'
+
+/** The kind of the last event of a rollout with these records, and the names nobody described. */
+function kindOf(...records: Json[]): string {
+  const items = itemsOf(writeRollout(newHome(), nameOf(THREAD), jsonl([meta(THREAD), ...records])))
+  const unknown = items.flatMap((one) => (one.type === 'unknown' ? [`unknown ${one.name}`] : []))
+  return [eventsOf(items).at(-1)?.kind, ...unknown].join(' ')
+}
+
+test.each([
+  ...[
+    'environment_context',
+    'user_instructions',
+    'turn_aborted',
+    'user_shell_command',
+    'subagent_notification',
+  ],
+  ...['skill', 'codex_internal_context', 'goal_context', 'hook_prompt'],
+])('a user’s <%s> is the harness speaking', (tag) => {
+  expect(kindOf(asked(`<${tag}>x</${tag}>`))).toBe('lifecycle')
+})
+
+test('so are instructions, and what the developer says', () => {
+  expect(kindOf(asked('# AGENTS.md instructions for /w\n\nx'))).toBe('lifecycle')
+  const content = [{ type: 'input_text', text: 'x' }]
+  expect(kindOf(item({ type: 'message', role: 'developer', content }))).toBe('lifecycle')
+  expect(kindOf(asked('x'))).toBe('user_msg')
+})
+
+describe('records', () => {
+  test.each([
+    'world_state',
+    'inter_agent_communication',
+    'inter_agent_communication_metadata',
+    'security_risk_score',
+    'compacted',
+  ])('%s is bookkeeping', (type) => expect(kindOf(line(type, { message: 'x' }))).toBe('lifecycle'))
+
+  test.each(['compaction', 'context_compaction', 'compaction_summary', 'ghost_snapshot', 'additional_tools'])(
+    'response_item/%s is bookkeeping',
+    (type) => expect(kindOf(item({ type }))).toBe('lifecycle'),
+  )
+
+  test.each([
+    ['task_started', {}, 'lifecycle'],
+    ['turn_started', {}, 'lifecycle'],
+    ['task_complete', {}, 'completion'],
+    ['turn_complete', {}, 'completion'],
+    ['task_complete', { error: { message: 'no' } }, 'error'],
+    ['turn_aborted', { reason: 'interrupted' }, 'human_intervention'],
+    ['turn_aborted', { reason: 'review_ended' }, 'lifecycle'],
+    ['turn_aborted', { reason: 'budget_limited' }, 'lifecycle'],
+    ['thread_rolled_back', { num_turns: 1 }, 'human_intervention'],
+    ['error', { message: 'no' }, 'error'],
+    ['guardian_assessment', {}, 'decision'],
+    ['context_compacted', {}, 'lifecycle'],
+    ['thread_goal_updated', {}, 'lifecycle'],
+    ['thread_settings_applied', {}, 'lifecycle'],
+    ['entered_review_mode', {}, 'lifecycle'],
+    ['exited_review_mode', {}, 'lifecycle'],
+    ['web_search_end', {}, 'lifecycle'],
+    ['image_generation_end', {}, 'lifecycle'],
+    ['sub_agent_activity', {}, 'lifecycle'],
+    ['collab_agent_spawn_end', {}, 'lifecycle'],
+    ['exec_command_end', { call_id: 'c', exit_code: 1 }, 'lifecycle'],
+    ['not_heard_of', {}, 'lifecycle unknown event_msg/not_heard_of'],
+  ])('event_msg/%s %o is %s', (type, more, kind) => {
+    expect(kindOf(told(type, more))).toBe(kind)
+  })
+
+  const wrapped = (turnItem: Json): Json => told('item_completed', { item: turnItem })
+  test.each([
+    'HookPrompt',
+    'SubAgentActivity',
+    'WebSearch',
+    'ImageView',
+    'Extension',
+    'ImageGeneration',
+    'EnteredReviewMode',
+    'ExitedReviewMode',
+    'ContextCompaction',
+    'CollabAgentToolCall',
+  ])('item %s is bookkeeping', (type) => expect(kindOf(wrapped({ type, id: 'i' }))).toBe('lifecycle'))
+
+  test('items: a plan is a decision, a refused command a person’s no, a failed one an error', () => {
+    expect(kindOf(wrapped({ type: 'Plan', id: 'i', text: 'x' }))).toBe('decision')
+    const command = { type: 'CommandExecution', id: 'i', command: ['ls'] }
+    expect(kindOf(wrapped({ ...command, status: 'declined' }))).toBe('human_intervention')
+    expect(kindOf(wrapped({ ...command, status: 'failed', exit_code: 2 }))).toBe('error')
+    expect(kindOf(wrapped({ ...command, status: 'completed', exit_code: 0 }))).toBe('tool_result')
+  })
+})
+
+describe('calls', () => {
+  const called = (name: string, input: unknown): Json =>
+    item({ type: 'function_call', name, call_id: 'c', arguments: JSON.stringify(input) })
+  test.each([
+    ['update_plan', {}, 'decision'],
+    ['request_user_input', {}, 'decision'],
+    ['request_permissions', {}, 'decision'],
+    ['apply_patch', { input: '*** Begin Patch' }, 'edit'],
+    ['shell', { command: ['apply_patch', '*** Begin Patch'] }, 'edit'],
+    ['exec_command', { cmd: 'cd /w && apply_patch <<X' }, 'edit'],
+    ['shell_command', { command: 'npm test' }, 'test_run'],
+    ['exec_command', { cmd: 'pytest -q' }, 'test_run'],
+    ['shell', { command: ['bash', '-lc', 'cargo test'] }, 'test_run'],
+    ['exec_command', { cmd: 'ls' }, 'tool_call'],
+  ])('%s %o is %s', (name, input, kind) => expect(kindOf(called(name, input))).toBe(kind))
+
+  test('of other shapes', () => {
+    const action = { type: 'exec', command: ['npm', 'test'] }
+    expect(kindOf(item({ type: 'local_shell_call', call_id: 'c', action }))).toBe('test_run')
+    expect(kindOf(item({ type: 'custom_tool_call', name: 'apply_patch', call_id: 'c', input: 'x' }))).toBe(
+      'edit',
+    )
+    for (const type of ['web_search_call', 'tool_search_call', 'image_generation_call'])
+      expect(kindOf(item({ type })), type).toBe('tool_call')
+  })
+
+  test.each([
+    ['aborted by user', 'human_intervention'],
+    ['exec command rejected by user', 'human_intervention'],
+    ['Exit code: 1\nWall time: 1 seconds\nOutput:\nx', 'error'],
+    ['Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nx', 'error'],
+    ['Chunk ID: 1\nWall time: 0.1 seconds\nProcess running with session ID 5\nOutput:\nx', 'tool_result'],
+    ['{"output":"x","metadata":{"exit_code":2}}', 'error'],
+    ['{"output":"Success","metadata":{"exit_code":0}}', 'tool_result'],
+  ])('answered by %j are %s', (output, kind) => {
+    expect(
+      kindOf(
+        called('exec_command', { cmd: 'ls' }),
+        item({ type: 'function_call_output', call_id: 'c', output }),
+      ),
+    ).toBe(kind)
+  })
+})
+
+describe('tokens', () => {
+  it('written to the cache are inside the input, and told apart', () => {
+    const used = {
+      input_tokens: 100,
+      cached_input_tokens: 30,
+      cache_write_input_tokens: 50,
+      output_tokens: 9,
+      reasoning_output_tokens: 4,
+    }
+    const { usage } = read([meta(THREAD), line('token_usage_record', { response_id: 'r', usage: used })])
+    expect(usage).toMatchObject([{ input: 20, cacheRead: 30, cacheWrite5m: 50, output: 9, reasoning: 4 }])
+  })
+
+  it('of a new process count from nothing, also where the counts happen to be the same', () => {
+    const count = counted([10, 0, 1, 11], [10, 0, 1, 11])
+    const { usage } = read([meta(THREAD), count, count, told('token_count', { info: null }), count])
+    expect(new Set(usage.map((one) => one.id)).size).toBe(2)
+  })
+})
+
+test.each<Json>([
+  { thread_source: 'memory_consolidation' },
+  { thread_source: 'subagent' },
+  { source: { subagent: 'review' } },
+  { source: { internal: 'guardian' } },
+])('a thread with %o is none of the person’s own', (more) => {
+  const { items } = read([meta(THREAD, more)])
+  expect(items.find((one) => one.type === 'session')).toMatchObject({ relation: 'subagent' })
+})
