@@ -1,5 +1,5 @@
 // `recollect usage` over all of history, beside ccusage on the same files where that is installed:
-//   npm run bench:usage [-- --sessions 20000]
+//   npm run bench:usage [-- --sessions 20000 --keep DIR]
 //   RECOLLECT_BENCH_CCUSAGE=/path/to/ccusage/cli   (npm install ccusage in a directory of its own)
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -9,8 +9,10 @@ import { measure, median, option, say } from './measure.mjs'
 
 const sessions = option('--sessions', 20_000)
 const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
-const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
-process.on('exit', () => rmSync(root, { recursive: true, force: true }))
+/** What is kept can be measured again without sweeping. */
+const kept = process.argv.includes('--keep') ? process.argv[process.argv.indexOf('--keep') + 1] : undefined
+const root = kept ?? mkdtempSync(join(tmpdir(), 'recollect-bench-'))
+if (!kept) process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 
 const MODELS = [
   'claude-opus-4-5',
@@ -79,18 +81,20 @@ function session(index) {
 }
 
 const at = { home: join(root, 'home'), memory: join(root, 'memory') }
-let bytes = 0
-for (let index = 0; index < sessions; index++) {
-  const folder = join(at.home, '.claude', 'projects', `-home-dev-p-${index % 100}`)
-  mkdirSync(folder, { recursive: true })
-  const { name, text } = session(index)
-  writeFileSync(join(folder, name), text)
-  bytes += text.length
-}
 say('machine', `${cpus().length} cores, Node ${process.version}`)
-say('corpus', `${sessions} sessions, ${(bytes / 1e6).toFixed(0)} MB`)
-const sweep = measure([cli, 'sweep'], at)
-say('sweep, once', `${sweep.cpu.toFixed(1)} s CPU`)
+if (!existsSync(at.memory)) {
+  let bytes = 0
+  for (let index = 0; index < sessions; index++) {
+    const folder = join(at.home, '.claude', 'projects', `-home-dev-p-${index % 100}`)
+    mkdirSync(folder, { recursive: true })
+    const { name, text } = session(index)
+    writeFileSync(join(folder, name), text)
+    bytes += text.length
+  }
+  say('corpus', `${sessions} sessions, ${(bytes / 1e6).toFixed(0)} MB`)
+  const sweep = measure([cli, 'sweep'], at)
+  say('sweep, once', `${sweep.cpu.toFixed(1)} s CPU`)
+}
 const bare = median(9, () => measure(['-e', '0']))
 const usage = median(9, () => measure([cli, 'usage', '--timezone', 'UTC', '--json'], at))
 say(

@@ -12,7 +12,7 @@ import { resolveSession } from './query/sessions.ts'
 import { createRedactor, loadRedactionKey, type Redactor } from './redact/index.ts'
 import { type Database, transaction } from './store/database.ts'
 import { decisionsIn, insertDecision } from './store/decisions.ts'
-import { openMemory, storePaths } from './store/sqlite.ts'
+import { openMemory, storePaths } from './store/reading.ts'
 
 export interface DecideOptions {
   config: Config

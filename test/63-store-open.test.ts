@@ -5,7 +5,8 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { RecollectError } from '../src/errors.ts'
-import { openStore, storePaths } from '../src/store/sqlite.ts'
+import { storePaths } from '../src/store/reading.ts'
+import { openStore } from '../src/store/sqlite.ts'
 import { cli, temporary } from './setup/sweeping.ts'
 
 const mounts: string[] = []

@@ -13,7 +13,7 @@ import { policyOf } from '../src/retention/policy.ts'
 import { pin, unpin } from '../src/retention/sessions.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
 import { compact } from '../src/store/erase.ts'
-import { openForReading, storePaths } from '../src/store/sqlite.ts'
+import { openForReading, storePaths } from '../src/store/reading.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
 
 const DAY = 86_400_000

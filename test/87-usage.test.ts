@@ -10,7 +10,8 @@ import { Config } from '../src/config.ts'
 import { TimeZone, weekOf } from '../src/query/timezone.ts'
 import { type UsageGroup, type UsageQuestion, type UsageReport, usageReport } from '../src/query/usage.ts'
 import type { Database } from '../src/store/database.ts'
-import { openStore, storePaths } from '../src/store/sqlite.ts'
+import { storePaths } from '../src/store/reading.ts'
+import { openStore } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import { sweep } from '../src/sweep/index.ts'
 import { exactUsd, rateOf, unitsOf } from '../src/usage/money.ts'
@@ -188,6 +189,28 @@ describe('days', () => {
     expect(start('America/Santiago', '2026-09-06')).toBe('2026-09-06T04:00:00.000Z')
     expect(start('Pacific/Kiritimati', '2026-11-15')).toBe('2026-11-14T10:00:00.000Z')
     expect(start('Asia/Kathmandu', '2026-11-15')).toBe('2026-11-14T18:15:00.000Z')
+  })
+
+  it.each([
+    ['Europe/Berlin', 'Europe/Berlin'],
+    ['America/Santiago', 'America/Santiago'],
+    ['Asia/Kathmandu', 'Asia/Kathmandu'],
+    ['Etc/UTC', 'UTC'],
+    ['No/Where', undefined],
+    ['EST5EDT,M3.2.0,M11.1.0', undefined],
+  ])("are the system's where none is named: TZ=%s", (set, name) => {
+    const before = process.env['TZ']
+    process.env['TZ'] = set
+    try {
+      const own = new TimeZone()
+      const expected = name ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+      expect(own.name).toBe(expected)
+      const slots = [Date.UTC(2024, 0, 1) / 900_000, Date.UTC(2027, 0, 1) / 900_000] as const
+      expect(own.offsets(...slots)).toEqual(new TimeZone(expected).offsets(...slots))
+    } finally {
+      if (before === undefined) delete process.env['TZ']
+      else process.env['TZ'] = before
+    }
   })
 
   it('without a known time are kept apart', async () => {

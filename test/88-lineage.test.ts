@@ -12,7 +12,7 @@ import { getSession, listSessions, resolveSession } from '../src/query/sessions.
 import { shortIds } from '../src/query/short-ids.ts'
 import { forget } from '../src/retention/apply.ts'
 import { policyOf } from '../src/retention/policy.ts'
-import { openForReading, storePaths } from '../src/store/sqlite.ts'
+import { openForReading, storePaths } from '../src/store/reading.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
 import { unpackAgent } from './setup/fixtures.ts'

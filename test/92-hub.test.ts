@@ -22,7 +22,7 @@ import { decide } from '../src/decide.ts'
 import { postEvents } from '../src/hub/events.ts'
 import { baseName } from '../src/hub/files.ts'
 import type { Database } from '../src/store/database.ts'
-import { openMemory, storePaths } from '../src/store/sqlite.ts'
+import { openMemory, storePaths } from '../src/store/reading.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '../query/lineage.ts'
 import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { openForReading, storePaths } from '../store/sqlite.ts'
+import { openForReading, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'

@@ -10,8 +10,8 @@ import {
   type UsageRow,
   usageReport,
 } from '../query/usage.ts'
+import { openMemory, storePaths } from '../store/reading.ts'
 import { SLOT_MS } from '../store/slots.ts'
-import { openMemory, storePaths } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'

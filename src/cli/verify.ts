@@ -1,6 +1,7 @@
 // `recollect verify`: everything in the memory against everything else in it.
 import { Config } from '../config.ts'
-import { openForReading, openStore, storePaths } from '../store/sqlite.ts'
+import { openForReading, storePaths } from '../store/reading.ts'
+import { openStore } from '../store/sqlite.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, plural } from './format.ts'

@@ -1,6 +1,6 @@
 // Opens the memory for reading around a piece of work.
 import { Config } from '../config.ts'
-import { openForReading, storePaths } from '../store/sqlite.ts'
+import { openForReading, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 
 export async function withMemory<T>(

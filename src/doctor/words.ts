@@ -6,6 +6,9 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
+/** `1,234`. Not by `toLocaleString`: the first one takes 14 ms. */
+const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+
 /** `3 sessions`, `1 session`. */
 export const plural = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+  `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`

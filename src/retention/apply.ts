@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { transaction } from '../store/database.ts'
 import { compact } from '../store/erase.ts'
-import type { StorePaths } from '../store/sqlite.ts'
+import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
 import { rawSessions } from './sessions.ts'

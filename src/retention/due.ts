@@ -1,6 +1,6 @@
 // Whether a sweep has to evict at all. Answered from sums the databases hold: under all caps it costs next to nothing.
 import { join } from 'node:path'
-import type { StorePaths } from '../store/sqlite.ts'
+import type { StorePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { Policy } from './plan.ts'
 import type { Cadence } from './policy.ts'

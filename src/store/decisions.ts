@@ -1,6 +1,6 @@
 // Decisions in Tier 2: rows of their own, which no re-reading and no eviction touches; forgetting the session takes them
 // along. The digest that tells them is changed in the same transaction, because there may be no raw to make it from again.
-import { randomBytes } from 'node:crypto'
+import { crypto } from '../files/builtin.ts'
 import { type Decision, FIRST_DECISION_SEQ } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 
@@ -71,7 +71,7 @@ export function insertDecision(memory: Database, decision: NewDecision): Decisio
 
 /** A UUID of version 7: begins with the time, the rest is random. */
 function timeId(at: number): string {
-  const bytes = randomBytes(16)
+  const bytes = crypto().randomBytes(16)
   bytes.writeUIntBE(Math.max(0, at), 0, 6)
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80

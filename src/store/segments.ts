@@ -2,7 +2,6 @@
 // one unlink, which also works when the disk is full. The database says which chunk holds which payload; bytes past the
 // committed size are left over from a crash and are cut off before the next append.
 
-import { hash } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -17,6 +16,7 @@ import {
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, constants as zlib } from 'node:zlib'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { crypto } from '../files/builtin.ts'
 import { ensureDirectory, syncDirectory } from '../files/directory.ts'
 
 const MAGIC = 0x314b4352 // "RCK1"
@@ -26,7 +26,7 @@ const CODEC_BROTLI = 1
 export const CHUNK_BYTES = 256 * 1024
 
 export const segmentPath = (directory: string, sessionUid: string): string => {
-  const name = hash('sha1', sessionUid, 'hex')
+  const name = crypto().hash('sha1', sessionUid, 'hex')
   return join(directory, name.slice(0, 2), `${name}.seg`)
 }
 

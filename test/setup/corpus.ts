@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sessionEvents } from '../../src/query/events.ts'
-import { openForReading, storePaths } from '../../src/store/sqlite.ts'
+import { openForReading, storePaths } from '../../src/store/reading.ts'
 import { filesBelow } from './collect.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

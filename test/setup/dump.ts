@@ -2,7 +2,8 @@
 // row id; payloads by what they say; the full-text index word by word. Times of our own doing are left out.
 import { createHash } from 'node:crypto'
 import type { Database } from '../../src/store/database.ts'
-import { openStore, type StorePaths } from '../../src/store/sqlite.ts'
+import type { StorePaths } from '../../src/store/reading.ts'
+import { openStore } from '../../src/store/sqlite.ts'
 
 type Row = Record<string, unknown>
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
-import { openForReading, storePaths } from '../../src/store/sqlite.ts'
+import { openForReading, storePaths } from '../../src/store/reading.ts'
 import type { ReadHandle } from '../../src/store/store.ts'
 import { sweep } from '../../src/sweep/index.ts'
 

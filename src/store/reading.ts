@@ -1,0 +1,88 @@
+// Opens a memory for reading. Apart from the store, which writes: most commands only read, and loading what they do not
+// use would take them longer than what they do.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RecollectError } from '../errors.ts'
+import { type Database, emptyDatabase, openDatabase } from './database.ts'
+import { decisionBody } from './decisions.ts'
+import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
+import { readChunk, segmentPath } from './segments.ts'
+import type { ReadHandle } from './store.ts'
+
+export interface StorePaths {
+  memoryPath: string
+  cacheDirectory: string
+}
+
+/** Where a memory lies, given its home. */
+export const storePaths = (home: string, memoryPath?: string): StorePaths => ({
+  memoryPath: memoryPath || join(home, 'memory.db'),
+  cacheDirectory: join(home, 'cache'),
+})
+
+/** Opens what is there for reading; throws NO_MEMORY when nothing was ever swept. */
+export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
+  const cachePath = join(paths.cacheDirectory, 'cache.db')
+  // The cache may be thrown away at any time; what is remembered for good can be read without it.
+  const cache = existsSync(cachePath)
+    ? openDatabase(cachePath, CACHE_MIGRATIONS, { readOnly: true })
+    : emptyDatabase(CACHE_MIGRATIONS)
+  return {
+    memory,
+    cache,
+    payload: payloadReader(cache, memory, join(paths.cacheDirectory, 'blobs')),
+    close: () => {
+      memory.close()
+      cache.close()
+    },
+  }
+}
+
+/** Opens Tier 2 alone, which is there even when the cache was thrown away; throws NOT_FOUND when nothing was ever swept. */
+export function openMemory(
+  paths: StorePaths,
+  use: 'read' | 'write' = 'read',
+): Pick<ReadHandle, 'memory'> & { close(): void } {
+  if (use === 'write') openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true }).close()
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: use === 'read' })
+  return { memory, close: () => memory.close() }
+}
+
+/** Bodies of events and decisions, by their reference. */
+export function payloadReader(
+  cache: Database,
+  memory: Database,
+  blobDirectory: string,
+): (ref: string) => string | undefined {
+  const find = cache.prepare(
+    `SELECT p.chunk, p.at, p.length, c.session_uid FROM payloads p JOIN cached c ON c.id = p.session WHERE p.hash = ?`,
+  )
+  // Neighbours are read one after another: the last chunk is worth keeping.
+  let last: { key: string; bytes: Buffer } | undefined
+  return (ref) => {
+    const decision = decisionBody(memory, ref)
+    if (decision !== undefined) return decision
+    const row = find.get(Buffer.from(ref.replace(/^blob:\/\//, ''), 'hex')) as
+      | { chunk: number; at: number; length: number; session_uid: string }
+      | undefined
+    if (!row) return undefined
+    const key = `${row.session_uid}\0${row.chunk}`
+    if (last?.key !== key) {
+      const bytes = chunkOrGone(segmentPath(blobDirectory, row.session_uid), row.chunk)
+      if (!bytes) return undefined
+      last = { key, bytes }
+    }
+    return last.bytes.toString('utf8', row.at, row.at + row.length)
+  }
+}
+
+/** Eviction removes the file before the rows. */
+function chunkOrGone(path: string, offset: number): Buffer | undefined {
+  try {
+    return readChunk(path, offset)
+  } catch (error) {
+    if ((error as RecollectError).code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
