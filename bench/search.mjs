@@ -99,7 +99,6 @@ for (let round = 0; round < 3; round++)
       const { user, system } = process.cpuUsage(busyFrom)
       busy[name].push((user + system) / 1000)
     }
-const base = times['no filter']
 const figures = (name, share) =>
   `${ms(quantile(times[name], share))}, ${ms(quantile(busy[name], share))} of CPU`
 say('queries', `${asked.length} of 1 to 3 words, three times each`)
@@ -110,27 +109,37 @@ for (const name of Object.keys(FILTERS).slice(1)) {
   say(`  ${name} (target 1.5x)`, `CPU p50 ${ratio(0.5)}, p95 ${ratio(0.95)}; ${figures(name, 0.95)}`)
 }
 
-/** Wall time of a process, the best of several: other work only ever adds. */
-function wall(args, rounds = 7) {
-  let best = Number.POSITIVE_INFINITY
-  for (let round = 0; round < rounds; round++) {
-    const from = performance.now()
-    const child = spawnSync(process.execPath, args, { env: clean, stdio: 'ignore' })
-    if (child.status !== 0) throw new Error(`${args.join(' ')} failed`)
-    best = Math.min(best, performance.now() - from)
-  }
-  return best
-}
-const bare = wall(['-e', '0'])
-const ratios = asked
-  .filter((_, at) => at % 15 === 0)
-  .map((query) => {
-    const own = base.filter((_, at) => asked[at % asked.length] === query)
-    return wall([cli, 'search', query], 3) / (bare + Math.min(...own))
+/** CPU and wall time of a process in milliseconds, over so many runs: GNU time counts in hundredths of a second. */
+function costOf(args, runs) {
+  const words = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')
+  const script = Array(runs).fill(`${words} > /dev/null`).join(' && ')
+  const child = spawnSync('/usr/bin/time', ['-f', '%U %S %e', 'sh', '-c', script], {
+    env: clean,
+    encoding: 'utf8',
   })
-say('bare Node', ms(bare))
-say(
-  'whole program / (Node + query)',
-  `p50 ${quantile(ratios, 0.5).toFixed(2)}x, worst ${Math.max(...ratios).toFixed(2)}x (target 2x)`,
-)
+  if (child.status !== 0) throw new Error(`${args.join(' ')}: ${child.stderr}`)
+  const [user, system, wall] = child.stderr.trim().split('\n').at(-1).split(' ').map(Number)
+  return { cpu: (1000 * (user + system)) / runs, wall: (1000 * wall) / runs }
+}
+const bare = costOf(['-e', '0'], 30)
+const ratios = { cpu: [], wall: [] }
+const wholes = []
+for (const query of asked.filter((_, at) => at % 9 === 0)) {
+  const own = (list) =>
+    quantile(
+      list['no filter'].filter((_, at) => asked[at % asked.length] === query),
+      0.5,
+    )
+  const whole = costOf([cli, 'search', query], 8)
+  wholes.push(whole.cpu)
+  ratios.cpu.push(whole.cpu / (bare.cpu + own(busy)))
+  ratios.wall.push(whole.wall / (bare.wall + own(times)))
+}
+say('bare Node', `${ms(bare.cpu)} of CPU`)
+say('whole program', `p50 ${ms(quantile(wholes, 0.5))} of CPU`)
+for (const [name, list] of Object.entries(ratios))
+  say(
+    `  over Node and the query, ${name === 'cpu' ? 'CPU' : 'clock'}`,
+    `p50 ${quantile(list, 0.5).toFixed(2)}x, worst ${Math.max(...list).toFixed(2)}x (target 2x)`,
+  )
 handle.close()

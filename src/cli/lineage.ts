@@ -8,13 +8,13 @@ import {
   lineageOf,
   nodeOf,
 } from '../query/lineage.ts'
+import { pricesFor } from '../query/prices.ts'
 import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
-import { loadPrices } from '../usage/prices.ts'
 import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
@@ -34,10 +34,10 @@ export interface LineageCommand {
 
 export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
   const config = new Config()
-  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
   try {
     const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
+    const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
     const lineage = lineageOf(handle, uids, prices)
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
     write(draw(handle, lineage, asked, options))

@@ -1,6 +1,7 @@
 // `recollect retro`: asks for the account and prints it as text, Markdown, HTML or JSON.
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { pricesFor } from '../query/prices.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
 import { type Cell, type Chart, type RetroDocument, retroDocument, type Section } from '../retro/document.ts'
@@ -10,7 +11,6 @@ import { toMarkdown } from '../retro/markdown.ts'
 import { periodOf } from '../retro/period.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { readOverrides } from '../usage/overrides.ts'
-import { loadPrices } from '../usage/prices.ts'
 import { paint } from './colour.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
@@ -37,17 +37,17 @@ export async function showRetro(options: RetroCommand): Promise<void> {
   refuseTwo(options)
   const config = new Config()
   const zone = new TimeZone(options.timezone)
-  const question: RetroQuestion = {
+  const question: Omit<RetroQuestion, 'prices'> = {
     period: periodOf(options, zone, Date.now()),
     zone,
-    prices: await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
   }
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
   for (const name of ['repo', 'domain'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
-    const report = retroReport(handle, question)
+    const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
+    const report = retroReport(handle, { ...question, prices })
     if (format === 'json') return printJson(report)
     const known = new Map<string, string>()
     const shorten = (ref: string): string => {

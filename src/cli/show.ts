@@ -5,6 +5,7 @@ import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { type EventFilter, sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
+import { pricesFor } from '../query/prices.ts'
 import { receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
 import { TimeZone } from '../query/timezone.ts'
@@ -13,7 +14,6 @@ import { usageReport } from '../query/usage.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
-import { loadPrices } from '../usage/prices.ts'
 import { paint } from './colour.ts'
 import { plural } from './format.ts'
 import { drained, print, write } from './print.ts'
@@ -156,7 +156,9 @@ function digestOf(handle: ReadHandle, uid: string): SessionHead['digest'] {
 }
 
 async function costOf(handle: ReadHandle, uid: string, config: Config): Promise<string | undefined> {
-  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')), [
+    uid,
+  ])
   const { total } = usageReport(handle, {
     group: 'session',
     zone: new TimeZone('UTC'),

@@ -7,12 +7,17 @@ import { costOf } from '../usage/cost.ts'
 import { exactUsd } from '../usage/money.ts'
 import type { Overrides } from '../usage/overrides.ts'
 import { type KeptPrices, type Listed, loadPrices, PRICE_LIST, type PriceBook } from '../usage/prices.ts'
+import { modelsIn } from './models.ts'
 
 type Memory = Pick<ReadHandle, 'memory'>
 
-/** Prices of every model in the ledger. */
-export function pricesFor(handle: Memory, overrides: Overrides): Promise<PriceBook> {
-  return loadPrices(overrides, keptPrices(handle, modelsIn(handle, '')))
+/** Prices of every model in the ledger, or of those that some sessions used. */
+export function pricesFor(
+  handle: Memory,
+  overrides: Overrides,
+  uids?: readonly string[],
+): Promise<PriceBook> {
+  return loadPrices(overrides, keptPrices(handle, modelsIn(handle, uids)))
 }
 
 /**
@@ -27,9 +32,7 @@ export async function keepPrices(
   const isListNew = !handle.memory
     .prepare('SELECT 1 FROM model_prices WHERE list = ? LIMIT 1')
     .get(PRICE_LIST.version)
-  const models = isListNew
-    ? modelsIn(handle, '')
-    : modelsIn(handle, 'WHERE session_uid IN (SELECT value FROM json_each(?))', uids)
+  const models = modelsIn(handle, isListNew ? undefined : uids)
   const kept = keptPrices(handle, models)
   const book = await loadPrices(overrides, kept)
   const keep = handle.memory.prepare(
@@ -40,12 +43,6 @@ export async function keepPrices(
     if (!kept.listed.has(name)) keep.run(name, PRICE_LIST.version, JSON.stringify(listed))
   }
   return book
-}
-
-function modelsIn({ memory }: Memory, where: string, uids?: readonly string[]): string[] {
-  const models = memory.prepare(`SELECT DISTINCT model FROM ${slotsTable(memory)} ${where}`)
-  const rows = models.all(...(uids ? [JSON.stringify(uids)] : [])) as unknown as { model: string }[]
-  return rows.map((row) => row.model)
 }
 
 function keptPrices({ memory }: Memory, names: readonly string[]): KeptPrices {

@@ -7,6 +7,7 @@ import type { ReadHandle } from '../store/store.ts'
 import { cacheSavings, costOf } from '../usage/cost.ts'
 import { exactUsd, fromReported } from '../usage/money.ts'
 import { PRICE_LIST, type PriceBook } from '../usage/prices.ts'
+import { modelsIn } from './models.ts'
 import { dateOf, type TimeZone, weekOf } from './timezone.ts'
 
 export const USAGE_GROUPS = ['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor'] as const
@@ -151,14 +152,12 @@ const isTime = (group: UsageGroup): boolean => group === 'day' || group === 'wee
 function slotRows(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): SlotRow[] {
   const table = slotsTable(handle.memory)
   const { where, values } = conditions(question)
-  const key = keyExpression(question, spanOf(handle, table))
+  const key = keyExpression(question, isTime(question.group) ? spanOf(handle, table) : undefined)
   // Sessions are only looked up where something of them is asked: it takes a third of the time.
   const join = /\bs\./.test(key + where) ? 'JOIN sessions s USING (session_uid)' : ''
   const from = `FROM ${table} u ${join} ${where}`
-  const models = handle.memory.prepare(`SELECT DISTINCT model FROM ${table}`).all() as unknown as {
-    model: string
-  }[]
-  const changes = question.prices.changes(models.map((one) => one.model))
+  const models = modelsIn(handle, question.sessions)
+  const changes = question.prices.changes(models)
   // What does not differ is not grouped by: each column makes the sorting dearer.
   const apart = [
     stepwise(changes.startsAt.map((at, i) => [at / SLOT_MS, i + 1])),

@@ -11,7 +11,8 @@ export function duration(seconds: number): string {
     : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`
 }
 
-export const count = (value: number): string => value.toLocaleString('en-US')
+/** Whole numbers. Not by `toLocaleString`: the first one takes 14 ms. */
+export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 export function tokens(value: number): string {
   const [size, unit] =
