@@ -166,9 +166,27 @@ function check(row: SettingRow, value: unknown, where: string, base = ''): unkno
         return refuse('a list of texts')
       return value
     case 'map':
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('a table')
-      return value
+      return isTable(value) ? value : refuse('a table')
+    case 'roots':
+      return rootsIn(value, base) ?? refuse('tables such as [sources.<flavor>] with roots = ["~/archive"]')
   }
+}
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string' && one !== '')
+
+function rootsIn(value: unknown, base: string): SettingTypes['roots'] | undefined {
+  const found: SettingTypes['roots'] = {}
+  for (const [flavor, table] of Object.entries(isTable(value) ? value : { '': value })) {
+    const { roots, ...others } = isTable(table) ? table : {}
+    if (!isTexts(roots) || Object.keys(others).length > 0) return undefined
+    // What ~ stands for is known where roots are looked for, for agents' own ones as well.
+    found[flavor] = { roots: roots.map((root) => (root.startsWith('~/') ? root : resolve(base, root))) }
+  }
+  return found
 }
 
 const BYTE_UNITS: Record<string, number> = {

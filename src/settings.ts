@@ -9,6 +9,7 @@ export interface SettingTypes {
   count: number
   list: string[]
   map: Record<string, unknown>
+  roots: Record<string, { roots: string[] }>
 }
 
 export interface SettingRow {
@@ -64,7 +65,7 @@ export const SETTINGS = [
   },
   {
     key: 'sources',
-    type: 'map',
+    type: 'roots',
     default: {},
     doc: 'More directories to look in, by flavor: `[sources.<flavor>] roots = ["…"]`.',
   },

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
+import { extraRoots } from '../src/sweep/plan.ts'
 
 let home: string
 beforeEach(() => {
@@ -60,6 +61,19 @@ describe('a wrong setting', () => {
       expect.objectContaining({ code: 'BAD_CONFIG', hint: 'did you mean record.flush?' }),
     )
     expect(() => configOf('[zzz]\nx = 1')).toThrow(/unknown setting zzz/)
+  })
+
+  it('about sources is refused: no list, another key, no table, an agent that is not known', () => {
+    const roots = '[sources.codex]\nroots = ["~/old", "here", "/there"]\n'
+    expect(extraRoots(configOf(roots))).toEqual({
+      codex: ['~/old', join(home, 'here'), '/there'],
+    })
+    for (const wrong of ['codex = ["/x"]', 'codex.roots = "/x"', 'codex.root = ["/x"]', 'codex.roots = [""]'])
+      expect(() => configOf(`[sources]\n${wrong}`)).toThrow(/sources must be tables/)
+    expect(() => configOf('sources = ["/x"]')).toThrow(/sources/)
+    expect(() => extraRoots(configOf(roots.replace('codex', 'codecs')))).toThrow(
+      expect.objectContaining({ code: 'BAD_CONFIG', hint: 'did you mean codex?' }),
+    )
   })
 
   it('in broken TOML is refused with the file', () => {

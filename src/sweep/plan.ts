@@ -1,7 +1,8 @@
 // What there is to read, and what has moved, gone or come back. The latter are written down at once: they cost one row.
 import { lstatSync } from 'node:fs'
-import type { Config } from '../config.ts'
-import { errnoOf } from '../errors.ts'
+import { FLAVORS } from '../adapters/flavors.ts'
+import { type Config, nearest } from '../config.ts'
+import { errnoOf, RecollectError } from '../errors.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
@@ -146,11 +147,12 @@ const fileId = (file: { device: number; inode: number; bornAt: number }): string
   `${file.device}:${file.inode}:${file.bornAt}`
 
 export function extraRoots(config: Config): Record<string, string[]> {
-  const sources = config.get('sources') as Record<string, { roots?: unknown }>
-  return Object.fromEntries(
-    Object.entries(sources).map(([flavor, { roots }]) => [
-      flavor,
-      Array.isArray(roots) ? roots.map(String) : [],
-    ]),
-  )
+  const sources = Object.entries(config.get('sources'))
+  const unknown = sources.find(([flavor]) => !(FLAVORS as readonly string[]).includes(flavor))?.[0]
+  if (unknown === undefined) return Object.fromEntries(sources.map(([flavor, { roots }]) => [flavor, roots]))
+  const near = nearest(unknown, FLAVORS)
+  throw new RecollectError('BAD_CONFIG', `there are no sources of the flavor ${unknown}`, {
+    where: `${config.file}: sources.${unknown}`,
+    hint: near ? `did you mean ${near}?` : `one of ${FLAVORS.join(', ')}`,
+  })
 }
