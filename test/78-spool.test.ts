@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { readSpoolState } from '../src/sources/spool.ts'
+import { readSpoolState, takeSpool } from '../src/sources/spool.ts'
 import { LINES, NUDGED, SPOOL, type SpoolLine } from '../src/sources/spool-files.ts'
 import type { SweepReport } from '../src/sweep/report.ts'
 import { dumpStore } from './setup/dump.ts'
@@ -164,6 +164,19 @@ describe('a sweep that hooks set off', () => {
     expect(readdirSync(join(world.memory, SPOOL)).sort()).toEqual(['state.json', 'taken-1-2.jsonl'])
     expect(await hookSweep()).toMatchObject({ isFull: false })
     expect(readdirSync(join(world.memory, SPOOL))).toEqual(['state.json'])
+  })
+
+  it('keeps a bounded number of what killed sweeps left, and looks at everything until one has ended', () => {
+    spool({ paths: [] })
+    const directory = join(world.memory, SPOOL)
+    for (let n = 0; n < 300; n++) writeFileSync(join(directory, `taken-${n}-1.jsonl`), record(id(n), 1))
+    for (let round = 0; round < 3; round++) {
+      spool({ paths: ['/x'] })
+      expect(takeSpool(world.memory).isVague).toBe(true)
+      expect(readdirSync(directory).length).toBeLessThan(70)
+    }
+    takeSpool(world.memory).finish()
+    expect(readdirSync(directory)).toEqual([])
   })
 
   it('leaves the spool to others when it looks at one flavor only', async () => {

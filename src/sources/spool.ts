@@ -66,6 +66,8 @@ export function takeSpool(home: string): Spool {
     finish: () => taken.forEach(removeQuietly),
   }
   for (const path of taken.slice(0, MAX_TAKEN)) readLines(path, spool)
+  // One too many says as much as a thousand: sweeps that are killed again and again must not fill the disk.
+  taken.slice(MAX_TAKEN + 1).forEach(removeQuietly)
   return spool
 }
 
