@@ -206,8 +206,10 @@ export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > long
 const later = (a: Seqs, b: Seqs): number => lastOf(b) - lastOf(a)
 const lastOf = ({ first, last }: Seqs): number => last.at(-1) ?? first.at(-1) ?? 0
 
-const whatOf = (step: Step): string =>
-  step.kind === 'edit' ? snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH) : step.subject
+function whatOf(step: Step): string {
+  if (step.kind === 'edit') return snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH)
+  return isShell(step.tool) ? step.subject : `${step.tool} ${step.subject}`
+}
 
 /** The same command, a run of the tests after failing tests, or the same tool on the same file. */
 function keysOf(step: Step): string[] {
