@@ -144,7 +144,7 @@ function checkSpans(text: string, inputTokens: number): void {
 }
 
 const TAGS = new Set(
-  '!doctype html head meta title style body section h1 h2 dl dt dd article div a time pre details summary p'.split(
+  '!doctype html head meta title style body section h1 h2 dl dt dd article div a time pre details summary p ins del'.split(
     ' ',
   ),
 )

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bodyText, editsOf } from '../src/cli/render-body.ts'
 import { widthOf } from '../src/cli/text.ts'
 import type { Digest } from '../src/digest/digest.ts'
+import { bodyText, editsOf } from '../src/export/body.ts'
 import type { Session, SessionEvent } from '../src/model.ts'
 import { listSessions } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
@@ -220,10 +220,7 @@ describe('bodies', () => {
         ],
       },
     }
-    expect(editsOf(many).map(({ added, removed }) => [added, removed])).toEqual([
-      [1, 1],
-      [0, 1],
-    ])
+    expect(editsOf(many)).toEqual([{ path: 'f', added: 1, removed: 2, lines: ['-1', '+2', '@', '-3'] }])
     for (const nothing of [
       null,
       1,

@@ -3,12 +3,12 @@
 
 import { subjectOf } from '../digest/event.ts'
 import { COMPACTED } from '../digest/facts.ts'
+import { bodyText, changeText, type Edit, editsOf } from '../export/body.ts'
 import type { SessionEvent } from '../model.ts'
 import type { Entry } from '../query/transcript.ts'
 import { paint } from './colour.ts'
 import { formatClock, formatDay, formatDuration, plural } from './format.ts'
 import { outputWidth } from './print.ts'
-import { bodyText, type Edit, editsOf } from './render-body.ts'
 import { cut, fold, harmless, oneLine, widthOf } from './text.ts'
 
 export interface RenderOptions {
@@ -250,8 +250,6 @@ const subjectText = (event: SessionEvent): string => oneLine(subjectOf(event))
 
 const withRedactions = (line: string): string =>
   line.replace(/\[REDACTED:[^\]\s]*\]/g, (mark) => paint.yellow(mark))
-
-const changeText = ({ added, removed }: Pick<Edit, 'added' | 'removed'>): string => `+${added} −${removed}`
 
 /** What came of a call, in a few words. */
 function factsOf(

@@ -1,8 +1,10 @@
 // One HTML file that needs nothing else: no script, no remote resource, everything recorded escaped. Light and dark, and
 // on paper.
-import { argumentsOf, wordsOf } from './body.ts'
-import { factLines, marksOf } from './markdown.ts'
-import { type ExportEvent, type ExportSource, MAX_DEPTH } from './source.ts'
+import { subjectOf } from '../digest/event.ts'
+import type { SessionEvent } from '../model.ts'
+import { argumentsOf, bodyText, changeText, type Edit, editsOf } from './body.ts'
+import type { ExportSource } from './source.ts'
+import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
 
 /** Everything that could end a text, an attribute or a comment; and what turns the direction of writing. */
 export const escapeHtml = (text: string): string =>
@@ -15,50 +17,40 @@ export const escapeHtml = (text: string): string =>
     .toWellFormed()
 
 const STYLE = `
-:root{color-scheme:light dark;--fg:#1c2024;--bg:#fff;--soft:#f4f5f7;--line:#d8dce2;--dim:#5d6670;--ask:#eaf2ff;--bad:#b3261e}
-@media (prefers-color-scheme:dark){:root{--fg:#e6e8eb;--bg:#16181b;--soft:#1f2226;--line:#363b42;--dim:#9aa3ad;--ask:#182840;--bad:#ff8a80}}
+:root{color-scheme:light dark;--fg:#1c2024;--bg:#fff;--soft:#f4f5f7;--line:#d8dce2;--dim:#5d6670;--ask:#eaf2ff;--bad:#b3261e;--add:#e3f5e6;--cut:#fde8e6}
+@media (prefers-color-scheme:dark){:root{--fg:#e6e8eb;--bg:#16181b;--soft:#1f2226;--line:#363b42;--dim:#9aa3ad;--ask:#182840;--bad:#ff8a80;--add:#12331b;--cut:#3d1b1b}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg)}
-h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin-top:2.5rem}
+h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1rem;margin:.3rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.9rem;color:var(--dim)}dd{margin:0;overflow-wrap:anywhere}
 article{margin:.6rem 0;padding:.5rem .8rem;border-left:3px solid var(--line)}
 article.user_msg,article.human_intervention,article.decision{background:var(--ask);border-color:#3b82f6}
-article.error{border-color:var(--bad)}article.thinking,article.lifecycle,article.completion{color:var(--dim);font-size:.9rem}
-article.side{margin-left:1.5rem}
+article.error,article.failed{border-color:var(--bad)}article.thinking,article.notes{color:var(--dim);font-size:.9rem}
+section.agent{margin:.6rem 0 .6rem 1rem;padding-left:.8rem;border-left:3px double var(--line)}
 .head{font-size:.8rem;color:var(--dim)}.head a{color:inherit}
 pre{margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,monospace}
-.words{font:inherit}details>pre{padding:.5rem;background:var(--soft)}summary{cursor:pointer;overflow-wrap:anywhere}
+.words{font:inherit}details>pre,pre.diff{padding:.5rem;background:var(--soft)}summary{cursor:pointer;overflow-wrap:anywhere}
+ins,del{display:block;text-decoration:none}ins{background:var(--add)}del{background:var(--cut)}
 .loss{padding:.6rem .8rem;border:1px solid var(--bad)}
-@media print{body{max-width:none;padding:0;font-size:11pt}article{break-inside:avoid}details>pre{background:none}}
+@media print{body{max-width:none;padding:0;font-size:11pt}article{break-inside:avoid-page}details>pre,pre.diff{background:none}summary{list-style:none}
+details:not(.notes)::details-content{content-visibility:visible;display:block;height:auto}article.notes{display:none}}
 `
 
 export function* toHtml(source: ExportSource): Generator<string> {
-  const title = escapeHtml(source.session.title ?? source.session.session_uid)
+  const title = escapeHtml(titleOf(source))
   yield `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${title}</title><style>${STYLE}</style></head><body>
-`
-  yield* sessionHtml(source, 1, [])
-  yield '</body></html>\n'
-}
-
-function* sessionHtml(source: ExportSource, depth: number, above: readonly string[]): Generator<string> {
-  const { session } = source
-  const uid = session.session_uid
-  const tag = depth === 1 ? 'h1' : 'h2'
-  yield `<section>\n<${tag}>${escapeHtml(session.title ?? uid)}</${tag}>\n<dl>`
+<section>
+<h1>${title}</h1>
+<dl>`
   for (const [name, value] of factLines(source)) yield `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`
   yield '</dl>\n'
   if (source.loss !== undefined) yield* lossHtml(source)
-  for (const one of source.events()) yield eventHtml(one, uid)
-  const line = [...above, uid]
-  for (const childUid of depth > MAX_DEPTH ? [] : source.children.filter((one) => !line.includes(one))) {
-    const child = source.other(childUid)
-    if (child) yield* sessionHtml(child, depth + 1, line)
-  }
-  yield '</section>\n'
+  for (const chapter of storyOf(source)) yield* chapterHtml(source, chapter)
+  yield '</section>\n</body></html>\n'
 }
 
 function* lossHtml(source: ExportSource): Generator<string> {
@@ -74,22 +66,79 @@ function* lossHtml(source: ExportSource): Generator<string> {
 
 const words = (text: string): string => `<pre class="words">${escapeHtml(text)}</pre>`
 
-function eventHtml({ event, isCall, isResult, payload }: ExportEvent, uid: string): string {
-  const id = `${escapeHtml(uid)}-${event.seq}`
-  const time = event.ts === null ? '' : ` · <time datetime="${event.ts}">${event.ts.slice(11, 19)}</time>`
-  const code = event.exit_code === null ? '' : ` · exit ${event.exit_code}`
-  const tool = event.tool === null ? '' : ` · ${escapeHtml(event.tool)}`
-  const head = `<div class="head"><a href="#${id}">#${event.seq}</a> ${event.kind}${tool}${time}${code}${escapeHtml(marksOf(event))}</div>`
-  const side = event.is_sidechain ? ' side' : ''
-  return `<article id="${id}" class="${event.kind}${side}">${head}${bodyHtml(event, { isCall, isResult, payload })}</article>\n`
+function* chapterHtml(source: ExportSource, chapter: Chapter): Generator<string> {
+  switch (chapter.type) {
+    case 'agent': {
+      yield `<section class="agent">\n<h2>Sub-agent ${escapeHtml(chapter.name)}, ${chapter.eventCount} ${chapter.eventCount === 1 ? 'event' : 'events'}</h2>\n`
+      const own = chapter.name === chapter.sessionUid ? source.other(chapter.sessionUid) : undefined
+      if (own?.loss !== undefined) yield* lossHtml(own)
+      return
+    }
+    case 'end':
+      return yield '</section>\n'
+    case 'notes':
+      return yield notesHtml(chapter.events)
+    case 'event':
+      return yield eventHtml(source, chapter.event, chapter.result)
+  }
 }
 
-function bodyHtml(event: ExportEvent['event'], one: Omit<ExportEvent, 'event' | 'call'>): string {
-  if (event.kind === 'lifecycle' || event.kind === 'completion') return words(event.summary)
-  if (one.isCall) return folded(event.summary, JSON.stringify(argumentsOf(one.payload()), null, 2))
-  const text = wordsOf(event, one.payload())
-  if (one.isResult || event.kind === 'thinking') return folded(event.summary, text)
-  return words(text)
+const clock = ({ ts }: SessionEvent): string => (ts === null ? '' : ts.slice(11, 19))
+
+function notesHtml(events: readonly SessionEvent[]): string {
+  const lines = events.map((event) => `#${event.seq} ${clock(event)} ${event.summary}${marksOf(event)}`)
+  const count = `${events.length} ${events.length === 1 ? 'record' : 'records'} of the program`
+  return `<article class="notes"><details class="notes"><summary>${count}</summary><pre>${escapeHtml(lines.join('\n'))}</pre></details></article>\n`
+}
+
+const NAMES: Partial<Record<SessionEvent['kind'], string>> = {
+  user_msg: 'prompt',
+  assistant_msg: 'answer',
+  human_intervention: 'human',
+}
+
+function eventHtml(source: ExportSource, event: SessionEvent, result: SessionEvent | null): string {
+  const id = `${escapeHtml(event.session_uid)}-${event.seq}`
+  const time = event.ts === null ? '' : ` · <time datetime="${event.ts}">${clock(event)}</time>`
+  const name = escapeHtml(event.tool ?? NAMES[event.kind] ?? event.kind)
+  const isCall = event.tool !== null && event.role !== 'tool'
+  const came = isCall ? outcomeOf(event, result) : event.role === 'tool' ? outcomeOf(event, event) : ''
+  const head = `<div class="head"><a href="#${id}">#${event.seq}</a> ${name}${time}${came && ` · ${came}`}${escapeHtml(marksOf(event))}</div>`
+  const kind = result?.kind === 'error' ? `${event.kind} failed` : event.kind
+  const body = isCall ? callHtml(source, event, result) : bodyHtml(source, event)
+  return `<article id="${id}" class="${kind}">${head}${body}</article>\n`
+}
+
+function bodyHtml(source: ExportSource, event: SessionEvent): string {
+  const text = bodyText(source.payload(event)) || event.summary
+  return event.role === 'tool' || event.kind === 'thinking' ? folded(event.summary, text) : words(text)
+}
+
+/** An edit as its diff, a command as it was typed, anything else as its arguments; what came back is folded. */
+function callHtml(source: ExportSource, event: SessionEvent, result: SessionEvent | null): string {
+  const payload = source.payload(event)
+  const edits = editsOf(payload)
+  const output = result ? bodyText(source.payload(result)) || result.summary : ''
+  const came = output.trim() === '' ? '' : folded(lineCount(output), output)
+  if (edits.length > 0) return edits.map(diffHtml).join('') + came
+  const given = argumentsOf(payload)
+  const command = given['command'] ?? given['cmd']
+  if (typeof command === 'string') return `<pre>${escapeHtml(command)}</pre>${came}`
+  return folded(subjectOf(event) || event.summary, JSON.stringify(given, null, 2)) + came
+}
+
+function diffHtml(edit: Edit): string {
+  const tags: Record<string, string> = { '+': 'ins', '-': 'del' }
+  const lines = edit.lines.map((line) => {
+    const tag = tags[line[0] ?? '']
+    return tag ? `<${tag}>${escapeHtml(line)}</${tag}>` : `${escapeHtml(line)}\n`
+  })
+  return `<div>${escapeHtml(edit.path)} ${changeText(edit)}</div><pre class="diff">${lines.join('')}</pre>`
+}
+
+function lineCount(text: string): string {
+  const count = text.trimEnd().split('\n').length
+  return count === 1 ? text.trimEnd().slice(0, 200) : `${count} lines`
 }
 
 /** What fits on a line needs no folding. */

@@ -1,45 +1,16 @@
-// Markdown: prompts as quotes, answers as they were written, calls and their output in fences.
-import { argumentsOf, wordsOf } from './body.ts'
-import { type ExportEvent, type ExportSource, MAX_DEPTH } from './source.ts'
+// Markdown: prompts as quotes, answers as they were written, calls and their output in fences, edits as diffs.
+import type { SessionEvent } from '../model.ts'
+import { argumentsOf, bodyText, editsOf } from './body.ts'
+import type { ExportSource } from './source.ts'
+import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
 
-export function* toMarkdown(
-  source: ExportSource,
-  depth = 1,
-  above: readonly string[] = [],
-): Generator<string> {
-  const { session } = source
-  const level = '#'.repeat(Math.min(depth, 6))
-  yield `${level} ${inline(session.title ?? session.session_uid)}\n\n`
+export function* toMarkdown(source: ExportSource): Generator<string> {
+  yield `# ${inline(titleOf(source))}\n\n`
   yield `${factLines(source)
     .map(([name, value]) => `- ${name}: ${inline(value)}`)
     .join('\n')}\n\n`
   if (source.loss !== undefined) yield* lossText(source)
-  for (const one of source.events()) yield* eventText(one)
-  if (depth > MAX_DEPTH) return
-  const line = [...above, session.session_uid]
-  for (const uid of source.children.filter((child) => !line.includes(child))) {
-    const child = source.other(uid)
-    if (child) yield* toMarkdown(child, depth + 1, line)
-  }
-}
-
-/** What is known of a session, for its head. */
-export function factLines({ session, agentVersion }: ExportSource): [name: string, value: string][] {
-  const { cost } = session
-  const facts: [string, string | null][] = [
-    ['Session', session.session_uid],
-    ['Agent', [session.flavor, agentVersion].filter(Boolean).join(' ')],
-    ['Model', session.model],
-    ['Repository', session.repo],
-    ['Branch', session.git_branch],
-    ['Directory', session.cwd],
-    ['Started', session.started_at],
-    ['Ended', session.ended_at],
-    ['Outcome', session.outcome],
-    ['Tokens', `${cost.input_tokens} in, ${cost.output_tokens} out, ${cost.cache_tokens} cache`],
-    ['Turns', String(cost.turns)],
-  ]
-  return facts.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== '')
+  for (const chapter of storyOf(source)) yield* chapterText(source, chapter)
 }
 
 function* lossText(source: ExportSource): Generator<string> {
@@ -54,40 +25,61 @@ function* lossText(source: ExportSource): Generator<string> {
   if (files.length > 0) yield `Files:\n\n${files.join('\n')}\n\n`
 }
 
-function* eventText({ event, isCall, isResult, payload }: ExportEvent): Generator<string> {
-  const mark = marksOf(event)
-  const name = `#${event.seq}`
-  if (event.kind === 'lifecycle' || event.kind === 'completion') {
-    yield `*${name} ${inline(event.summary)}${mark}*\n\n`
-  } else if (isCall) {
-    yield `**${name} ${inline(event.tool ?? event.kind)}**${mark}\n\n${fence(JSON.stringify(argumentsOf(payload()), null, 2), 'json')}\n\n`
-  } else if (isResult) {
-    const code = event.exit_code === null ? '' : `, exit ${event.exit_code}`
-    const what = `${event.kind === 'error' ? 'failed' : 'result'}${code}`
-    yield `${name} ${inline(event.tool ?? '')} ${what}${mark}\n\n${fence(wordsOf(event, payload()))}\n\n`
-  } else if (event.role === 'assistant' && event.kind !== 'thinking') {
-    yield `**${name} Answer**${mark}\n\n${wordsOf(event, payload())}\n\n`
-  } else {
-    yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${quote(wordsOf(event, payload()))}\n\n`
+function* chapterText(source: ExportSource, chapter: Chapter): Generator<string> {
+  switch (chapter.type) {
+    case 'agent': {
+      yield `---\n\n**Sub-agent** ${inline(chapter.name)}, ${chapter.eventCount} ${chapter.eventCount === 1 ? 'event' : 'events'}\n\n`
+      const own = chapter.name === chapter.sessionUid ? source.other(chapter.sessionUid) : undefined
+      if (own?.loss !== undefined) yield* lossText(own)
+      return
+    }
+    case 'end':
+      return yield '*end of the sub-agent*\n\n---\n\n'
+    case 'notes':
+      return yield `*${chapter.events.map((event) => `#${event.seq} ${inline(event.summary)}${marksOf(event)}`).join(' · ')}*\n\n`
+    case 'event':
+      yield* eventText(source, chapter.event, chapter.result)
   }
 }
 
-const TITLES: Partial<Record<ExportEvent['event']['kind'], string>> = {
+const TITLES: Partial<Record<SessionEvent['kind'], string>> = {
   user_msg: 'Prompt',
+  assistant_msg: 'Answer',
   thinking: 'Thinking',
   human_intervention: 'Human',
   decision: 'Decision',
   error: 'Error',
 }
 
-/** What sets an event apart from the main story. */
-export function marksOf(event: ExportEvent['event']): string {
-  const marks = [
-    event.is_sidechain ? `sub-agent ${event.agent ?? ''}`.trim() : '',
-    event.is_inherited ? 'inherited' : '',
-    event.is_superseded ? 'taken back' : '',
-  ].filter(Boolean)
-  return marks.length === 0 ? '' : ` (${marks.join(', ')})`
+function* eventText(
+  source: ExportSource,
+  event: SessionEvent,
+  result: SessionEvent | null,
+): Generator<string> {
+  const mark = marksOf(event)
+  const name = `#${event.seq}`
+  const words = (of: SessionEvent): string => bodyText(source.payload(of)) || of.summary
+  if (event.role === 'tool')
+    return yield `**${name} ${inline(event.tool ?? 'Result')}** ${outcomeOf(event, event)}${mark}\n\n${fence(words(event))}\n\n`
+  if (event.tool === null) {
+    const text = words(event)
+    const isAnswer = event.kind === 'assistant_msg'
+    return yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${isAnswer ? text : quote(text)}\n\n`
+  }
+  yield `**${name} ${inline(event.tool)}** ${outcomeOf(event, result)}${mark}\n\n`
+  yield `${askedText(source.payload(event))}\n\n`
+  const output = result ? words(result) : ''
+  if (output.trim() !== '') yield `${fence(output)}\n\n`
+}
+
+/** An edit as its diff, a command as it was typed, anything else as its arguments. */
+function askedText(payload: unknown): string {
+  const edits = editsOf(payload)
+  if (edits.length > 0)
+    return edits.map((edit) => fence([`--- ${edit.path}`, ...edit.lines].join('\n'), 'diff')).join('\n\n')
+  const given = argumentsOf(payload)
+  const command = given['command'] ?? given['cmd']
+  return typeof command === 'string' ? fence(command, 'sh') : fence(JSON.stringify(given, null, 2), 'json')
 }
 
 const quote = (text: string): string => text.replace(/^/gm, '> ')

@@ -4,6 +4,7 @@ import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
+import { type Entry, transcript } from '../query/transcript.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 
@@ -80,9 +81,20 @@ export class ExportSource {
         call,
         isCall: !isResult && event.tool !== null && CALLS.has(event.kind),
         isResult,
-        payload: () => this.#payload(event),
+        payload: () => this.payload(event),
       }
     }
+  }
+
+  /** In the order a person reads it, sub-agents where they were started. */
+  entries(): Generator<Entry> {
+    return transcript(this.#handle, this.session.session_uid)
+  }
+
+  /** The redacted body, parsed; undefined when it is gone. */
+  payload(event: SessionEvent): unknown {
+    const body = event.payload_ref === null ? undefined : this.#handle.payload(event.payload_ref)
+    return body === undefined ? undefined : (JSON.parse(body) as unknown)
   }
 
   /** Sub-agents inside the session, with the event that started each, in the order they began. */
@@ -105,11 +117,6 @@ export class ExportSource {
          WHERE session_uid = ? AND is_counted AND NOT is_nested ORDER BY ts, response_id`,
       )
       .all(this.session.session_uid) as unknown as Response[]
-  }
-
-  #payload(event: SessionEvent): unknown {
-    const body = event.payload_ref === null ? undefined : this.#handle.payload(event.payload_ref)
-    return body === undefined ? undefined : (JSON.parse(body) as unknown)
   }
 
   #calls(): Map<number, string> {
