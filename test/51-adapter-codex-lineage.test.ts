@@ -195,6 +195,26 @@ test('totals without a sum of their own are told apart all the same', () => {
   expect(new Set(usage.map((one) => one.id)).size).toBe(3)
 })
 
+test('what was imported from another agent is a copy; what follows is the thread’s own', () => {
+  const { events, usage } = read([
+    meta(PARENT),
+    told('task_started', { turn_id: 'external-import-turn-1' }),
+    asked('imported'),
+    said('[external_agent_tool_call: Bash] ls'),
+    counted([900, 0, 1, 901], [900, 0, 1, 901]),
+    told('task_complete', { turn_id: 'external-import-turn-1' }),
+    told('task_started', { turn_id: NEW_TURN }),
+    asked('own'),
+    counted([910, 0, 2, 912], [10, 0, 1, 11]),
+  ])
+  expect(events.filter((one) => one.text).map((one) => [one.text, one.inherited])).toEqual([
+    ['imported', true],
+    ['[external_agent_tool_call: Bash] ls', true],
+    ['own', undefined],
+  ])
+  expect(usage.map((one) => one.input)).toEqual([10])
+})
+
 test('a repeated session_meta of the same thread is no fork', () => {
   const { events, items } = read([meta(PARENT), meta(PARENT), asked('x'), meta(PARENT)])
   expect(events.some((event) => event.inherited)).toBe(false)

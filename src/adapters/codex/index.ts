@@ -7,7 +7,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 3,
+  version: 4,
   roots,
   claim,
   read: (source, from) => readRollout(source.path, from, newState, parserOf(source.path)),

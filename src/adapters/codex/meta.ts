@@ -9,11 +9,15 @@ const BURST_MS = 500
 
 const MAX_ANCESTORS = 16
 
+/** Sessions of other agents that the desktop program took over stand in turns named so; no model of Codex's said any of it. */
+export const isImported = (state: State): boolean => state.turn?.startsWith('external-import-turn-') ?? false
+
 /** Whether the line was copied from a parent. Forks and spawned agents of legacy files begin with the parent's lines. */
 export function isCopied(state: State, record: Record<string, unknown>, ts: number | null): boolean {
   const payload = record['payload']
   const turn = isRecord(payload) ? str(payload['turn_id']) : undefined
   if (turn) state.turn = turn
+  if (isImported(state)) return true
   // A child's own turns, and its own lines, are younger than itself. (Some versions keep the times of what they copy.)
   const born = birthOf(state.session) ?? Number.NaN
   const isOlder = (birthOf(turn) ?? Number.NaN) < born

@@ -2,6 +2,7 @@
 // which are repeated, start anew on resume (0.45), and are overwritten when the context window overflows.
 import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
+import { isImported } from './meta.ts'
 import { birthOf, type Spot } from './state.ts'
 
 /** [input, cached input, cache write, output, reasoning, total] as Codex counts: cached ⊂ input, reasoning ⊂ output. */
@@ -76,7 +77,8 @@ export function tokenCount(spot: Spot): Item[] {
   const grown = state.totals?.map((count, at) => (totals[at] ?? 0) - count)
   state.totals = totals
   // Some versions copy the counts of a parent into its sub-agents, and not the records that it has of its responses.
-  if (state.hasUsageRecords || (spot.inherited && state.copyEnd !== null)) return []
+  const isElsewhere = spot.inherited && (state.copyEnd !== null || isImported(state))
+  if (state.hasUsageRecords || isElsewhere) return []
   // Without a sound starting point the totals may hold somebody else's past.
   const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : (last ?? totals)
   // An estimate after compaction, or the window size written over the totals: no response stands behind it.
