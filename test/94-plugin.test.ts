@@ -1,7 +1,7 @@
 // The plugin folder: what agents read of it fits together, and it starts whatever is installed, or keeps quiet. The agents'
 // own validators are run by npm run test:agents, which needs the agents.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -117,10 +117,21 @@ describe('a hook of the plugin', () => {
     ).toContain('RecollectTest')
   })
 
-  it('does nothing, silently, where nothing is installed', () => {
+  it('does nothing, silently, where nothing is installed, or half of it, or only a project says so', () => {
     const { script, env } = copied(false)
-    const done = spawnSync(process.execPath, [script, 'hook'], { env, input, encoding: 'utf8' })
-    expect([done.status, done.stdout, done.stderr]).toEqual([0, '', ''])
+    const project = temporary('plugin')
+    for (const name of ['recollect', 'cli.cjs']) writeFileSync(join(project, name), '')
+    writeFileSync(join(project, 'recollect-hook.cjs'), 'console.log("ran"); throw new Error("broken")')
+    const run = (PATH: string) =>
+      spawnSync(process.execPath, [script, 'hook'], {
+        cwd: project,
+        env: { ...env, PATH },
+        input,
+        encoding: 'utf8',
+      })
+    for (const path of [env['PATH'], '', `:${env['PATH']}`, '.'])
+      expect(run(path as string)).toMatchObject({ status: 0, stdout: '', stderr: '' })
+    expect(run(project)).toMatchObject({ status: 0, stdout: 'ran\n', stderr: '' })
   })
 })
 
