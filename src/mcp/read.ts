@@ -6,7 +6,7 @@ import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
-import { getSession, listSessions } from '../query/sessions.ts'
+import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, sliceBytes } from './result.ts'
@@ -21,6 +21,7 @@ const IN_CONTEXT = 1500
 /** Text and structured content hold the text twice. */
 const WHOLE_BYTES = 7000
 const LISTED = 30
+const IN_LIST = 120
 
 export const sessionTool = tool({
   name: 'session',
@@ -47,16 +48,25 @@ function recent({ handle, caller }: Context, from: number): Answer {
   const sessions = listSessions(handle, { limit: from + LISTED + 1 + own.size })
     .filter((session) => !own.has(session.session_uid))
     .slice(from)
+  const page = sessions.slice(0, LISTED)
+  // Not every agent gives its sessions a title.
+  const prompts = firstPrompts(
+    handle,
+    page.map((session) => session.session_uid),
+  )
   return {
     about:
       sessions.length > 0
         ? 'Sessions, newest first.'
         : `No ${from > 0 ? 'further' : 'other'} session is remembered.`,
-    entries: sessions.slice(0, LISTED).map((session, at) => ({
-      at: from + at,
-      text: `${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${session.outcome}  ${session.title ?? ''}`,
-      data: headOf(session),
-    })),
+    entries: page.map((session, at) => {
+      const asked = session.title === null ? cut(prompts.get(session.session_uid) ?? '', IN_LIST) : ''
+      return {
+        at: from + at,
+        text: `${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${session.outcome}  ${session.title ?? asked}`,
+        data: { ...headOf(session), ...(asked === '' ? {} : { asked }) },
+      }
+    }),
     more: sessions.length > LISTED ? from + LISTED : undefined,
   }
 }
