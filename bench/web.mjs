@@ -82,14 +82,16 @@ function makeMemory(base) {
   const { count } = database.prepare('SELECT count(*) AS count FROM sessions').get()
   const times = Math.ceil(SESSIONS / count) - 1
   database.exec('BEGIN')
-  for (const table of ['sessions', 'digests', 'usage', 'usage_slots', 'edges'])
-    copyRows(database, table, times)
+  // The ledger knows sessions by numbers: those of a copy follow on those before it.
+  const { most } = database.prepare('SELECT max(number) AS most FROM ledger_sessions').get()
+  for (const table of ['sessions', 'digests', 'ledger_sessions', 'ledger', 'usage_slots', 'edges'])
+    copyRows(database, table, times, most)
   database.exec('COMMIT')
   database.close()
   return { env, uid }
 }
 
-function copyRows(database, table, times) {
+function copyRows(database, table, times, most) {
   const columns = database
     .prepare(`PRAGMA table_info(${table})`)
     .all()
@@ -100,6 +102,7 @@ function copyRows(database, table, times) {
       return `${name} || '-' || n`
     // A day earlier each time, over two years.
     if (['started_at', 'ended_at', 'ts', 'at'].includes(name)) return `${name} - (n % 730) * 86400000`
+    if (name === 'number' || name === 'session') return `${name} + n * ${most}`
     if (name === 'slot') return `${name} - (n % 730) * 96`
     return name
   }

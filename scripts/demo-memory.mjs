@@ -59,7 +59,7 @@ export function demoMemory(now = Date.now()) {
   // Only now, so that there is something left to evict: a plan to show.
   writeFileSync(
     join(home, 'config.toml'),
-    `[session_memory.retention]\nraw_soft_cap_bytes = "7MiB"\nraw_hard_cap_bytes = "9MiB"\n${toml.join('')}`,
+    `[session_memory.retention]\nraw_soft_cap_bytes = "4MiB"\nraw_hard_cap_bytes = "6MiB"\n${toml.join('')}`,
   )
   execFileSync(process.execPath, [CLI, 'pin', `claude:${STAGED}`], { env, stdio: 'ignore' })
   return {

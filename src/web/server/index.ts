@@ -42,6 +42,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   BUSY: 409,
 }
 const HEARTBEAT_MS = 25_000
+const KEEP_ALIVE_MS = 60_000
 
 export async function startServer(options: ServerOptions): Promise<Server> {
   const host = options.host ?? '127.0.0.1'
@@ -166,6 +167,8 @@ ${isWrong ? '<p role="alert">That was not it.</p>' : ''}<button>Open</button></f
 function listen(app: Hono, hostname: string, port: number): Promise<ServerType> {
   return new Promise((done, fail) => {
     const server = serve({ fetch: app.fetch, hostname, port }, () => done(server))
+    // Longer than any answer takes: a connection that waits for its turn must not be taken for an idle one.
+    if ('keepAliveTimeout' in server) server.keepAliveTimeout = KEEP_ALIVE_MS
     server.once('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'EADDRINUSE') return fail(fromSystem(cause, 'cannot listen', `${hostname}:${port}`))
       fail(

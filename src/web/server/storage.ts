@@ -22,7 +22,7 @@ export interface Storage {
   plan: Record<string, unknown>
   receipts: Receipt[]
   receipt_count: number
-  pins: { session_uid: string; title: string | null; pinned_at: string }[]
+  pins: { session_uid: string; title: string | null; first_prompt: string; pinned_at: string }[]
 }
 
 const MAX_RECEIPTS = 200
@@ -78,9 +78,11 @@ function pinsOf(memory: Memory): Storage['pins'] {
   const rows = memory
     .handle()
     .memory.prepare(
-      `SELECT p.session_uid, s.title, p.pinned_at FROM pins p LEFT JOIN sessions s USING (session_uid)
+      `SELECT p.session_uid, s.title, coalesce(substr(d.digest ->> '$.first_prompt', 1, 200), '') AS first_prompt,
+         p.pinned_at
+       FROM pins p LEFT JOIN sessions s USING (session_uid) LEFT JOIN digests d USING (session_uid)
        ORDER BY p.pinned_at DESC`,
     )
-    .all() as unknown as { session_uid: string; title: string | null; pinned_at: number }[]
+    .all() as unknown as (Omit<Storage['pins'][number], 'pinned_at'> & { pinned_at: number })[]
   return rows.map((row) => ({ ...row, pinned_at: new Date(row.pinned_at).toISOString() }))
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import type { Storage } from '../../server/storage.ts'
 import { change, useAnswer } from '../api.ts'
 import { ShareBar } from '../charts/bars.tsx'
-import { bytes, count, idOf, plural } from '../format.ts'
+import { bytes, count, idOf, plural, titleOf } from '../format.ts'
 import { Answered, Card, Command, Table, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 
@@ -163,7 +163,7 @@ function Pins({ storage }: { storage: Storage }): JSX.Element {
       <ul class="list">
         {storage.pins.map((pin) => (
           <li>
-            <a href={sessionPath(pin.session_uid)}>{pin.title ?? idOf(pin.session_uid)}</a>{' '}
+            <a href={sessionPath(pin.session_uid)}>{titleOf(pin)}</a>{' '}
             <button
               type="button"
               class="quiet"

@@ -50,7 +50,7 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
   const find = useFind(uid)
   const printing = usePrinting(rows)
   if (total === 0) return <NoEvents uid={uid} />
-  const current = seqAt(rows, list.getVirtualItems()[0]?.index ?? 0)
+  const current = seqAt(rows, list.range?.startIndex ?? 0)
   return (
     <div class="transcript">
       <PromptRail uid={uid} rows={rows} bodies={bodies} current={current} />
