@@ -12,9 +12,20 @@ import { formatBytes, plural } from './words.ts'
 const SHOWN = 5
 const STUCK_MS = 3_600_000
 
-export function checkAtOnce(handle: ReadHandle, config: Config, paths: StorePaths, now: number): Finding[] {
+/** What a memory takes on the disk, in bytes. Measured once by who asks: of 20,000 sessions it takes a tenth of a second. */
+export interface Sizes {
+  raw: number
+  distilled: number
+}
+
+export const sizesOf = (paths: StorePaths): Sizes => ({
+  raw: allocatedBytes(paths.cacheDirectory),
+  distilled: databaseBytes(paths.memoryPath),
+})
+
+export function checkAtOnce(handle: ReadHandle, config: Config, sizes: Sizes, now: number): Finding[] {
   return [
-    checkSize(config, paths),
+    checkSize(config, sizes),
     ...checkLosses(handle),
     ...checkAnalyzed(handle),
     ...checkSweep(config, now),
@@ -23,10 +34,8 @@ export function checkAtOnce(handle: ReadHandle, config: Config, paths: StorePath
   ]
 }
 
-function checkSize(config: Config, paths: StorePaths): Finding {
+function checkSize(config: Config, { raw, distilled }: Sizes): Finding {
   const policy = policyOf(config)
-  const raw = allocatedBytes(paths.cacheDirectory)
-  const distilled = databaseBytes(paths.memoryPath)
   const text = `raw ${formatBytes(raw)} of ${formatBytes(policy.rawSoftCapBytes)}, memory ${formatBytes(distilled)} of ${formatBytes(policy.distilledCapBytes)}`
   if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix: 'recollect evict' })
   if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix: 'recollect evict' })

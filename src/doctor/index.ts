@@ -8,7 +8,7 @@ import { RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { agentsHere, checkAgents } from './agents.ts'
-import { checkAtOnce } from './attention.ts'
+import { checkAtOnce, sizesOf } from './attention.ts'
 import { checkCapture } from './capture.ts'
 import { type Finding, finding, type Severity } from './finding.ts'
 import { checkAccess, checkNode, checkSpace } from './machine.ts'
@@ -60,7 +60,7 @@ export async function examine({ env, isDeep = false, now = Date.now() }: DoctorO
       }
     }
     await ask((sound) => checkIntegrity(sound, paths, isDeep))
-    await ask((sound) => checkAtOnce(sound, config, paths, now))
+    await ask((sound) => checkAtOnce(sound, config, sizesOf(paths), now))
     await ask((sound) => checkPrices(sound, config, now))
     const context = { config, env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle }
     const here = agentsHere(context)

@@ -4,10 +4,9 @@ import type { Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { policyOf } from '../retention/policy.ts'
-import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { checkAtOnce } from './attention.ts'
+import { checkAtOnce, type Sizes, sizesOf } from './attention.ts'
 import type { Place } from './places.ts'
 
 interface FlavorRow {
@@ -49,14 +48,15 @@ export interface Status {
 export async function statusOf(config: Config, env: Environment = process.env): Promise<Status> {
   const paths = storePaths(config.home, config.get('store.db_path'))
   const policy = policyOf(config)
-  const counted = readCounts(paths, config)
+  const sizes = sizesOf(paths)
+  const counted = readCounts(paths, config, sizes)
   const storage: Status['storage'] = {
     raw: {
-      bytes: allocatedBytes(paths.cacheDirectory),
+      bytes: sizes.raw,
       soft_cap_bytes: policy.rawSoftCapBytes,
       hard_cap_bytes: policy.rawHardCapBytes,
     },
-    distilled: { bytes: databaseBytes(paths.memoryPath), cap_bytes: policy.distilledCapBytes },
+    distilled: { bytes: sizes.distilled, cap_bytes: policy.distilledCapBytes },
   }
   return {
     home: config.home,
@@ -75,7 +75,7 @@ interface Counts {
   attention: Attention[]
 }
 
-function readCounts(paths: StorePaths, config: Config): Counts {
+function readCounts(paths: StorePaths, config: Config, sizes: Sizes): Counts {
   let handle: ReturnType<typeof openForReading>
   try {
     handle = openForReading(paths)
@@ -89,7 +89,7 @@ function readCounts(paths: StorePaths, config: Config): Counts {
     return {
       flavors: flavorRows(handle),
       subagentSessions: one("SELECT count(*) AS n FROM sessions WHERE relation = 'subagent'"),
-      attention: attentionOf(handle, config, paths),
+      attention: attentionOf(handle, config, sizes),
     }
   } finally {
     handle.close()
@@ -97,8 +97,8 @@ function readCounts(paths: StorePaths, config: Config): Counts {
 }
 
 /** What doctor would say of the memory at once, without what is as it should be. */
-const attentionOf = (handle: ReadHandle, config: Config, paths: StorePaths): Attention[] =>
-  checkAtOnce(handle, config, paths, Date.now())
+const attentionOf = (handle: ReadHandle, config: Config, sizes: Sizes): Attention[] =>
+  checkAtOnce(handle, config, sizes, Date.now())
     .filter(({ severity }) => severity === 'warning' || severity === 'error')
     .map(({ id, severity, text, fix }) => ({
       code: id,
