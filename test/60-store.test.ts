@@ -119,6 +119,23 @@ describe('migrations', () => {
     now.close()
   })
 
+  it('leave an index that holds words as it is, and put the fullest column first in an empty one', () => {
+    const columns = (text: string): string[] => {
+      const path = join(temporary('migrate'), 'cache.db')
+      const old = openDatabase(path, CACHE_MIGRATIONS.slice(0, 5))
+      if (text !== '') old.prepare('INSERT INTO words (rowid, prompt) VALUES (1, ?)').run(text)
+      old.close()
+      const now = openDatabase(path, CACHE_MIGRATIONS)
+      const find = now.prepare("SELECT count(*) AS n FROM words WHERE words MATCH 'prompt : alpha'")
+      expect(find.get()).toEqual({ n: text === '' ? 0 : 1 })
+      const names = now.prepare("SELECT name FROM pragma_table_info('words')").all()
+      now.close()
+      return names.map((row) => (row as { name: string }).name)
+    }
+    expect(columns('alpha beta')).toEqual(['prompt', 'answer', 'work'])
+    expect(columns('')).toEqual(['work', 'answer', 'prompt'])
+  })
+
   it('leave the step before when one fails', () => {
     const path = join(temporary('migrate'), 'x.db')
     expect(() => openDatabase(path, [STEPS[0] as string, 'CREATE TABLE c (x); nonsense'])).toThrow()

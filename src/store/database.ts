@@ -9,6 +9,9 @@ import { ensureDirectory } from '../files/directory.ts'
 export type Database = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Database['prepare']>
 
+/** One step of a schema: statements, or what has to look first. */
+export type Migration = string | ((database: Database) => void)
+
 export interface OpenOptions {
   readOnly?: boolean
 }
@@ -16,7 +19,7 @@ export interface OpenOptions {
 /** Opens a database and brings its schema up to date; a newer schema than ours is refused, not touched. */
 export function openDatabase(
   path: string,
-  migrations: readonly string[],
+  migrations: readonly Migration[],
   options: OpenOptions = {},
 ): Database {
   const isNew = !existsSync(path)
@@ -42,7 +45,7 @@ export function openDatabase(
     // takes the second setting. FAST would leave old words in pages that are used again.
     database.exec('PRAGMA secure_delete = ON; PRAGMA auto_vacuum = INCREMENTAL')
     // FULL: whatever moves a cursor, a watermark or a tombstone must survive a power cut (WAL + NORMAL lost commits).
-    database.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY')
     migrate(database, migrations, path)
     return database
@@ -75,7 +78,7 @@ export function fromSqlite(error: unknown, what: string, where: string): unknown
 }
 
 /** One in memory that holds the tables and nothing else. */
-export function emptyDatabase(migrations: readonly string[]): Database {
+export function emptyDatabase(migrations: readonly Migration[]): Database {
   const database = new DatabaseSync(':memory:')
   migrate(database, migrations, ':memory:')
   return database
@@ -94,16 +97,21 @@ function refuseOther(database: Database, known: number, path: string): void {
   })
 }
 
-function migrate(database: Database, migrations: readonly string[], path: string): void {
+function migrate(database: Database, migrations: readonly Migration[], path: string): void {
   if (version(database) > migrations.length) refuseOther(database, migrations.length, path)
   for (let from = version(database); from < migrations.length; from++) {
     // One transaction per step: a kill leaves the step before or the step after.
     transaction(database, () => {
       if (version(database) !== from) return
-      database.exec(migrations[from] as string)
+      apply(database, migrations[from] as Migration)
       database.exec(`PRAGMA user_version = ${from + 1}`)
     })
   }
+}
+
+function apply(database: Database, step: Migration): void {
+  if (typeof step === 'string') database.exec(step)
+  else step(database)
 }
 
 const statements = new WeakMap<Database, Map<string, Statement>>()

@@ -1,8 +1,10 @@
 // The tables of both databases, as numbered migrations: a database is brought from its `user_version` to the last one.
 // memory.db is Tier 2 (durable, small, read by other programs); cache.db is Tier 1 (rebuilt from sources at any time).
 
+import type { Database, Migration } from './database.ts'
+
 /** Additive only: an entry that has shipped is never edited. */
-export const MEMORY_MIGRATIONS = [
+export const MEMORY_MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE sessions (
     session_uid TEXT PRIMARY KEY, flavor TEXT NOT NULL, native_session_id TEXT NOT NULL,
@@ -163,7 +165,7 @@ export const MEMORY_MIGRATIONS = [
   `,
 ]
 
-export const CACHE_MIGRATIONS = [
+export const CACHE_MIGRATIONS: readonly Migration[] = [
   `
   CREATE TABLE sources (
     path TEXT PRIMARY KEY, flavor TEXT NOT NULL, adapter_version INTEGER NOT NULL,
@@ -246,4 +248,16 @@ export const CACHE_MIGRATIONS = [
   // From here on the carry-over of a source and the fold of a digest may be compressed (`packed.ts`): an older program
   // must not read them.
   'DELETE FROM folds',
+  workFirst,
 ]
+
+/**
+ * An entry of the index names its column, unless it is the first: two bytes for each of most words, if that is not the one
+ * most words stand in. An index that holds something cannot be changed, and need not: columns are known by name.
+ */
+function workFirst(cache: Database): void {
+  if (cache.prepare('SELECT 1 FROM words_docsize LIMIT 1').get() !== undefined) return
+  cache.exec(`DROP TABLE words;
+    CREATE VIRTUAL TABLE words USING fts5(work, answer, prompt, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
+    INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)`)
+}
