@@ -18,6 +18,7 @@ import type { RetroReport } from '../src/retro/report.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
+import { describeInBrowser, launch } from './setup/browser.ts'
 import { agentRoots } from './setup/memory.ts'
 import { cli, World } from './setup/sweeping.ts'
 
@@ -25,6 +26,15 @@ const prices = await loadPrices(readOverrides({}, {}))
 const utc = new TimeZone('UTC')
 const day = (date: string): number => Date.parse(date) / 86_400_000
 const days = (first: string, last: string): Period => ({ firstDay: day(first), endDay: day(last) + 1 })
+
+/** In the page: how bright its ink and its paper are, and by how much it is too wide. */
+const LOOK = `(() => {
+  const brightness = (colour) => colour.match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3
+  const { color } = getComputedStyle(document.querySelector('h1'))
+  const { backgroundColor } = getComputedStyle(document.querySelector('section'))
+  const { scrollWidth, clientWidth } = document.documentElement
+  return [brightness(color), brightness(backgroundColor), scrollWidth - clientWidth]
+})()`
 
 describe('the days', () => {
   const now = Date.parse('2026-11-16T01:00:00Z')
@@ -185,6 +195,31 @@ describe('the account', () => {
       /<rect class="part [a-z]*" x="([\d.]+)" y="0" width="([\d.]+)"/g,
     ))
       expect(Number(x) + Number(width)).toBeLessThanOrEqual(560)
+  })
+
+  describeInBrowser('in a browser', () => {
+    it('is dark on a dark screen, light on paper, and as wide as a telephone without its tables running out', async () => {
+      const browser = await launch()
+      try {
+        const page = await browser.newPage({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
+        await page.setContent(toHtml(retroDocument(report(period), (ref) => ref)))
+        const look = async (): Promise<[ink: number, paper: number, overflow: number]> =>
+          (await page.evaluate(LOOK)) as [number, number, number]
+        const [ink, paper, overflow] = await look()
+        expect(ink - paper).toBeGreaterThan(128)
+        expect(overflow).toBe(0)
+        // No column is so narrow that a word stands letter below letter.
+        const widths = await page
+          .locator('td:first-child')
+          .evaluateAll((cells) => cells.map((one) => one.clientWidth))
+        expect(Math.min(...widths)).toBeGreaterThan(80)
+        await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+        const [printed, sheet] = await look()
+        expect(sheet - printed).toBeGreaterThan(128)
+      } finally {
+        await browser.close()
+      }
+    })
   })
 
   it('is the same after eviction', () => {

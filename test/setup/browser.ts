@@ -14,6 +14,9 @@ export const describeInBrowser = (name: string, tests: () => void): void => {
   describe.skipIf(!isHere)(isHere ? name : `${name} (needs Chromium: apt-get install -y chromium)`, tests)
 }
 
+/** A browser alone, for files that no server serves. */
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -52,7 +55,7 @@ export class BrowserSession {
   ): Promise<BrowserSession> {
     const seen: Seen = { outside: [], violations: [], errors: [], dialogs: [] }
     const client = await serve(home, { ...server, onViolation: (report) => seen.violations.push(report) })
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+    const browser = await launch()
     const opened: BrowserContext = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...context,
