@@ -310,6 +310,17 @@ describe('recollect watch', () => {
     expect(await rare.stop()).toBe(143)
   })
 
+  it.each(['watch', 'sweep'])('and its lock that cannot be made: %s says so in a sentence', (name) => {
+    const world = new World()
+    mkdirSync(join(world.memory, `${name}.lock`), { recursive: true })
+    const { code, stderr } = cli(world.env, name)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('cannot open the lock file (EISDIR) [NOT_A_FILE]'),
+    ])
+    expect(stderr).not.toContain('    at ')
+  })
+
   it('goes on after a sweep that failed', async () => {
     const world = new World()
     const watching = new Watching(world)

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
-import { tryLock } from '../files/lock.ts'
+import { openLockFile, tryLock } from '../files/lock.ts'
 import { rootPaths } from '../sources/discover.ts'
 import { SOCKET, SPOOL } from '../sources/spool-files.ts'
 import { TreeWatcher } from '../sources/watch.ts'
@@ -179,7 +179,7 @@ export function isWatched(home: string): boolean {
 function takeWatchLock(home: string): () => void {
   ensureDirectory(home, 0o700, false)
   const path = join(home, LOCK)
-  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  const fd = openLockFile(path)
   if (tryLock(fd, path)) return () => closeSync(fd)
   closeSync(fd)
   throw new RecollectError('BUSY', 'this memory is already being watched', {

@@ -1,8 +1,9 @@
 // A kernel lock on an open file (Linux: open-file-description lock). It belongs to the descriptor: the kernel
 // releases it when the holder closes the file or dies, at once and never by a timer. A suspended holder keeps it,
 // so nobody else can write meanwhile. Local file systems only; see docs/limits.md.
+import { constants, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { RecollectError } from '../errors.ts'
+import { fromSystem, RecollectError } from '../errors.ts'
 
 interface Native {
   tryLock(fd: number): boolean
@@ -22,6 +23,15 @@ function load(): Native {
       cause,
       hint: 'fs-native-extensions has no build for this platform; recollect does not write without a lock',
     })
+  }
+}
+
+/** Opens a file that is there only to be locked. */
+export function openLockFile(path: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  } catch (error) {
+    throw fromSystem(error, 'cannot open the lock file', path)
   }
 }
 

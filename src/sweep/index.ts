@@ -1,12 +1,12 @@
 // THE FLOW: discover → read → redact → store → settle → digest → evict. The only place where these stages meet.
 // One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
-import { tryLock } from '../files/lock.ts'
+import { openLockFile, tryLock } from '../files/lock.ts'
 import { hasNews, tellHub } from '../hub/index.ts'
 import { loadRedactionKey } from '../redact/index.ts'
 import { type RetentionEvent, type RetentionOptions, retain } from '../retention/apply.ts'
@@ -117,7 +117,7 @@ function retentionHooks(
 /** Whoever writes to a memory holds this; returns what frees it. Throws BUSY when somebody else does. */
 export function takeSweepLock(home: string): () => void {
   const path = join(home, 'sweep.lock')
-  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  const fd = openLockFile(path)
   if (tryLock(fd)) return () => closeSync(fd)
   closeSync(fd)
   throw new RecollectError('BUSY', 'another sweep is running', {
