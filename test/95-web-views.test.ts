@@ -158,9 +158,14 @@ describeInBrowser('the views', () => {
     await web.page.evaluate('window.onPaper = undefined')
     await web.page.keyboard.press('Control+p')
     await expect.poll(() => web.page.evaluate('window.onPaper')).toEqual([rows, 0])
-    await web.page.emulateMedia({ media: 'print' })
+    await web.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
     expect(await web.page.locator('.top').isVisible()).toBe(false)
-    await web.page.emulateMedia({ media: null })
+    // Ink is dark and paper is not, whatever the screen is.
+    const paper = await web.page.evaluate(
+      'getComputedStyle(document.documentElement).getPropertyValue("--sunken")',
+    )
+    expect(paper).toBe('#f3f1ec')
+    await web.page.emulateMedia({ media: null, colorScheme: null })
   })
 
   it('marks compactions where the context shrank', async () => {
