@@ -1,5 +1,5 @@
 // Search over everything remembered: what ranks first, what filters leave, and what is still found when the events are gone.
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -106,6 +106,24 @@ describe('ranking', () => {
 })
 
 describe('a hit', () => {
+  it('in what a fork copied is shown where it was said', async () => {
+    const own = new World()
+    const first = tell(own.home, 'origin', [{ ask: 'walnut one' }, { answer: 'walnut two' }])
+    const fork = tell(own.home, 'forked', [{ ask: 'walnut three' }])
+    const copied = readFileSync(first.path, 'utf8').replaceAll(first.id, fork.id)
+    writeFileSync(fork.path, copied + readFileSync(fork.path, 'utf8'))
+    await own.sweep()
+    const hits = own.read((handle) => search(handle, 'walnut'))
+    expect(hits.map((hit) => [hit.session_uid, hit.line]).sort()).toEqual(
+      [
+        [first.uid, 'walnut one'],
+        [first.uid, 'walnut two'],
+        [fork.uid, 'walnut three'],
+      ].sort(),
+    )
+    own.remove()
+  })
+
   it('shows the line that matches, and where', () => {
     const [hit] = find('AssertionError equal')
     expect(hit).toMatchObject({ kind: 'error', session_uid: cart.uid, is_evicted: false })

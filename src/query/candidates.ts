@@ -13,7 +13,6 @@ export interface Candidate {
   ts: number | null
   kind: number
   flags: number
-  key: Uint8Array
   /** Of bm25: smaller is better. */
   rank: number
 }
@@ -273,7 +272,7 @@ function within(ranges: readonly Range[]): (id: number) => boolean {
   }
 }
 
-const COLUMNS = 'e.id, e.session, e.seq, e.ts, e.kind, e.flags, e.key'
+const COLUMNS = 'e.id, e.session, e.seq, e.ts, e.kind, e.flags'
 
 function eventConditions(
   { kinds, tool, sinceAt, untilAt }: EventConditions,

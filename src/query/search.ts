@@ -165,7 +165,7 @@ function inEvents(handle: ReadHandle, match: string, options: SearchOptions): Ma
     ...(tool === undefined ? {} : { tool }),
     ...time(sinceAt, untilAt),
   }
-  const candidates = withoutCopies(findCandidates(handle, match, events, sessions))
+  const candidates = withoutCopies(handle, findCandidates(handle, match, events, sessions))
   const newest = candidates.reduce((most, one) => Math.max(most, one.ts ?? 0), 0)
   const scored = candidates
     .map((event) => ({ event, score: scoreOf(event, newest) }))
@@ -201,14 +201,19 @@ function scoreOf(event: Candidate, newest: number): number {
 }
 
 /** What a fork inherited is found where it was said. */
-function withoutCopies(candidates: readonly Candidate[]): Candidate[] {
+function withoutCopies(handle: ReadHandle, candidates: readonly Candidate[]): Candidate[] {
   const isCopy = (one: Candidate): boolean => (one.flags & (FLAG.inherited | FLAG.copied)) !== 0
   if (!candidates.some(isCopy)) return [...candidates]
-  const keyOf = (one: Candidate): string => Buffer.from(one.key).toString('latin1')
-  const seen = new Set<string>()
+  // Asked for only here: for all candidates of every search they would cost a tenth of its time.
+  const rows = prepared(
+    handle.cache,
+    'SELECT e.id, hex(e.key) AS key FROM json_each(?) j CROSS JOIN events e ON e.id = j.value',
+  ).all(JSON.stringify(candidates.map((one) => one.id))) as unknown as { id: number; key: string }[]
+  const keys = new Map(rows.map(({ id, key }) => [id, key]))
+  const seen = new Set<string | undefined>()
   return candidates
     .toSorted((a, b) => Number(isCopy(a)) - Number(isCopy(b)) || a.id - b.id)
-    .filter((one) => !seen.has(keyOf(one)) && seen.add(keyOf(one)))
+    .filter(({ id }) => !seen.has(keys.get(id)) && seen.add(keys.get(id)))
 }
 
 function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score: number }[]): void {
