@@ -261,3 +261,26 @@ describe('metrics', () => {
     expect(script.facts().activeMs).toBe(3 * minute)
   })
 })
+
+describe('files', () => {
+  it('an edit tried again after it failed counts as an edit; a command tried again does not', () => {
+    const script = new Script()
+      .edit('a.ts', 'old text not found')
+      .add({
+        kind: 'retry',
+        role: 'assistant',
+        tool: 'patch',
+        call: 'again',
+        summary: 'patch',
+        files: ['a.ts'],
+      })
+      .add({ kind: 'tool_result', role: 'tool', tool: 'patch', call: 'again', summary: 'done' })
+      .run('make', 2)
+      .run('make', 0, '', { kind: 'retry', files: ['b.ts'] })
+    const edits = [...script.facts().work.files.values()].map((file) => [file.path, file.edits.count])
+    expect(edits).toEqual([
+      ['a.ts', 1],
+      ['b.ts', 0],
+    ])
+  })
+})

@@ -148,7 +148,8 @@ export class TextRenderer {
   }
 
   #call({ event, result, depth }: Extract<Entry, { type: 'event' }>): string[] {
-    const edits = event.kind === 'edit' ? editsOf(this.#options.payload(event)) : []
+    const mayEdit = event.kind === 'edit' || event.kind === 'retry'
+    const edits = mayEdit ? editsOf(this.#options.payload(event)) : []
     const output = result ? this.#text(result).replace(/\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
     const facts = factsOf(event, result, edits, output)

@@ -31,6 +31,7 @@ export interface LoopFact {
 }
 
 export interface ToolFact {
+  isEditor: boolean
   hasSucceeded: boolean
   failures: Seqs
 }
@@ -89,7 +90,8 @@ export class Work {
     this.#listUnresolved()
   }
 
-  add(step: Step): void {
+  add(given: Step): void {
+    const step = this.#asEdit(given)
     this.#state.order++
     for (const path of step.files) this.#addFile(path, step)
     if (isShell(step.tool) && step.kind !== 'edit') this.#addCommand(step)
@@ -97,6 +99,12 @@ export class Work {
     this.#addTool(step)
     if (step.failure !== null) this.#addFailure(step.failure, step)
     if (step.hasFailed === false) this.#addSuccess(step)
+  }
+
+  /** An edit tried again after it failed is told as a retry; for the file it is an edit like any other. */
+  #asEdit(step: Step): Step {
+    const isEdit = step.kind === 'retry' && !isShell(step.tool) && this.#state.tools.get(step.tool)?.isEditor
+    return isEdit ? { ...step, kind: 'edit' } : step
   }
 
   #addFile(path: string, step: Step): void {
@@ -145,7 +153,12 @@ export class Work {
   #addTool(step: Step): void {
     if (step.hasFailed === null) return
     const { tools } = this.#state
-    const tool = entryOf(tools, step.tool, () => ({ hasSucceeded: false, failures: noSeqs() }))
+    const tool = entryOf(tools, step.tool, () => ({
+      isEditor: false,
+      hasSucceeded: false,
+      failures: noSeqs(),
+    }))
+    if (step.kind === 'edit') tool.isEditor = true
     if (step.hasFailed) {
       if (!tool.hasSucceeded) addSeq(tool.failures, step.seq)
     } else if (!tool.hasSucceeded) {

@@ -166,7 +166,7 @@ function Call(props: StepProps): JSX.Element {
 
 /** What the call was given, in the form that shows most: a change, a command, or its fields. */
 function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody | undefined }): JSX.Element {
-  const found = event.kind === 'edit' ? changesIn(event.payload) : []
+  const found = event.kind === 'edit' || event.kind === 'retry' ? changesIn(event.payload) : []
   const changes = found.length > 0 || event.kind !== 'edit' ? found : changesIn(answer?.payload)
   if (changes.length > 0)
     return (
