@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { everyCommand } from '../src/cli/help.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import { NULLS } from './setup/json-nulls.ts'
 import { addShape, differences, documentedLines, merged, type Shape, shapeLines } from './setup/json-shape.ts'
 import { cli, World } from './setup/sweeping.ts'
 
@@ -120,6 +121,21 @@ const nameOf = (command: Command): string =>
 
 describe('docs/json-output.md', () => {
   const documented = (): Map<string, string[]> => documentedLines(readFileSync(PAGE, 'utf8'))
+
+  it.each(NULLS)(
+    'says of %s %s… what may be null, as the types of the program do',
+    (section, prefix, fields) => {
+      const lines = (documented().get(section) ?? []).filter((line) => line.startsWith(prefix))
+      // Of the object itself, not of what is inside its fields.
+      const own = lines
+        .map((line) => /^(\w+)\??: (.*)$/.exec(line.slice(prefix.length)))
+        .filter((one) => one !== null)
+      const nullable = own
+        .filter(([, , types = '']) => types.split(' | ').includes('null'))
+        .map(([, name]) => name)
+      expect(new Set(nullable)).toEqual(new Set(fields))
+    },
+  )
 
   it('has a section for every command with --json', () => {
     const names = everyCommand(buildProgram())

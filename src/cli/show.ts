@@ -16,7 +16,7 @@ import { shortUsd, unitsOf } from '../usage/money.ts'
 import { readOverrides } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { plural } from './format.ts'
-import { drained, print, write } from './print.ts'
+import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
 import { TextRenderer } from './render-text.ts'
 import { parseChoice, parseCount, parseKinds } from './values.ts'
@@ -125,7 +125,7 @@ async function printText(
   }
   if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
   else if (count === 0) return 0
-  for (const line of footLines(renderer, head, count)) print(line)
+  for (const line of footLines(renderer, head, count)) printFolded(line)
   return count
 }
 
