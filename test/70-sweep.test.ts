@@ -1,6 +1,16 @@
 // The way of a person: sweep, list, show, search, verify, through the program itself.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { differences } from './setup/dump.ts'
@@ -42,7 +52,7 @@ describe('a first sweep', () => {
     const report = json('sweep')
     expect(Object.keys(report).sort()).toEqual(
       names(
-        'changed_events coverage duration_ms interrupted new_events problem_count problems read_bytes roots scope sessions sources started_at',
+        'changed_events coverage dry_run duration_ms interrupted new_events problem_count problems read_bytes roots scope sessions sources started_at',
       ),
     )
     const coverage = report['coverage'] as {
@@ -266,6 +276,32 @@ describe('a home', () => {
       code: 2,
       stderr: expect.stringContaining('task_ref.patterns'),
     })
+  })
+})
+
+describe('a dry run', () => {
+  it('says what would be read, and leaves no trace', async () => {
+    const own = new World()
+    cpSync(join(unpackAgent('claude'), 'tools'), own.home, { recursive: true })
+    rmSync(own.memory, { recursive: true })
+    const dry = (): { sources: Record<string, number>; read_bytes: number; coverage: { change: string }[] } =>
+      JSON.parse(cli(own.env, 'sweep', '--dry-run', '--json').stdout)
+    const first = dry()
+    expect(existsSync(own.memory)).toBe(false)
+    const swept = await own.sweep()
+    // A line end behind the last record is no part of it.
+    expect(first.sources).toEqual(swept.counts)
+    expect(first.read_bytes - swept.readBytes).toBeLessThanOrEqual(1)
+    expect(dry()).toMatchObject({ read_bytes: 0, coverage: [] })
+    const before = own.dump()
+    const [path] = swept.sources.map((one) => one.path)
+    appendFileSync(path as string, '{"type":"summary"}\n')
+    expect(dry()).toMatchObject({ sources: { appended: 1 }, coverage: [{ change: 'appended' }] })
+    expect(cli(own.env, 'sweep', '--dry-run').stdout).toMatch(
+      /^ {2}grown .*\nwould read \d+ B; nothing was read/m,
+    )
+    expect(own.dump()).toEqual(before)
+    own.remove()
   })
 })
 

@@ -39,6 +39,7 @@ export const TOPICS = {
     ...swept,
     type('recollect sweep'),
     damage,
+    type('recollect sweep --dry-run'),
     type('recollect sweep'),
     type('recollect sweep --flavor codex'),
     type('recollect sweep --full'),

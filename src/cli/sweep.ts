@@ -4,11 +4,12 @@ import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
+import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, formatDuration, plural, printable } from './format.ts'
 import { hubJson, reportHub } from './hub-report.ts'
-import { bar, Progress, printFolded, printJson } from './print.ts'
+import { bar, Progress, print, printFolded, printJson } from './print.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 import { parseFlavor } from './values.ts'
 
@@ -20,6 +21,7 @@ export interface SweepCommand {
   flavor?: string
   full?: boolean
   spool?: boolean
+  dryRun?: boolean
   json?: boolean
 }
 
@@ -27,6 +29,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   const adapters = pickAdapters(options.flavor)
   if (options.spool && (options.flavor !== undefined || options.full))
     throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', { where: '--spool' })
+  if (options.dryRun) return showPreview(adapters, options)
   const abort = new AbortController()
   let stoppedBy: NodeJS.Signals | undefined
   const stop = (signal: NodeJS.Signals): void => {
@@ -61,6 +64,32 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   }
 }
 
+function showPreview(adapters: typeof ADAPTERS, { full = false, json, spool }: SweepCommand): void {
+  if (spool)
+    throw new RecollectError('USAGE', '--dry-run looks at everything: leave --spool out', {
+      where: '--spool',
+    })
+  const report = preview({ config: new Config(), adapters, env: process.env, full })
+  if (json) {
+    printJson(toJson(report, true))
+    return
+  }
+  const shown = report.sources.slice(0, SHOWN_PROBLEMS)
+  const lines = [
+    filesText(report.counts),
+    ...shown.map(
+      (one) =>
+        `  ${NAMES[one.change].padEnd(7)}  ${formatBytes(one.size).padStart(8)}  ${printable(one.path)}`,
+    ),
+    ...(report.sources.length > shown.length
+      ? [`  and ${report.sources.length - shown.length} more: see --json`]
+      : []),
+    ...problemLines(report),
+    `would read ${formatBytes(report.readBytes)}; nothing was read or changed`,
+  ]
+  print(lines.join('\n'))
+}
+
 function pickAdapters(flavor: string | undefined): typeof ADAPTERS {
   if (flavor === undefined) return ADAPTERS
   const name = parseFlavor(flavor)
@@ -78,9 +107,10 @@ function exitCodeOf(report: SweepReport): number {
   return hasGaps || report.problems.length > 0 ? EXIT.partial : EXIT.ok
 }
 
-function toJson(report: SweepReport): Record<string, unknown> {
+function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> {
   const { sessionUids, startedAt, endedAt, ...rest } = report
   return {
+    dry_run: isDryRun,
     started_at: new Date(startedAt).toISOString(),
     duration_ms: endedAt - startedAt,
     interrupted: rest.interrupted,
@@ -119,10 +149,7 @@ function toText(report: SweepReport): string {
   const unknown = addUp(report.sources.map((source) => source.unknown))
   if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)
   if (Object.keys(unknown).length > 0) lines.push(`record types never described: ${listCounts(unknown)}`)
-  for (const { path, reason } of report.problems.slice(0, SHOWN_PROBLEMS))
-    lines.push(`skipped ${printable(path)}: ${reason}`)
-  const restCount = report.problems.length - SHOWN_PROBLEMS
-  if (restCount > 0) lines.push(`skipped ${restCount} more: see --json`)
+  lines.push(...problemLines(report))
   if (report.roots.every((root) => !root.exists)) {
     lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
   }
@@ -131,18 +158,27 @@ function toText(report: SweepReport): string {
   return lines.join('\n')
 }
 
+function problemLines({ problems }: SweepReport): string[] {
+  const rest = problems.length - SHOWN_PROBLEMS
+  return [
+    ...problems.slice(0, SHOWN_PROBLEMS).map(({ path, reason }) => `skipped ${printable(path)}: ${reason}`),
+    ...(rest > 0 ? [`skipped ${rest} more: see --json`] : []),
+  ]
+}
+
+const NAMES = {
+  new: 'new',
+  appended: 'grown',
+  changed: 'changed',
+  moved: 'moved',
+  missing: 'gone',
+  unchanged: 'unchanged',
+}
+
 /** What came of the files; what did not happen is not told. */
 function filesText(counts: SweepReport['counts']): string {
-  const said = {
-    new: 'new',
-    appended: 'grown',
-    changed: 'changed',
-    moved: 'moved',
-    missing: 'gone',
-    unchanged: 'unchanged',
-  }
-  const parts = Object.entries(said)
-    .map(([name, word]) => [counts[name as keyof typeof said], word] as const)
+  const parts = Object.entries(NAMES)
+    .map(([name, word]) => [counts[name as keyof typeof NAMES], word] as const)
     .filter(([count]) => count > 0)
   return parts.length === 0
     ? 'no files'

@@ -24,7 +24,7 @@ import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
 import { plan, type Task } from './plan.ts'
-import { newReport, type SourceReport, type SweepReport } from './report.ts'
+import { newAccount, newReport, type SourceReport, type SweepReport } from './report.ts'
 import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
 
 export interface SweepOptions {
@@ -172,21 +172,6 @@ async function readAll(
     if (options.signal?.aborted) break
   }
   group.commit()
-}
-
-function newAccount(task: Task): SourceReport {
-  const { source, adapter, change, facts } = task
-  return {
-    path: source.path,
-    flavor: adapter.flavor,
-    change,
-    size: facts.size,
-    understoodBytes: 0,
-    gapBytes: 0,
-    pendingBytes: 0,
-    gaps: {},
-    unknown: Object.create(null) as Record<string, number>,
-  }
 }
 
 function tally(account: SourceReport, batch: Batch, report: SweepReport): void {

@@ -119,7 +119,7 @@ function taskFor(
 }
 
 /** A file that cannot be looked at is named, and the sweep goes on. */
-function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {
+export function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
@@ -129,7 +129,7 @@ function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefin
 }
 
 /** Not found below the roots is not gone: they may have been others, or not readable this time. */
-function isGone(path: string): boolean {
+export function isGone(path: string): boolean {
   try {
     lstatSync(path)
     return false
@@ -139,11 +139,11 @@ function isGone(path: string): boolean {
 }
 
 /** A sweep of one flavor knows nothing about the files of another. */
-function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
+export function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
   return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
 }
 
-const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
+export const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
   `${file.device}:${file.inode}:${file.bornAt}`
 
 export function extraRoots(config: Config): Record<string, string[]> {

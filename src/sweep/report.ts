@@ -1,8 +1,8 @@
 // What a sweep did, source by source: nothing is dropped without a name and a count.
 import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
-import type { Problem } from '../sources/discover.ts'
-import type { Change } from '../sources/identity.ts'
+import type { Found, Problem } from '../sources/discover.ts'
+import type { Change, FileFacts } from '../sources/identity.ts'
 
 export interface SourceReport {
   path: string
@@ -57,5 +57,25 @@ export function newReport(isFull: boolean): SweepReport {
     sessionUids: new Set(),
     sources: [],
     problems: [],
+  }
+}
+
+/** Of a source that is about to be read. */
+export function newAccount({
+  source,
+  adapter,
+  change,
+  facts,
+}: Found & { change: Change; facts: FileFacts }): SourceReport {
+  return {
+    path: source.path,
+    flavor: adapter.flavor,
+    change,
+    size: facts.size,
+    understoodBytes: 0,
+    gapBytes: 0,
+    pendingBytes: 0,
+    gaps: {},
+    unknown: Object.create(null) as Record<string, number>,
   }
 }
