@@ -26,6 +26,8 @@ export interface EventItem {
   key: string
   /** Key of the parent in the native DAG; null for a root; undefined where the format has no links (then: the event before it in the same source). */
   parentKey?: string | null
+  /** With a null `parentKey`: the call it hangs on, where the record of that call is still to come. */
+  parentCall?: string
   /** Epoch milliseconds; null where the record has no time of its own. */
   ts: number | null
   kind: EventKind

@@ -45,7 +45,8 @@ export type CursorMark = Pick<
 
 /**
  * The hashes of one event, packed: views into a batch's `ids`, which crosses from thread to thread without a copy.
- * The key is global for ids that are unique everywhere, else salted with the session.
+ * The key is global for ids that are unique everywhere, else salted with the session. A parent that is only known by its
+ * call stands there as the call's hash with zeros behind it.
  */
 export const ID_LAYOUT = { key: [0, 12], parentKey: [12, 24], payload: [24, 40], call: [40, 48] } as const
 export const ID_BYTES = 48

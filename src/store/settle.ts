@@ -6,6 +6,7 @@ import type { Database } from './database.ts'
 import { transaction } from './database.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
+import { ROLES } from './rows.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -51,7 +52,16 @@ function linkLateParents(cache: Database, sessions: readonly Unsettled[]): void 
      WHERE session = ? AND parent_key IS NOT NULL
        AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.parent_key AND p.session = events.session)`,
   )
-  for (const session of sessions) link.run(session.id)
+  const call = `FROM events p WHERE p.session = events.session AND p.call = substr(events.parent_key, 1, 8)
+    AND p.role <> ${ROLES.indexOf('tool')}`
+  const linkToCall = cache.prepare(
+    `UPDATE events SET (parent_seq, parent_key) = (SELECT p.seq, NULL ${call} ORDER BY p.seq LIMIT 1)
+     WHERE session = ? AND parent_key IS NOT NULL AND substr(parent_key, 9) = x'00000000' AND EXISTS (SELECT 1 ${call})`,
+  )
+  for (const { id } of sessions) {
+    link.run(id)
+    linkToCall.run(id)
+  }
 }
 
 /** Each response counts once: in the session where it happened, with its greatest reported output. */

@@ -8,6 +8,8 @@ import { Bytes } from '../store/bytes.ts'
 
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 const CAPACITY = 2 << 10
+const CALL_BYTES = ID_LAYOUT.call[1] - ID_LAYOUT.call[0]
+const callHash = (callId: string): string => hash('sha1', callId, 'binary').slice(0, CALL_BYTES)
 
 export class Ids {
   readonly #flavor: string
@@ -19,7 +21,7 @@ export class Ids {
     this.#flavor = flavor
   }
 
-  add({ session, key, parentKey, callId }: EventItem, payload: Uint8Array): void {
+  add({ session, key, parentKey, parentCall, callId }: EventItem, payload: Uint8Array): void {
     const bytes = this.#bytes.reserve(ID_BYTES)
     const at = this.#bytes.advance(ID_BYTES)
     bytes.fill(0, at, at + ID_BYTES)
@@ -27,9 +29,10 @@ export class Ids {
       bytes.write(id, at + from, to - from, 'latin1')
     }
     if (typeof parentKey === 'string') put(this.#key(session, parentKey), ID_LAYOUT.parentKey)
+    else if (parentCall !== undefined) put(callHash(parentCall), ID_LAYOUT.parentKey)
     put(this.#key(session, key), ID_LAYOUT.key)
     put(hash('sha256', payload, 'binary'), ID_LAYOUT.payload)
-    if (callId !== undefined) put(hash('sha1', callId, 'binary'), ID_LAYOUT.call)
+    if (callId !== undefined) put(callHash(callId), ID_LAYOUT.call)
   }
 
   /** The hash of an event's key alone. */

@@ -288,7 +288,7 @@ class BatchBuilder {
     const textAt = text === '' ? this.#texts.length : this.#texts.add(searchable(text, item.kind))
     const event: PreparedEvent = {
       sessionUid: uid,
-      link: typeof item.parentKey === 'string' ? 'key' : item.parentKey === undefined ? 'before' : 'root',
+      link: linkOf(item),
       hasCall: item.callId !== undefined,
       ts: timeOrNull(item.ts),
       kind: item.kind,
@@ -358,6 +358,11 @@ class BatchBuilder {
       taskRefRank: rank,
     })
   }
+}
+
+function linkOf({ parentKey, parentCall }: EventItem): PreparedEvent['link'] {
+  if (typeof parentKey === 'string' || parentCall !== undefined) return 'key'
+  return parentKey === undefined ? 'before' : 'root'
 }
 
 type Contents = Omit<

@@ -66,11 +66,14 @@ export function remember<Entry>(entries: Entry[], entry: Entry): void {
   if (entries.length > LIMIT) entries.shift()
 }
 
+/** What an event hangs on. */
+export type Parent = Pick<EventItem, 'parentKey' | 'parentCall'>
+
 /** What stays the same for a whole file. */
 export interface Reader {
   place: Place
-  /** Key of the call that started this sub-agent, or null; `prompt` is the hash of what the sub-agent was told. */
-  spawnedBy(prompt: string | undefined): string | null
+  /** The call that started this sub-agent, or none; `prompt` is the hash of what the sub-agent was told. */
+  spawnedBy(prompt: string | undefined): Parent
   /** Whether the main transcript holds this record too (files that repeat it). */
   isCopy(uuid: string): boolean
 }
@@ -151,16 +154,16 @@ export function lastIndex(state: State, uuid: string): number {
 
 export const promptHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
-function parentOf(line: Line, drafts: Draft[]): string | null | undefined {
-  if (line.uuid === undefined) return undefined
+function parentOf(line: Line, drafts: Draft[]): Parent {
+  if (line.uuid === undefined) return {}
   // A compaction cuts the chain on purpose; the full history goes on over the cut.
   const parent = str(line.record['parentUuid']) || str(line.record['logicalParentUuid'])
-  if (parent) return lastKey(line.state, parent)
-  if (!line.isSidechain) return null
+  if (parent) return { parentKey: lastKey(line.state, parent) }
+  if (!line.isSidechain) return { parentKey: null }
   const text = drafts[0]?.text
   const hash = text === undefined ? undefined : promptHash(text)
   if (line.reader.place.kind !== 'main') return line.reader.spawnedBy(hash)
-  return line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null
+  return { parentKey: line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null }
 }
 
 /** Places the drafts: several events of one line hang on each other. */
@@ -171,11 +174,10 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
   const cwd = str(record['cwd'])
   if (cwd !== undefined) state.cwd ??= cwd
   const elsewhere = cwd === state.cwd ? undefined : cwd
-  let parentKey = parentOf(line, drafts)
+  let parent = parentOf(line, drafts)
   for (const [index, draft] of drafts.entries()) {
     const key = `${line.key}#${index}`
-    const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft }
-    if (parentKey !== undefined) event.parentKey = parentKey
+    const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft, ...parent }
     if (line.isSidechain) event.isSidechain = true
     if (agent !== undefined) event.agent = agent
     if (elsewhere !== undefined) event.payload = { ...draft.payload, cwd: elsewhere }
@@ -184,7 +186,7 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
       event.inherited = true
     }
     yield event
-    parentKey = key
+    parent = { parentKey: key }
   }
   if (uuid !== undefined && drafts.length > 1) remember(state.wide, [uuid, drafts.length - 1])
 }

@@ -6,12 +6,21 @@ import type { Item, Position, SessionItem, Source } from '../adapter.ts'
 import { isRecord, str } from '../guards.ts'
 import { readLines } from '../lines.ts'
 import { takenBack } from './branch.ts'
-import { type Draft, type Line, newState, openLine, place, type Reader, remember } from './line.ts'
+import {
+  type Draft,
+  type Line,
+  newState,
+  openLine,
+  type Parent,
+  place,
+  type Reader,
+  remember,
+} from './line.ts'
 import { messageDrafts } from './messages.ts'
 import { type Place, placeOf } from './paths.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
 import { noteResume } from './resumed.ts'
-import { mainUuids, spawnKey } from './spawn.ts'
+import { mainUuids, spawner } from './spawn.ts'
 import { SYNTHETIC, usageOf } from './usage.ts'
 
 export function read(source: Source, from: Position | null): Generator<Item> {
@@ -49,15 +58,15 @@ function innerSession(path: string): string | undefined {
 }
 
 function readerOf(path: string, where: Place, session: string): Reader {
-  let spawnedBy: string | null | undefined
+  let spawnedBy: Parent | undefined
   let copies: Set<string> | undefined
   // Compactions by a sub-agent repeat the whole conversation in the sub-agent's file, with the same uuids.
   const repeats = where.kind === 'agent' && where.agent?.startsWith('acompact')
   return {
     place: where,
     spawnedBy(prompt) {
-      spawnedBy ??= where.kind === 'agent' ? spawnKey(path, where, session, prompt) : null
-      return spawnedBy
+      if (where.kind === 'agent') spawnedBy ??= spawner(path, where, session, prompt)
+      return spawnedBy ?? { parentKey: null }
     },
     isCopy(uuid) {
       if (!repeats) return false

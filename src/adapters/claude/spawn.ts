@@ -6,7 +6,7 @@ import { RecollectError } from '../../errors.ts'
 import { openForReading, parseLine } from '../../files/jsonl.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
-import { promptHash } from './line.ts'
+import { type Parent, promptHash } from './line.ts'
 import { type Place, sidecarOf } from './paths.ts'
 
 interface Calls {
@@ -24,22 +24,23 @@ interface Calls {
 let known: Calls | undefined
 const SIDECAR_BYTES = 64 << 10
 
-/** Key of the event that started the sub-agent, or null while nothing tells. */
-export function spawnKey(
+/** The event that started the sub-agent, by its call while it is not on disk; undefined while nothing tells. */
+export function spawner(
   path: string,
   place: Place,
   session: string,
   prompt: string | undefined,
-): string | null {
+): Parent | undefined {
   const sidecar = readSidecar(sidecarOf(path))
-  const spawner = str(sidecar['parentAgentId']) ?? ''
-  const parent = /^[\w-]+$/.test(spawner)
-    ? join(path, '..', `agent-${spawner}.jsonl`)
+  const parentAgent = str(sidecar['parentAgentId']) ?? ''
+  const parent = /^[\w-]+$/.test(parentAgent)
+    ? join(path, '..', `agent-${parentAgent}.jsonl`)
     : join(place.projectDir, `${session}.jsonl`)
   const calls = callsIn(parent)
   const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
-  if (id !== undefined) return calls?.keys.get(id) ?? null
-  return (prompt === undefined ? undefined : calls?.prompts.get(prompt)) ?? null
+  const key = id === undefined ? calls?.prompts.get(prompt ?? '') : calls?.keys.get(id)
+  if (key !== undefined) return { parentKey: key }
+  return id === undefined ? undefined : { parentKey: null, parentCall: id }
 }
 
 function readSidecar(path: string): Record<string, unknown> {
