@@ -73,14 +73,14 @@ function mergeIndex(database: Database, table: WordTable): void {
 /** A share of the file below which free pages stay: what comes next fills them. */
 const IDLE_SHARE = 1 / 64
 
-/** After much was written: merges within the index leave pages free. */
-export function giveBackIdlePages(cache: Database): void {
-  const { free, all } = cache
+/** After much was written: merges within the index, and migrations, leave pages free. */
+export function giveBackIdlePages(database: Database): void {
+  const { free, all } = database
     .prepare(
       'SELECT freelist_count AS free, page_count AS "all" FROM pragma_freelist_count, pragma_page_count',
     )
     .get() as { free: number; all: number }
-  if (free > all * IDLE_SHARE && stepsFor(cache).isAmple) giveBackPages(cache)
+  if (free > all * IDLE_SHARE && stepsFor(database).isAmple) giveBackPages(database)
 }
 
 function giveBackPages(database: Database): void {

@@ -99,8 +99,10 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
 /** Idle pages are given back, and what is written goes from the logs into the databases: a full disk may have no room for both. */
 function settleLogs(store: Store): void {
   const { memory, cache } = store.read()
-  giveBackIdlePages(cache)
-  for (const database of [memory, cache]) database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  for (const database of [memory, cache]) {
+    giveBackIdlePages(database)
+    database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
 }
 
 /** What eviction may need of the sweep. */
