@@ -1,5 +1,5 @@
-// Pictures of every view, light and dark, wide and narrow, into the directory given; without one, those that the documents
-// keep, into docs/images. Needs Chromium and the built program.
+// Pictures of every view, light and dark, wide and narrow, into the directory given or docs/images. Needs Chromium and the
+// built program.
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -10,10 +10,6 @@ const ROOT = resolve(import.meta.dirname, '..')
 const IS_PNG = process.argv.includes('--png')
 const [given] = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const OUT = resolve(given ?? join(ROOT, 'docs', 'images'))
-/** The documents keep every view once, and some of them dark or narrow. */
-const isKept = (name) =>
-  given !== undefined ||
-  /-wide-light$|^(overview|transcript|timeline|sessions)-|^(files|usage)-narrow-/.test(name)
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -36,6 +32,7 @@ const VIEWS = {
   files: `${session}?tab=files`,
   context: `${session}?tab=context`,
   cost: `${session}?tab=cost`,
+  relatives: `${session}?tab=lineage`,
   signals: `${session}?tab=signals`,
   raw: `${session}?tab=raw`,
   search: '/search?q=calc',
@@ -73,7 +70,6 @@ try {
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const [name, place] of Object.entries(VIEWS)) {
-        if (!isKept(`${name}-${size}-${colorScheme}`)) continue
         await page.goto(origin + place)
         await page.locator('.loading').waitFor({ state: 'detached' })
         await page.waitForTimeout(350)
