@@ -2,9 +2,11 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { FLAG } from '../src/store/rows.ts'
 import * as claude from './setup/claude.ts'
 import { type Dump, differences } from './setup/dump.ts'
-import { jsonl } from './setup/grok-session.ts'
+import * as grok from './setup/grok-session.ts'
 import { World } from './setup/sweeping.ts'
 
 const worlds: World[] = []
@@ -54,8 +56,8 @@ describe('a sub-agent read before the call that started it is on disk', () => {
     ]),
     claude.user('s1', null, 'other words', { isSidechain: true, agentId: 'x1' }),
     claude.assistant('s2', 's1', [claude.text('3')], { isSidechain: true, agentId: 'x1' }),
-  ].map((record) => jsonl([record]))
-  const returned = jsonl([claude.user('u2', 'a1', [claude.result('t1', '3')])])
+  ].map((record) => grok.jsonl([record]))
+  const returned = grok.jsonl([claude.user('u2', 'a1', [claude.result('t1', '3')])])
   const files: Tree = {
     [main]: `${asked}${called}${returned}`,
     [agent]: `${told}${answered}`,
@@ -90,5 +92,87 @@ describe('a sub-agent read before the call that started it is on disk', () => {
     await world.sweep()
     const wanted = await sweptAtOnce(files)
     expect(differences(unordered(world.dump().events[uid]), unordered(wanted.events[uid]))).toEqual([])
+  })
+})
+
+describe('a session seen in its chat before its updates are there', () => {
+  const project = '.grok/sessions/%2Fhome%2Fdev%2Fproj'
+  const directory = `${project}/${grok.SESSION}`
+  const chat = `${directory}/chat_history.jsonl`
+  const updates = `${directory}/updates.jsonl`
+  const uid = `grok:${grok.SESSION}`
+  const started = [
+    { type: 'system', content: 'You are an agent' },
+    { type: 'user', content: '<user_info>here</user_info>', synthetic_reason: 'system_reminder' },
+  ]
+  const talked = [
+    { type: 'user', content: '<user_query>fix it</user_query>', prompt_index: 0 },
+    { type: 'assistant', content: 'reading', tool_calls: [{ id: 'c1', name: 'read_file', arguments: '{}' }] },
+    { type: 'tool_result', tool_call_id: 'c1', content: 'text' },
+    { type: 'nobody knows', content: 'x' },
+  ]
+  const files: Tree = {
+    [chat]: grok.jsonl([...started, ...talked]),
+    [updates]: grok.jsonl([
+      grok.update(grok.user('fix it', 0)),
+      grok.update(grok.agent('reading')),
+      grok.update(grok.toolCall('c1', 'read_file', {})),
+      grok.update(grok.toolUpdate('c1', { status: 'completed', content: [] })),
+      grok.update({ sessionUpdate: 'turn_completed', prompt_id: 'p1', stop_reason: 'end_turn' }),
+    ]),
+    [`${directory}/events.jsonl`]: grok.jsonl([grok.row('turn_started', 1, { turn_number: 0 })]),
+    [`${directory}/summary.json`]: JSON.stringify({ created_at: '2026-11-06T20:40:00Z' }),
+    [`${project}/prompt_history.jsonl`]: grok.jsonl([
+      { timestamp: '2026-11-06T20:40:00Z', session_id: grok.SESSION, prompt: 'fix it', is_bash: false },
+    ]),
+  }
+  const present = (dump: Dump) =>
+    Object.fromEntries(
+      Object.entries(unordered(dump.events[uid]))
+        .filter(([, row]) => !((row['flags'] as number) & FLAG.superseded))
+        .map(([key, row]) => [key, { ...row, parent: null }]),
+    )
+
+  /** What is not an event; what was taken back stays counted, as after a rewind. */
+  const beside = ({ events: _, sessions, ...dump }: Dump) => ({
+    ...dump,
+    sessions: sessions.map(({ event_count: _, turn_count: __, ...row }) => row),
+  })
+
+  test.each([
+    ['nothing is asked yet', started],
+    ['in the middle of a turn', [...started, ...talked]],
+  ])('%s', async (_, early) => {
+    const world = newWorld()
+    const { [updates]: spine = '', ...others } = files
+    put(world, { ...others, [chat]: grok.jsonl(early) })
+    await world.sweep()
+    put(world, { [chat]: files[chat] as string, [updates]: spine })
+    await world.sweep({ touched: [join(world.home, updates)] })
+    const dump = world.dump()
+    const wanted = await sweptAtOnce(files)
+    expect(differences(present(dump), present(wanted))).toEqual([])
+    expect(differences(beside(dump), beside(wanted))).toEqual([])
+    expect(world.verify().problems).toEqual([])
+    expect((await world.sweep()).counts).toMatchObject({ new: 0, appended: 0, changed: 0, missing: 0 })
+    expect(differences(world.dump(), dump)).toEqual([])
+  })
+
+  test('a kill after the taking over loses nothing of it', async () => {
+    const world = newWorld()
+    const { [updates]: spine = '', ...others } = files
+    put(world, others)
+    await world.sweep()
+    put(world, { [updates]: spine })
+    const broken = ADAPTERS.map((adapter) => ({
+      ...adapter,
+      read(): never {
+        throw new Error('killed')
+      },
+    }))
+    expect((await world.sweep({ adapters: broken })).problems).toMatchObject([{ reason: 'killed' }])
+    await world.sweep()
+    const wanted = await sweptAtOnce(files)
+    expect(differences(present(world.dump()), present(wanted))).toEqual([])
   })
 })

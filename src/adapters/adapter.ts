@@ -8,6 +8,8 @@ export interface Source {
   /** The file that is read; its identity and the cursor belong to it. */
   path: string
   companions?: string[]
+  /** The file that is a source in its place until it is there. `read` is told only where one of them was read before. */
+  standIn?: string
 }
 
 /** Where reading stopped. Opaque to everybody but the adapter; must survive JSON. Keep `state` small. */

@@ -1,5 +1,6 @@
 // What there is to read, and what has moved, gone or come back. The latter are written down at once: they cost one row.
 import { lstatSync } from 'node:fs'
+import type { Source } from '../adapters/adapter.ts'
 import { FLAVORS } from '../adapters/flavors.ts'
 import { type Config, nearest } from '../config.ts'
 import { errnoOf, RecollectError } from '../errors.ts'
@@ -36,7 +37,7 @@ export function plan(
   for (const one of found) {
     const facts = attempt(one, report, () => factsOf(one.source))
     if (!facts) continue
-    const { path } = one.source
+    const { path, standIn } = one.source
     const mark = marks.get(path)
     if (mark && !options.full && isUnchanged(facts, mark, one.adapter.version)) {
       report.counts.unchanged++
@@ -51,7 +52,12 @@ export function plan(
       moved.add(old.path)
       report.counts.moved++
     }
-    const cursor = mark || isMoved ? store.cursor(path) : undefined
+    const isTakenOver = !mark && !isMoved && standIn !== undefined && store.cursor(standIn) !== undefined
+    if (isTakenOver) {
+      store.moveSource(standIn, path)
+      moved.add(standIn)
+    }
+    const cursor = mark || isMoved || isTakenOver ? store.cursor(path) : undefined
     const isSettled = (change: Change): boolean =>
       gone.isSettled(cursor, facts, change, options.full ?? false)
     const task = taskFor(one, facts, cursor, isSettled, options, report)
@@ -115,8 +121,12 @@ function taskFor(
   // What only a read that goes on needs is not handed around.
   const cursor = isResumed || !known ? known : { ...known, state: '' }
   const bytes = facts.size - (isResumed ? (cursor?.offset ?? 0) : 0)
-  return { ...one, facts, cursor, change, isResumed, bytes }
+  const source = known ? one.source : alone(one.source)
+  return { ...one, source, facts, cursor, change, isResumed, bytes }
 }
+
+/** Of a session that is new nothing can have come from elsewhere. */
+const alone = ({ standIn: _, ...source }: Source): Source => source
 
 /** A file that cannot be looked at is named, and the sweep goes on. */
 export function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {

@@ -6,14 +6,14 @@ import { openForReading } from '../../files/jsonl.ts'
 import type { Item, Position, Source } from '../adapter.ts'
 import { isRecord } from '../guards.ts'
 import { type Line, readLines } from '../lines.ts'
-import { firstLine } from '../text.ts'
 import { chatItem } from './chat.ts'
 import { activity, type EventRows, openEvents } from './events.ts'
 import { promptHistory, readFacts, type Session, subagentEdges, usageFileItems } from './facts.ts'
 import { filesOf } from './paths.ts'
 import { noteResume } from './resumed.ts'
 import { addChunk, continues, endRun, isChunk, type Run, runEvent, startRun } from './runs.ts'
-import { newState, remember, type State } from './state.ts'
+import { borrowPrompts, takeOver } from './standin.ts'
+import { newState, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 import { Calls } from './toolcalls.ts'
 import { otherUpdate, parseUpdate, type Update } from './updates.ts'
@@ -24,6 +24,7 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
   yield* items
   const { parent, forkedAt, inheritedCount, isSubagent, isFork } = session
   state.origin = { parent, forkedAt, inheritedCount, isSubagent, isFork }
+  if (!from && source.standIn !== undefined) yield* takeOver(session, state, source.standIn)
   yield* session.files.isChat ? readChat(session, state, from) : readUpdates(session, state, from)
 }
 
@@ -167,24 +168,5 @@ function* readChat(session: Session, state: State, from: Position | null): Gener
     yield { type: 'position', position: { offset, state } }
   } finally {
     events.close()
-  }
-}
-
-/** A session that was killed before it wrote anything may still be in the history of prompts. */
-function* borrowPrompts(session: Session, state: State): Generator<Item> {
-  for (const { at, stamp, prompt, isBash } of promptHistory(session)) {
-    const key = `prompt@${stamp}`
-    if (!state.borrowed.includes(key)) remember(state.borrowed, key, 256)
-    yield {
-      type: 'event',
-      session: session.id,
-      key,
-      ts: at,
-      kind: 'user_msg',
-      role: 'user',
-      summary: firstLine(prompt),
-      text: prompt,
-      payload: { from: 'prompt_history.jsonl', text: prompt, isBash },
-    }
   }
 }

@@ -61,6 +61,7 @@ export function claim(path: string): Source | null {
     flavor: FLAVOR,
     path,
     companions: [...companions.filter((one) => existsSync(one)), ...metaFiles(files)],
+    ...(files.isChat ? {} : { standIn: join(directory, CHAT) }),
   }
 }
 
