@@ -20,7 +20,7 @@ import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
 import { formatCount, formatTime, plural, printable } from './format.ts'
 import { outputWidth, write } from './print.ts'
-import { cut, oneLine, widthOf } from './text.ts'
+import { cut, foldText, oneLine, widthOf } from './text.ts'
 import { parseFlavor, parseLimit, parseName, readTime } from './values.ts'
 
 export interface LineageCommand {
@@ -74,7 +74,7 @@ function draw(
     handle,
     lineage.nodes.map((node) => node.session_uid),
   )
-  return `${inLocale(treeLines(lineage.nodes, ids, asked).join('\n'))}\n`
+  return `${inLocale(foldText(treeLines(lineage.nodes, ids, asked).join('\n'), outputWidth(), 4))}\n`
 }
 
 const WORDS: Record<LineageEdge['kind'], string> = {
