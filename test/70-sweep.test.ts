@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -301,6 +302,15 @@ describe('a dry run', () => {
       /^ {2}grown .*\nwould read \d+ B; nothing was read/m,
     )
     expect(own.dump()).toEqual(before)
+    // What was moved, touched or forgotten is told as the sweep after it tells it.
+    renameSync(
+      path as string,
+      (path as string).replace(/[^/]+$/, '77777777-7777-4777-8777-777777777777.jsonl'),
+    )
+    cli(own.env, 'forget', '@last', '--yes')
+    const { sources } = dry()
+    expect(sources['moved']).toBe(1)
+    expect((await own.sweep()).counts).toEqual(sources)
     own.remove()
   })
 })

@@ -39,6 +39,17 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
   }
 }
 
+/** The same, or a memory of nothing where nothing was ever swept; none is made on disk. */
+export function openOrEmpty(paths: StorePaths): ReadHandle & { close(): void } {
+  if (existsSync(paths.memoryPath)) return openForReading(paths)
+  const [memory, cache] = [emptyDatabase(MEMORY_MIGRATIONS), emptyDatabase(CACHE_MIGRATIONS)]
+  const close = (): void => {
+    memory.close()
+    cache.close()
+  }
+  return { memory, cache, payload: () => undefined, close }
+}
+
 /** Opens Tier 2 alone, which is there even when the cache was thrown away; throws NOT_FOUND when nothing was ever swept. */
 export function openMemory(
   paths: StorePaths,

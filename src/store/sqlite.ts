@@ -1,10 +1,10 @@
 // The SQLite store: memory.db and cache.db side by side, payload segments below cache/blobs.
 import { join } from 'node:path'
 import type { Batch, Cursor, CursorMark } from './batch.ts'
+import { readCursor, readMarks } from './cursors.ts'
 import { type Database, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
-import { unpackText } from './packed.ts'
 import { pairUp } from './pair.ts'
 import { payloadReader, type StorePaths } from './reading.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
@@ -47,19 +47,11 @@ class SqliteStore implements Store {
   }
 
   cursors(scope?: readonly string[]): Map<string, CursorMark> {
-    const columns =
-      'path, flavor, adapter_version, device, inode, born_at, size, modified_at, companions, missing_at'
-    const where = scope ? 'WHERE path = ? OR (path > ? AND path < ?)' : ''
-    const marks = this.#cache.prepare(`SELECT ${columns} FROM sources ${where}`)
-    // As lists: for tens of thousands of rows objects cost three times as much.
-    marks.setReturnArrays(true)
-    const rows = scope ? scope.flatMap((path) => marks.all(path, `${path}/`, `${path}0`)) : marks.all()
-    return new Map((rows as unknown as MarkRow[]).map((row) => [row[0], markFrom(row)]))
+    return readMarks(this.#cache, scope)
   }
 
   cursor(path: string): Cursor | undefined {
-    const row = this.#cache.prepare('SELECT * FROM sources WHERE path = ?').get(path)
-    return row ? cursorFrom(row as Record<string, unknown>) : undefined
+    return readCursor(this.#cache, path)
   }
 
   write(batches: readonly Batch[], isMore = false): WriteReport {
@@ -129,45 +121,5 @@ class SqliteStore implements Store {
   close(): void {
     this.#cache.close()
     this.#memory.close()
-  }
-}
-
-type MarkRow = [string, string, number, number, number, number, number, number, string, number | null]
-
-function markFrom(row: MarkRow): CursorMark {
-  const [path, flavor, adapterVersion, device, inode, bornAt, size, modifiedAt, companions, missingAt] = row
-  return {
-    path,
-    flavor,
-    adapterVersion,
-    device,
-    inode,
-    bornAt,
-    size,
-    modifiedAt,
-    companions,
-    missingAt,
-  }
-}
-
-function cursorFrom(row: Record<string, unknown>): Cursor {
-  return {
-    path: row['path'] as string,
-    flavor: row['flavor'] as string,
-    adapterVersion: row['adapter_version'] as number,
-    device: row['device'] as number,
-    inode: row['inode'] as number,
-    bornAt: row['born_at'] as number,
-    size: row['size'] as number,
-    modifiedAt: row['modified_at'] as number,
-    headHash: row['head_hash'] as string,
-    headLength: row['head_length'] as number,
-    tailHash: row['tail_hash'] as string,
-    offset: row['offset'] as number,
-    state: unpackText(row['state'] as string | Uint8Array),
-    companions: row['companions'] as string,
-    generation: row['generation'] as number,
-    sessionUid: row['session_uid'] as string | null,
-    missingAt: row['missing_at'] as number | null,
   }
 }

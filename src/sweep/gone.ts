@@ -3,7 +3,7 @@
 import { evictedUids, forgottenUids } from '../retention/sessions.ts'
 import { type Change, type FileFacts, hasSameEnds, isSameFile } from '../sources/identity.ts'
 import { type Batch, type Cursor, ID_BYTES } from '../store/batch.ts'
-import type { Store } from '../store/store.ts'
+import type { ReadHandle } from '../store/store.ts'
 
 interface Task {
   cursor: Cursor | undefined
@@ -11,13 +11,14 @@ interface Task {
 }
 
 export class Gone {
-  readonly #store: Store
+  readonly #cache: ReadHandle['cache']
   readonly #evicted: Set<string>
   readonly #forgotten: Set<string>
+  /** Sources that were only touched. */
+  readonly #touched: [path: string, facts: FileFacts][] = []
 
-  constructor(store: Store) {
-    this.#store = store
-    const handle = store.read()
+  constructor(handle: ReadHandle) {
+    this.#cache = handle.cache
     this.#evicted = evictedUids(handle)
     this.#forgotten = forgottenUids(handle)
   }
@@ -33,16 +34,17 @@ export class Gone {
     if (facts.size !== cursor.size || facts.companions !== cursor.companions) return false
     if (isSameFile(facts, cursor) && facts.modifiedAt === cursor.modifiedAt) return true
     if (!hasSameEnds(cursor)) return false
-    this.#noteTouch(cursor.path, facts)
+    this.#touched.push([cursor.path, facts])
     return true
   }
 
-  /** So that the next sweep need not open the file again. */
-  #noteTouch(path: string, { device, inode, bornAt, modifiedAt }: FileFacts): void {
-    this.#store
-      .read()
-      .cache.prepare('UPDATE sources SET device = ?, inode = ?, born_at = ?, modified_at = ? WHERE path = ?')
-      .run(device, inode, bornAt, modifiedAt, path)
+  /** So that the next sweep need not open these files again. */
+  noteTouched(): void {
+    const note = this.#cache.prepare(
+      'UPDATE sources SET device = ?, inode = ?, born_at = ?, modified_at = ? WHERE path = ?',
+    )
+    for (const [path, { device, inode, bornAt, modifiedAt }] of this.#touched)
+      note.run(device, inode, bornAt, modifiedAt, path)
   }
 
   /**
@@ -51,9 +53,8 @@ export class Gone {
    */
   revive(tasks: readonly Task[]): void {
     if (this.#evicted.size === 0) return
-    const { cache } = this.#store.read()
-    const sources = cache.prepare('SELECT count(*) AS count FROM sources WHERE session_uid = ?')
-    const revive = cache.prepare(
+    const sources = this.#cache.prepare('SELECT count(*) AS count FROM sources WHERE session_uid = ?')
+    const revive = this.#cache.prepare(
       `UPDATE cached SET next_seq = 1, evicted_seq = 0, evicted_count = 0, event_count = 0, turn_count = 0,
        retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0
        WHERE session_uid = ? AND evicted_seq = next_seq - 1`,

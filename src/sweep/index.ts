@@ -23,7 +23,7 @@ import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
-import { plan, type Task } from './plan.ts'
+import { carryOut, plan, type Task } from './plan.ts'
 import { newAccount, newReport, type SourceReport, type SweepReport } from './report.ts'
 import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
 
@@ -135,9 +135,10 @@ async function run(
   { scope }: Capture,
 ): Promise<SweepReport> {
   const report = newReport(scope.isFull)
-  const gone = new Gone(store)
-  const tasks = plan(store, options, scope, gone, report)
-  await readAll(store, tasks, options, settings, gone, report)
+  const gone = new Gone(store.read())
+  const planned = plan(store, options, scope, gone, report)
+  carryOut(store, planned, gone)
+  await readAll(store, planned.tasks, options, settings, gone, report)
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains') as Record<string, string>
   report.settledCount = store.settle(placeResolver(domains))

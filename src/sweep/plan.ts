@@ -1,4 +1,5 @@
-// What there is to read, and what has moved, gone or come back. The latter are written down at once: they cost one row.
+// What there is to read, and what has moved, gone or come back: a plan first, which `sweep --dry-run` shows; then the
+// latter are written down at once.
 import { lstatSync } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { FLAVORS } from '../adapters/flavors.ts'
@@ -20,20 +21,30 @@ export interface Task extends ReadTask {
   bytes: number
 }
 
+/** What a sweep is about to do: nothing of it is written yet. */
+interface Plan {
+  tasks: Task[]
+  /** From which path to which. */
+  moved: Map<string, string>
+  /** Sources that are there again, and those that are not there any more. */
+  back: string[]
+  lost: string[]
+}
+
+type Known = Pick<Store, 'cursors' | 'cursor'>
+
 export function plan(
-  store: Store,
+  known: Known,
   options: SweepOptions,
   scope: Scope,
   gone: Gone,
   report: SweepReport,
-): Task[] {
-  const { found, marks } = look(store, options, scope, report)
+): Plan {
+  const { found, marks } = look(known, options, scope, report)
   const here = new Set(found.map((one) => one.source.path))
   const absent = [...marks.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
   const byFile = new Map(absent.map((one) => [fileId(one), one]))
-  const moved = new Set<string>()
-  const back: string[] = []
-  const tasks: Task[] = []
+  const { tasks, moved, back }: Omit<Plan, 'lost'> = { tasks: [], moved: new Map(), back: [] }
   for (const one of found) {
     const facts = attempt(one, report, () => factsOf(one.source))
     if (!facts) continue
@@ -47,31 +58,30 @@ export function plan(
     const old = mark ? undefined : byFile.get(fileId(facts))
     // A hard link is another name, not a move: both names are there.
     const isMoved = old && old.flavor === one.adapter.flavor && !moved.has(old.path) && isGone(old.path)
-    if (isMoved) {
-      store.moveSource(old.path, path)
-      moved.add(old.path)
-      report.counts.moved++
-    }
-    const isTakenOver = !mark && !isMoved && standIn !== undefined && store.cursor(standIn) !== undefined
-    if (isTakenOver) {
-      store.moveSource(standIn, path)
-      moved.add(standIn)
-    }
-    const cursor = mark || isMoved || isTakenOver ? store.cursor(path) : undefined
+    if (isMoved) report.counts.moved++
+    const before = isMoved ? old.path : !mark && standIn !== undefined && !moved.has(standIn) ? standIn : path
+    const cursor = mark || before !== path ? known.cursor(before) : undefined
+    if (cursor && before !== path) moved.set(before, path)
     const isSettled = (change: Change): boolean =>
-      gone.isSettled(cursor, facts, change, options.full ?? false)
-    const task = taskFor(one, facts, cursor, isSettled, options, report)
+      gone.isSettled(cursor && { ...cursor, path }, facts, change, options.full ?? false)
+    const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, options, report)
     if (cursor && cursor.missingAt !== null && task !== undefined) back.push(path)
     if (task) tasks.push(task)
   }
-  gone.revive(tasks)
-  if (back.length > 0) store.markMissing(back, null)
   const lost = absent
     .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
     .map((one) => one.path)
-  if (lost.length > 0) store.markMissing(lost, Date.now())
   report.counts.missing = lost.length
-  return tasks
+  return { tasks, moved, back, lost }
+}
+
+/** Writes down what needs no reading: one row each. */
+export function carryOut(store: Store, { tasks, moved, back, lost }: Plan, gone: Gone): void {
+  for (const [from, to] of moved) store.moveSource(from, to)
+  gone.noteTouched()
+  gone.revive(tasks)
+  if (back.length > 0) store.markMissing(back, null)
+  if (lost.length > 0) store.markMissing(lost, Date.now())
 }
 
 /** Where to look: only where something happened, or everywhere and at what hooks named besides. */
@@ -81,7 +91,7 @@ export interface Scope extends Touched {
 
 /** The sources there are within the scope, and what is known of them. */
 function look(
-  store: Store,
+  known: Known,
   { adapters, env, config }: SweepOptions,
   scope: Scope,
   report: SweepReport,
@@ -91,8 +101,8 @@ function look(
   const all = scope.isFull ? discover(adapters, env, more) : undefined
   report.roots = touched.roots
   report.problems.push(...(all?.problems ?? []), ...touched.problems)
-  if (!all) return { found: touched.found, marks: store.cursors(touched.scope) }
-  const marks = store.cursors()
+  if (!all) return { found: touched.found, marks: known.cursors(touched.scope) }
+  const marks = known.cursors()
   if (touched.found.length === 0) return { found: all.found, marks }
   const here = new Set(all.found.map((one) => one.source.path))
   const outside = touched.found.filter((one) => !here.has(one.source.path))
@@ -129,7 +139,7 @@ function taskFor(
 const alone = ({ standIn: _, ...source }: Source): Source => source
 
 /** A file that cannot be looked at is named, and the sweep goes on. */
-export function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {
+function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
@@ -139,7 +149,7 @@ export function attempt<T>(one: Found, report: SweepReport, work: () => T): T | 
 }
 
 /** Not found below the roots is not gone: they may have been others, or not readable this time. */
-export function isGone(path: string): boolean {
+function isGone(path: string): boolean {
   try {
     lstatSync(path)
     return false
@@ -149,11 +159,11 @@ export function isGone(path: string): boolean {
 }
 
 /** A sweep of one flavor knows nothing about the files of another. */
-export function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
+function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
   return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
 }
 
-export const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
+const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
   `${file.device}:${file.inode}:${file.bornAt}`
 
 export function extraRoots(config: Config): Record<string, string[]> {
