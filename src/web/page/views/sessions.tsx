@@ -1,6 +1,6 @@
 // All sessions: facets, a filter that narrows as one types, and a list of any length of which only what is seen is drawn.
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Brief } from '../../../query/briefs.ts'
 import { type BriefPage, type BriefSort, FACETS } from '../../../query/narrow.ts'
 import { ask, changes, isOnline, type Problem } from '../api.ts'
@@ -140,22 +140,21 @@ function usePlace(
   chosen: number,
   setChosen: (i: number) => void,
 ): void {
-  useEffect(() => {
+  // At once, both of them: an effect that waits for the next frame is lost when Enter leaves the list before it.
+  useLayoutEffect(() => {
     if (!isLoaded) return
     const isBack = cameBack.value && left.asked === asked
     if (scroller.current) scroller.current.scrollTop = isBack ? left.top : 0
     setChosen(isBack ? left.chosen : -1)
     left.asked = asked
   }, [asked, isLoaded])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current
-    const keep = (): void => {
+    return () => {
       if (left.asked === asked && element) left.top = element.scrollTop
     }
-    element?.addEventListener('scroll', keep)
-    return () => element?.removeEventListener('scroll', keep)
   }, [asked])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isLoaded && left.asked === asked) left.chosen = chosen
   })
 }
