@@ -44,7 +44,7 @@ describe('the repository', () => {
   it('of a session on Windows, seen from elsewhere, is the last name of its directory', () => {
     expect(placeOf('C:\\work\\thing').repo).toBe('thing')
     expect(placeOf('\\\\wsl.localhost\\Ubuntu\\home\\me\\thing\\').repo).toBe('thing')
-    expect(placeOf('/work/a\\b').repo).toBe('a\\b')
+    expect(placeOf('/srv/a\\b').repo).toBe('a\\b')
   })
 
   it('of a worktree beside a bare repository is not called after the place of its objects', () => {
