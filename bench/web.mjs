@@ -1,13 +1,14 @@
 // The page's server under 50 clients at 20,000 sessions, beside a bare Hono route in the same run; the page's weight, and how
 // soon it paints in Chromium. `node bench/web.mjs [--sessions 20000] [--clients 50] [--requests 40]`
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { serve } from '@hono/node-server'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { Hono } from 'hono'
+import { hasChromium, launchChromium } from '../scripts/chromium.mjs'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const flag = (name, fallback) => {
@@ -58,7 +59,7 @@ async function main() {
     }
     show('bare Hono route, again', await measure(bare, {}), floor)
     weigh()
-    if (existsSync('/usr/bin/chromium')) await paint(children, cli, env)
+    if (hasChromium()) await paint(children, cli, env)
   } finally {
     for (const child of children) child.kill()
     rmSync(base, { recursive: true, force: true })
@@ -179,20 +180,8 @@ function weigh() {
 }
 
 async function paint(children, cli, env) {
-  const { chromium } = await import('playwright-core')
   const url = await start(children, [cli, 'ui', '--no-open', '--no-watch', '--port', '0'], env)
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  const browser = await launchChromium()
   try {
     const page = await browser.newPage()
     await page.goto(url)

@@ -3,22 +3,13 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { chromium } from 'playwright-core'
+import { launchChromium } from './chromium.mjs'
 import { demoMemory } from './demo-memory.mjs'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const IS_PNG = process.argv.includes('--png')
 const [given] = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const OUT = resolve(given ?? join(ROOT, 'docs', 'images'))
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const SIZES = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } }
 
 const demo = demoMemory()
@@ -50,10 +41,7 @@ const server = spawn(
   { env: demo.env, stdio: ['ignore', 'pipe', 'inherit'] },
 )
 const url = await new Promise((done) => server.stdout.once('data', (bytes) => done(String(bytes).trim())))
-const browser = await chromium.launch({
-  executablePath: process.env.RECOLLECT_TEST_CHROMIUM ?? '/usr/bin/chromium',
-  args: FLAGS,
-})
+const browser = await launchChromium()
 mkdirSync(OUT, { recursive: true })
 try {
   const context = await browser.newContext()

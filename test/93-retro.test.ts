@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchChromium } from '../scripts/chromium.mjs'
 import { Config } from '../src/config.ts'
 import { decide } from '../src/decide.ts'
 import { sessionEvents } from '../src/query/events.ts'
@@ -18,7 +19,7 @@ import type { RetroReport } from '../src/retro/report.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
-import { describeInBrowser, launch } from './setup/browser.ts'
+import { describeInBrowser } from './setup/browser.ts'
 import { agentRoots } from './setup/memory.ts'
 import { cli, World } from './setup/sweeping.ts'
 
@@ -199,7 +200,7 @@ describe('the account', () => {
 
   describeInBrowser('in a browser', () => {
     it('is dark on a dark screen, light on paper, and as wide as a telephone without its tables running out', async () => {
-      const browser = await launch()
+      const browser = await launchChromium()
       try {
         const page = await browser.newPage({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
         await page.setContent(toHtml(retroDocument(report(period), (ref) => ref)))

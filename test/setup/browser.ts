@@ -1,31 +1,17 @@
 // The page in a real browser, with everything written down that must not happen: requests that leave the origin, refusals
 // of the browser, errors, dialogs.
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { describe } from 'vitest'
+import { hasChromium, launchChromium } from '../../scripts/chromium.mjs'
 import type { ServerOptions } from '../../src/web/server/index.ts'
 import { serve, type WebClient } from './web.ts'
 
-const CHROMIUM = process.env['RECOLLECT_TEST_CHROMIUM'] ?? '/usr/bin/chromium'
-const isHere = existsSync(CHROMIUM)
+const isHere = hasChromium()
 
 /** Skipped by name, with what to install, where there is no browser. */
 export const describeInBrowser = (name: string, tests: () => void): void => {
   describe.skipIf(!isHere)(isHere ? name : `${name} (needs Chromium: apt-get install -y chromium)`, tests)
 }
-
-/** A browser alone, for files that no server serves. */
-export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 export interface Seen {
   outside: string[]
@@ -55,7 +41,7 @@ export class BrowserSession {
   ): Promise<BrowserSession> {
     const seen: Seen = { outside: [], violations: [], errors: [], dialogs: [] }
     const client = await serve(home, { ...server, onViolation: (report) => seen.violations.push(report) })
-    const browser = await launch()
+    const browser = await launchChromium()
     const opened: BrowserContext = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...context,

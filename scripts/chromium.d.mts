@@ -1,0 +1,4 @@
+import type { Browser } from 'playwright-core'
+
+export function hasChromium(): boolean
+export function launchChromium(): Promise<Browser>
