@@ -1,12 +1,11 @@
 // Transcripts of Claude Code made by hand, line by line, for the tests of its adapter.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { EventItem, Item, Position } from '../../src/adapters/adapter.ts'
 import { claude } from '../../src/adapters/claude/index.ts'
+import { temporary } from './temporary.ts'
 
-const base = mkdtempSync(join(tmpdir(), 'recollect-claude-'))
-process.once('exit', () => rmSync(base, { recursive: true, force: true }))
+const base = temporary('claude')
 
 export const SESSION = '11111111-1111-4111-8111-111111111111'
 export const OTHER = '22222222-2222-4222-8222-222222222222'

@@ -1,13 +1,11 @@
 // Sessions written by the real agents, packed per client: `<client>/<scenario>/…` with what was really said in expected.json.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { temporary } from './temporary.ts'
 
 /** Unpacks one client into a temporary directory (removed at exit) and returns the directory of its scenarios. */
 export function unpackAgent(client: string): string {
-  const directory = mkdtempSync(join(tmpdir(), 'recollect-agent-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const directory = temporary('agent')
   const archive = join(import.meta.dirname, '..', 'fixtures', 'agents', `${client}.tgz`)
   execFileSync('tar', ['-xzf', archive, '-C', directory])
   return join(directory, client)

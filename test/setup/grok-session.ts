@@ -1,10 +1,10 @@
 // Builds session directories as the agent would leave them, and reads them in one or many steps.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Position } from '../../src/adapters/adapter.ts'
 import { grok } from '../../src/adapters/grok/index.ts'
 import { type Collected, collectFile, emptyCollection } from './collect.ts'
+import { temporary } from './temporary.ts'
 
 export type Line = Record<string, unknown>
 export interface Files {
@@ -17,16 +17,8 @@ export interface Files {
 }
 
 export const SESSION = '01a1e078-0000-7000-8000-000000000001'
-const made: string[] = []
-process.on('exit', () => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true })
-})
 
-export function temporaryHome(): string {
-  const home = mkdtempSync(join(tmpdir(), 'recollect-grok-'))
-  made.push(home)
-  return home
-}
+export const temporaryHome = (): string => temporary('grok')
 
 export const jsonl = (lines: Line[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 

@@ -1,9 +1,7 @@
 // No test may see this machine's home: each worker gets an empty one, and no agent's own variables.
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { temporary } from './temporary.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'recollect-home-'))
+const home = temporary('home')
 process.env['HOME'] = home
 for (const name of Object.keys(process.env)) {
   if (/^(CLAUDE|CODEX|GROK|HELIX|RECOLLECT|XDG)_/.test(name) && !name.startsWith('RECOLLECT_TEST_')) {

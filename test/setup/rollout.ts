@@ -1,17 +1,14 @@
 // Writes Codex rollouts by hand, for the cases the real sessions do not hold.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { EventItem, Item, UsageItem } from '../../src/adapters/adapter.ts'
 import { codex } from '../../src/adapters/codex/index.ts'
+import { temporary } from './temporary.ts'
 
 export type Json = Record<string, unknown>
 
-const base = mkdtempSync(join(tmpdir(), 'recollect-codex-'))
-process.on('exit', () => rmSync(base, { recursive: true, force: true }))
-
 /** An empty CODEX_HOME, removed when the tests end. */
-export const newHome = (): string => mkdtempSync(join(base, 'home-'))
+export const newHome = (): string => temporary('codex')
 
 export const jsonl = (records: unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('')

@@ -1,7 +1,6 @@
 // A home with agents' files in it and a memory beside it, for tests that sweep for real.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
@@ -11,17 +10,9 @@ import type { ReadHandle, VerifyReport } from '../../src/store/store.ts'
 import { type SweepOptions, sweep } from '../../src/sweep/index.ts'
 import type { SweepReport } from '../../src/sweep/report.ts'
 import { type Dump, dumpStore } from './dump.ts'
+import { temporary } from './temporary.ts'
 
-const made: string[] = []
-process.once('exit', () => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true })
-})
-
-export function temporary(name = 'sweep'): string {
-  const directory = mkdtempSync(join(tmpdir(), `recollect-${name}-`))
-  made.push(directory)
-  return directory
-}
+export { temporary }
 
 /** A person's home directory and the memory made of it. */
 export class World {
@@ -31,7 +22,7 @@ export class World {
   readonly env: Record<string, string>
 
   constructor(home?: string) {
-    this.base = temporary()
+    this.base = temporary('sweep')
     this.home = home ?? join(this.base, 'home')
     this.memory = join(this.base, 'memory')
     mkdirSync(this.home, { recursive: true })
