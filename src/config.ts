@@ -110,8 +110,12 @@ function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''
   for (const [name, value] of Object.entries(table)) {
     const key = prefix + name
     if (rows.some((row) => row.key === key)) continue
-    const isSection =
-      typeof value === 'object' && value !== null && rows.some((row) => row.key.startsWith(`${key}.`))
+    const isSection = rows.some((row) => row.key.startsWith(`${key}.`))
+    if (isSection && !isTable(value))
+      throw new RecollectError('BAD_CONFIG', `${key} must be a table, not ${told(value)}`, {
+        where: `${file}: ${key}`,
+        hint: `settings stand below [${key}]; docs/config.md lists them`,
+      })
     if (!isSection) {
       const near = nearest(
         key,
@@ -128,10 +132,11 @@ function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''
 
 /** A relative path in a file means the same wherever a program was started: it begins where the file lies. */
 function check(row: SettingRow, value: unknown, where: string, base = ''): unknown {
-  const refuse = (expected: string): never => {
-    throw new RecollectError('BAD_CONFIG', `${row.key} must be ${expected}, not ${JSON.stringify(value)}`, {
+  const refuse = (expected: string, cause?: unknown): never => {
+    throw new RecollectError('BAD_CONFIG', `${row.key} must be ${expected}, not ${told(value)}`, {
       where,
       hint: `the default is ${JSON.stringify(row.default)}`,
+      cause,
     })
   }
   switch (row.type) {
@@ -156,15 +161,16 @@ function check(row: SettingRow, value: unknown, where: string, base = ''): unkno
         ? number
         : refuse('a whole number from 0 on')
     }
-    case 'list':
-      if (typeof value === 'string')
-        return value
-          .split(',')
-          .map((part) => part.trim())
-          .filter(Boolean)
-      if (!Array.isArray(value) || value.some((one) => typeof one !== 'string'))
-        return refuse('a list of texts')
-      return value
+    case 'patterns': {
+      const wrong = isTexts(value) ? value.map(patternFault).find(Boolean) : new Error('not a list of texts')
+      return wrong ? refuse('a list of regular expressions', wrong) : value
+    }
+    case 'names':
+      return isTable(value)
+        ? checkEach(row.key, value, where, isText, 'a text that is not empty')
+        : refuse('a table')
+    case 'lists':
+      return isTable(value) ? checkEach(row.key, value, where, isTexts, 'a list of texts') : refuse('a table')
     case 'map':
       return isTable(value) ? value : refuse('a table')
     case 'roots':
@@ -173,10 +179,46 @@ function check(row: SettingRow, value: unknown, where: string, base = ''): unkno
 }
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string' && one !== '')
+/** As a part of a key in TOML. */
+const nameOf = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))
+
+/** A value as a message can have it. */
+function told(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+function patternFault(text: string): Error | undefined {
+  try {
+    new RegExp(text, 'u')
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** The table, if all its values are right; else the wrong one is named. */
+function checkEach(
+  key: string,
+  table: Record<string, unknown>,
+  where: string,
+  isRight: (value: unknown) => boolean,
+  expected: string,
+): unknown {
+  const wrong = Object.entries(table).find(([, value]) => !isRight(value))
+  if (!wrong) return table
+  const name = nameOf(wrong[0])
+  throw new RecollectError('BAD_CONFIG', `${key}.${name} must be ${expected}, not ${told(wrong[1])}`, {
+    where: `${where}.${name}`,
+    hint: 'docs/config.md says what stands there',
+  })
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText)
 
 function rootsIn(value: unknown, base: string): SettingTypes['roots'] | undefined {
   const found: SettingTypes['roots'] = {}

@@ -7,7 +7,9 @@ export interface SettingTypes {
   bytes: number
   duration: number
   count: number
-  list: string[]
+  patterns: string[]
+  names: Record<string, string>
+  lists: Record<string, string[]>
   map: Record<string, unknown>
   roots: Record<string, { roots: string[] }>
 }
@@ -71,7 +73,7 @@ export const SETTINGS = [
   },
   {
     key: 'domains',
-    type: 'map',
+    type: 'names',
     default: {},
     doc: 'Repository name, or absolute path of a repository, to the domain it belongs to.',
   },
@@ -89,13 +91,13 @@ export const SETTINGS = [
   },
   {
     key: 'task_ref.patterns',
-    type: 'list',
+    type: 'patterns',
     default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
     doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
   },
   {
     key: 'digest.buckets',
-    type: 'map',
+    type: 'lists',
     default: { infra: ['mcp*', '*mcp_resource*', '*mcpresource*', 'tool*search'] },
     doc: 'Buckets of tool names (`*` matches anything) whose share of the calls a digest tells; `infra` is `infra_overhead_share`.',
   },

@@ -3,7 +3,8 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
-import { extraRoots } from '../src/sweep/plan.ts'
+import { extraRoots } from '../src/sources/roots.ts'
+import { overridesOf } from '../src/usage/overrides.ts'
 
 let home: string
 beforeEach(() => {
@@ -73,6 +74,55 @@ describe('a wrong setting', () => {
     expect(() => configOf('sources = ["/x"]')).toThrow(/sources/)
     expect(() => extraRoots(configOf(roots.replace('codex', 'codecs')))).toThrow(
       expect.objectContaining({ code: 'BAD_CONFIG', hint: 'did you mean codex?' }),
+    )
+  })
+
+  it.each([
+    ['[domains]\nshop = 3', 'domains.shop', 'a text that is not empty, not 3'],
+    ['[domains]\nshop = ["a"]', 'domains.shop', 'a text that is not empty, not ["a"]'],
+    ['[domains]\n"/w/a b" = ""', 'domains."/w/a b"', 'a text that is not empty, not ""'],
+    ['[domains.shop]\nname = "a"', 'domains.shop', 'a text that is not empty, not {"name":"a"}'],
+    ['[domains]\nshop = inf', 'domains.shop', 'a text that is not empty, not Infinity'],
+    ['domains = 2026-11-01', 'domains', 'a table, not "2026-11-01"'],
+    ['domains = []', 'domains', 'a table, not []'],
+    ['[digest.buckets]\ninfra = "mcp*"', 'digest.buckets.infra', 'a list of texts, not "mcp*"'],
+    ['[digest.buckets]\ninfra = ["mcp*", ""]', 'digest.buckets.infra', 'a list of texts, not ["mcp*",""]'],
+    ['[digest.buckets.infra]\nmcp = 1', 'digest.buckets.infra', 'a list of texts, not {"mcp":1}'],
+    ['[task_ref]\npatterns = ["("]', 'task_ref.patterns', 'a list of regular expressions, not ["("]'],
+    ['[task_ref]\npatterns = [""]', 'task_ref.patterns', 'a list of regular expressions, not [""]'],
+    ['[task_ref]\npatterns = "T-1"', 'task_ref.patterns', 'a list of regular expressions, not "T-1"'],
+    ['prices = 3', 'prices', 'a table, not 3'],
+    ['price_aliases = ["a"]', 'price_aliases', 'a table, not ["a"]'],
+    ['record = []', 'record', 'a table, not []'],
+    ['record = 5', 'record', 'a table, not 5'],
+    ['[[session_memory.retention]]\ncadence = "daily"', 'session_memory.retention', 'a table, not [{"cad'],
+    ['[hub]\ntimeout = [1]', 'hub.timeout', 'a duration such as'],
+    ['[hub]\ntoken_env = 1', 'hub.token_env', 'a text, not 1'],
+    ['[hub]\nurl = {}', 'hub.url', 'an address such as'],
+    ['[store]\ndb_path = {}', 'store.db_path', 'a path, not {}'],
+    ['[record]\nmax_line = []', 'record.max_line', 'a size such as'],
+    [
+      '[session_memory.retention]\nraw_max_age_days = true',
+      'session_memory.retention.raw_max_age_days',
+      'a whole',
+    ],
+  ])('of another kind is refused with its place: %j', (toml, key, expected) => {
+    expect(() => configOf(toml)).toThrow(
+      expect.objectContaining({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining(`${key} must be ${expected}`),
+        where: `${join(home, 'config.toml')}: ${key}`,
+      }),
+    )
+  })
+
+  it('of another kind is cut where it is long', () => {
+    expect(() => configOf(`[domains]\nshop = ["${'x'.repeat(5000)}"]`)).toThrow(/x{70,80}…$/)
+  })
+
+  it('about prices is refused with the file it stands in', () => {
+    expect(() => overridesOf(configOf('[prices.m]\ninput = 1'))).toThrow(
+      expect.objectContaining({ where: `${join(home, 'config.toml')}: prices."m".output` }),
     )
   })
 

@@ -113,10 +113,4 @@ describe('the task', () => {
   ])('in %s is %s', (text, task) => {
     expect(find(text)).toBe(task)
   })
-
-  it('a pattern that is none is refused by name', () => {
-    expect(() => taskFinder(['('])).toThrow(
-      expect.objectContaining({ code: 'BAD_CONFIG', where: 'task_ref.patterns' }),
-    )
-  })
 })

@@ -220,6 +220,9 @@ describe("the user's own prices", () => {
   it('are refused where they cannot be meant', async () => {
     const wrong = {
       '[prices]\nm = 3': 'prices."m"',
+      '[prices]\nm = []': 'prices."m"',
+      '[prices]\nm = [[1, 2]]': 'prices."m"',
+      '[prices]\nm = 2026-11-01': 'prices."m"',
       '[prices.m]\ninput = 1': 'prices."m".output',
       '[prices.m]\ninput = -1\noutput = 1': 'prices."m".input',
       '[prices.m]\ninput = 1\noutput = 1\ncache = 1': 'prices."m".cache',

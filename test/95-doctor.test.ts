@@ -105,6 +105,16 @@ describe('the machine', () => {
     expect(code).toBe(1)
     expect(findings.at(-1)).toMatchObject({ id: 'config.invalid', fix: 'did you mean store.db_path?' })
   })
+
+  it.each([
+    ['[sources.codecs]\nroots = ["/x"]\n', 'did you mean codex?'],
+    ['[prices.m]\ninput = 1\n', 'docs/usage.md has an example'],
+  ])('has a setting that only those who need it understand: %j', async (toml, fix) => {
+    world.configure(toml)
+    expect(await found('config.invalid')).toMatchObject([{ severity: 'error', fix }])
+    const { code, stderr } = cli(world.env, 'config')
+    expect([code, stderr]).toEqual([2, expect.stringContaining(fix)])
+  })
 })
 
 describe('the memory', () => {

@@ -8,10 +8,10 @@ import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { openLockFile, tryLock } from '../files/lock.ts'
 import { rootPaths } from '../sources/discover.ts'
+import { extraRoots } from '../sources/roots.ts'
 import { SOCKET, SPOOL } from '../sources/spool-files.ts'
 import { TreeWatcher } from '../sources/watch.ts'
 import { type SweepOptions, sweep } from '../sweep/index.ts'
-import { extraRoots } from '../sweep/plan.ts'
 import type { SweepReport } from '../sweep/report.ts'
 
 export type WatchEvent =

@@ -1,5 +1,6 @@
 // `recollect config`: the settings in force.
-import { Config, configDocs, SETTINGS, type SettingKey } from '../config.ts'
+import { configDocs, SETTINGS, type SettingKey } from '../config.ts'
+import { checkedConfig } from '../doctor/settings.ts'
 import { paint } from './colour.ts'
 import { print, printFolded } from './print.ts'
 
@@ -8,7 +9,7 @@ export function showConfig(options: { json?: boolean; docs?: boolean }): void {
     process.stdout.write(configDocs())
     return
   }
-  const config = new Config()
+  const config = checkedConfig()
   const rows = SETTINGS.map(({ key }) => ({ key, value: config.get(key), origin: config.origin(key) }))
   if (options.json) {
     process.stdout.write(

@@ -14,7 +14,7 @@ import { shortIds } from '../query/short-ids.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
@@ -37,7 +37,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
   const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
   try {
     const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
-    const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
+    const prices = await pricesFor(handle, overridesOf(config))
     const lineage = lineageOf(handle, uids, prices)
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
     write(draw(handle, lineage, asked, options))

@@ -10,7 +10,7 @@ import { type RetroQuestion, retroReport } from '../retro/index.ts'
 import { toMarkdown } from '../retro/markdown.ts'
 import { periodOf } from '../retro/period.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
@@ -46,7 +46,7 @@ export async function showRetro(options: RetroCommand): Promise<void> {
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
-    const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
+    const prices = await pricesFor(handle, overridesOf(config))
     const report = retroReport(handle, { ...question, prices })
     if (format === 'json') return printJson(report)
     const known = new Map<string, string>()

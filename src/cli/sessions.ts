@@ -42,12 +42,12 @@ export async function showSessions(options: SessionsCommand): Promise<void> {
 }
 
 async function byCost(handle: ReadHandle, config: Config, filter: ListOptions): Promise<Session[]> {
-  const [{ pricesFor }, { readOverrides }, { listByCost }] = await Promise.all([
+  const [{ pricesFor }, { overridesOf }, { listByCost }] = await Promise.all([
     import('../query/prices.ts'),
     import('../usage/overrides.ts'),
     import('../query/cost-order.ts'),
   ])
-  const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
+  const prices = await pricesFor(handle, overridesOf(config))
   return listByCost(handle, prices, filter)
 }
 

@@ -13,7 +13,7 @@ import { transcript } from '../query/transcript.ts'
 import { usageReport } from '../query/usage.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { plural } from './format.ts'
 import { drained, print, printFolded, write } from './print.ts'
@@ -156,9 +156,7 @@ function digestOf(handle: ReadHandle, uid: string): SessionHead['digest'] {
 }
 
 async function costOf(handle: ReadHandle, uid: string, config: Config): Promise<string | undefined> {
-  const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')), [
-    uid,
-  ])
+  const prices = await pricesFor(handle, overridesOf(config), [uid])
   const { total } = usageReport(handle, {
     group: 'session',
     zone: new TimeZone('UTC'),

@@ -14,7 +14,7 @@ import { openMemory, storePaths } from '../store/reading.ts'
 import { SLOT_MS } from '../store/slots.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { refuseReversed, refuseUnknown } from './filter-values.ts'
 import { formatCount } from './format.ts'
@@ -47,7 +47,7 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
   for (const name of ['repo', 'domain', 'model'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
-  const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
+  const overrides = overridesOf(config)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
     const report = usageReport(handle, { ...question, prices: await pricesFor(handle, overrides) })

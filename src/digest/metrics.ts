@@ -1,8 +1,6 @@
 // Shares of the tool calls, by buckets of tool names. The bucket `infra` is what other programs read as
 // `infra_overhead_share`: calls that served the plumbing rather than the task.
 
-import { RecollectError } from '../errors.ts'
-
 /** Bucket to tool names; `*` stands for any characters, case does not matter. */
 export type Buckets = Record<string, readonly string[]>
 
@@ -23,15 +21,3 @@ export function bucketShares(histogram: Record<string, number>, buckets: Buckets
 
 const toPattern = (name: string): RegExp =>
   new RegExp(`^${name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i')
-
-/** Checks the buckets as they stand in the configuration. */
-export function readBuckets(table: Record<string, unknown>): Buckets {
-  for (const [bucket, names] of Object.entries(table)) {
-    if (Array.isArray(names) && names.every((name) => typeof name === 'string')) continue
-    throw new RecollectError('BAD_CONFIG', `digest.buckets.${bucket} must be a list of tool names`, {
-      where: `digest.buckets.${bucket}`,
-      hint: 'such as infra = ["mcp*"]',
-    })
-  }
-  return table as Buckets
-}

@@ -4,6 +4,7 @@ import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import type { Config } from '../config.ts'
 import { type Discovery, discover } from '../sources/discover.ts'
+import { extraRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ageText, DAY, type Finding, finding } from './finding.ts'
@@ -38,13 +39,6 @@ export function checkAgents(context: AgentContext, { discovery, integrations }: 
     ...integrations.flatMap((one) => checkRetention(context, one)),
     ...unreadable(discovery),
   ]
-}
-
-function extraRoots(config: Config): Record<string, string[]> {
-  const given = Object.entries(config.get('sources') as Record<string, { roots?: unknown }>)
-  return Object.fromEntries(
-    given.map(([flavor, { roots }]) => [flavor, Array.isArray(roots) ? roots.map(String) : []]),
-  )
 }
 
 const countOf = (found: Discovery, flavor: string): number =>

@@ -3,7 +3,7 @@
 import type { Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
-import { Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -13,6 +13,7 @@ import { checkCapture } from './capture.ts'
 import { type Finding, finding, type Severity } from './finding.ts'
 import { checkAccess, checkNode, checkSpace } from './machine.ts'
 import { checkIntegrity, checkPrices, unopened } from './memory.ts'
+import { checkedConfig } from './settings.ts'
 
 export interface DoctorOptions {
   env: Environment
@@ -38,7 +39,7 @@ export async function examine({ env, isDeep = false, now = Date.now() }: DoctorO
   const node = checkNode(process.version, process.execPath, now)
   let config: Config
   try {
-    config = new Config({ env })
+    config = checkedConfig(env)
   } catch (error) {
     return [node, badConfig(error)]
   }

@@ -6,7 +6,7 @@ import type { Database } from '../store/database.ts'
 import type { StorePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { loadPrices, PRICE_LIST } from '../usage/prices.ts'
 import { DAY, type Finding, finding } from './finding.ts'
 
@@ -73,7 +73,7 @@ export async function checkPrices(handle: ReadHandle, config: Config, now: numbe
     days > OLD_PRICES_DAYS
       ? finding('prices.age', 'warning', text, { fix: 'npm install -g recollect@latest' })
       : finding('prices.age', 'ok', text)
-  const prices = await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases')))
+  const prices = await loadPrices(overridesOf(config))
   const rows = handle.memory
     .prepare("SELECT DISTINCT model FROM usage WHERE is_counted AND coalesce(model, '') <> ''")
     .all() as unknown as { model: string }[]

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import type { Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import type { Config } from '../config.ts'
+import { extraRoots, rootsOf } from '../sources/roots.ts'
 
 export interface Place {
   flavor: string
@@ -12,12 +13,14 @@ export interface Place {
 
 /** Every directory a sweep would look in. */
 export function places(config: Config, env: Environment = process.env): Place[] {
-  const more = config.get('sources') as Record<string, { roots?: unknown }>
-  return ADAPTERS.flatMap((adapter) => {
-    const own = more[adapter.flavor]?.roots
-    const roots = [...adapter.roots(env), ...(Array.isArray(own) ? own.map(String) : [])]
-    return [...new Set(roots)].map((path) => ({ flavor: adapter.flavor, path, exists: hasEntries(path) }))
-  })
+  const more = extraRoots(config)
+  return ADAPTERS.flatMap((adapter) =>
+    [...new Set(rootsOf(adapter, env, more))].map((path) => ({
+      flavor: adapter.flavor,
+      path,
+      exists: hasEntries(path),
+    })),
+  )
 }
 
 function hasEntries(path: string): boolean {

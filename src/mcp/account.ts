@@ -4,7 +4,7 @@ import { pricesFor } from '../query/prices.ts'
 import { TimeZone } from '../query/timezone.ts'
 import { USAGE_GROUPS, type UsageRow, usageReport } from '../query/usage.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import type { Entry } from './result.ts'
 import { cursor, readTime, time, tool } from './tool.ts'
 
@@ -21,7 +21,7 @@ export const usageTool = tool({
     const report = usageReport(handle, {
       group: input.by,
       zone: new TimeZone(),
-      prices: await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases'))),
+      prices: await pricesFor(handle, overridesOf(config)),
       ...(input.since === undefined ? {} : { sinceAt: readTime(input.since) }),
       ...(input.repo === undefined ? {} : { repo: input.repo }),
     })

@@ -60,7 +60,7 @@ export const searchTool = tool({
 /** The repository the caller works in, where something of it is remembered. */
 function knownRepo({ handle, caller, config }: Context): string | undefined {
   if (caller.cwd === undefined) return undefined
-  const domains = config.get('domains') as Record<string, string>
+  const domains = config.get('domains')
   const { repo } = placeResolver(domains)({ sessionUid: '', cwd: caller.cwd, gitRemote: null })
   if (repo === null) return undefined
   const known = handle.memory.prepare('SELECT 1 FROM sessions WHERE repo = ? LIMIT 1').get(repo)

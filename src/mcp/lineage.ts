@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { resolveSession } from '../query/ids.ts'
 import { type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
 import { pricesFor } from '../query/prices.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import type { Entry } from './result.ts'
 import { cursor, id, tool } from './tool.ts'
 
@@ -13,7 +13,7 @@ export const lineageTool = tool({
   input: z.strictObject({ id, cursor }),
   run: async ({ handle, config }, input) => {
     const uid = resolveSession(handle, input.id)
-    const prices = await pricesFor(handle, readOverrides(config.get('prices'), config.get('price_aliases')))
+    const prices = await pricesFor(handle, overridesOf(config))
     const { nodes, problems } = lineageOf(handle, [uid], prices)
     const asked = nodeOf(nodes, uid)
     const doubts = problems.length === 0 ? '' : ` ${problems.length} contradictions in the logs.`

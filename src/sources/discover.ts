@@ -1,10 +1,10 @@
 // Finds the files that adapters claim, below their roots. Never follows a symbolic link: what lies behind one is either
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, sep } from 'node:path'
+import { sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
+import { type Roots, rootsOf } from './roots.ts'
 
 export interface Found {
   adapter: Adapter
@@ -26,11 +26,7 @@ export interface Discovery {
 const MAX_DEPTH = 16
 
 /** Every source below the adapters' own roots and the extra ones configured per flavor. */
-export function discover(
-  adapters: readonly Adapter[],
-  env: Environment,
-  extraRoots: Record<string, string[]> = {},
-): Discovery {
+export function discover(adapters: readonly Adapter[], env: Environment, extraRoots: Roots = {}): Discovery {
   const result: Discovery = { found: [], problems: [], roots: [] }
   for (const { adapter, root } of realRoots(adapters, env, extraRoots, result))
     walk(root, { adapter, root, result }, 0)
@@ -41,13 +37,13 @@ export function discover(
 export function realRoots(
   adapters: readonly Adapter[],
   env: Environment,
-  extraRoots: Record<string, string[]>,
+  extraRoots: Roots,
   result: Pick<Discovery, 'roots'>,
 ): { adapter: Adapter; root: string }[] {
   const real: { adapter: Adapter; root: string }[] = []
   for (const adapter of adapters) {
     const here = new Set<string>()
-    for (const path of namedRoots(adapter, env, extraRoots)) {
+    for (const path of rootsOf(adapter, env, extraRoots)) {
       const root = realDirectory(path)
       result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
       if (root !== undefined) here.add(root)
@@ -59,20 +55,9 @@ export function realRoots(
 }
 
 /** All roots, each once; by their real names where they exist. */
-export function rootPaths(
-  adapters: readonly Adapter[],
-  env: Environment,
-  extraRoots: Record<string, string[]>,
-): string[] {
-  const paths = adapters.flatMap((adapter) => namedRoots(adapter, env, extraRoots))
+export function rootPaths(adapters: readonly Adapter[], env: Environment, extraRoots: Roots): string[] {
+  const paths = adapters.flatMap((adapter) => rootsOf(adapter, env, extraRoots))
   return [...new Set(paths.map((path) => realDirectory(path) ?? path))]
-}
-
-/** In a settings file no shell puts the home directory in the place of `~`. */
-function namedRoots(adapter: Adapter, env: Environment, extraRoots: Record<string, string[]>): string[] {
-  return [...adapter.roots(env), ...(extraRoots[adapter.flavor] ?? [])].map((path) =>
-    path.startsWith('~/') ? join(env['HOME'] || homedir(), path.slice(2)) : path,
-  )
 }
 
 function realDirectory(path: string): string | undefined {

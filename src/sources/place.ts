@@ -2,7 +2,6 @@
 // remote the agent wrote down, the domain from the configured map, the task from patterns.
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, win32 } from 'node:path'
-import { RecollectError } from '../errors.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
 /** A worktree's `.git` is one line. */
@@ -71,16 +70,7 @@ function remoteName(remote: string | null): string | undefined {
 
 /** Finds a task reference: the first pattern that matches; the first group, if it has one, is the reference. */
 export function taskFinder(patterns: readonly string[]): (text: string) => string | undefined {
-  const compiled = patterns.map((pattern) => {
-    try {
-      return new RegExp(pattern, 'u')
-    } catch (cause) {
-      throw new RecollectError('BAD_CONFIG', `not a regular expression: ${pattern}`, {
-        where: 'task_ref.patterns',
-        cause,
-      })
-    }
-  })
+  const compiled = patterns.map((pattern) => new RegExp(pattern, 'u'))
   return (text) => {
     for (const pattern of compiled) {
       const match = pattern.exec(text)

@@ -5,6 +5,7 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import { type Discovery, type Found, realRoots, walk } from './discover.ts'
+import type { Roots } from './roots.ts'
 
 export interface Touched {
   /** Files or directories, there or gone, that were seen to change below the roots. */
@@ -26,7 +27,7 @@ interface Root {
 export function discoverTouched(
   adapters: readonly Adapter[],
   env: Environment,
-  extraRoots: Record<string, string[]>,
+  extraRoots: Roots,
   touched: Touched,
 ): TouchedDiscovery {
   const result: TouchedDiscovery = { found: [], problems: [], roots: [], scope: [] }

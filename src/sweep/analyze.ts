@@ -2,10 +2,9 @@
 import type { Config } from '../config.ts'
 import { ruleVersion } from '../digest/digest.ts'
 import { digestChanged } from '../digest/index.ts'
-import { readBuckets } from '../digest/metrics.ts'
 import { keepPrices, sessionPrices } from '../query/prices.ts'
 import type { Store } from '../store/store.ts'
-import { readOverrides } from '../usage/overrides.ts'
+import { overridesOf } from '../usage/overrides.ts'
 
 /** Returns how many sessions were digested. */
 export async function analyze(
@@ -13,8 +12,8 @@ export async function analyze(
   config: Config,
   signal?: AbortSignal | undefined,
 ): Promise<number> {
-  const overrides = readOverrides(config.get('prices'), config.get('price_aliases'))
-  const buckets = readBuckets(config.get('digest.buckets'))
+  const overrides = overridesOf(config)
+  const buckets = config.get('digest.buckets')
   const uids = store.undigested(ruleVersion(buckets))
   const handle = store.read()
   const prices = await keepPrices(handle, overrides, uids)

@@ -19,6 +19,7 @@ import { giveBackIdlePages } from '../store/erase.ts'
 import { storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import { overridesOf } from '../usage/overrides.ts'
 import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
@@ -64,6 +65,8 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
 async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport; hasNews: boolean }> {
   const { config } = options
   const policy = policyOf(config)
+  // Needed when all is read: refused before anything is.
+  overridesOf(config)
   const paths = storePaths(config.home, config.get('store.db_path'))
   ensureDirectory(config.home, 0o700, false)
   const unlockSweep = takeSweepLock(config.home)
@@ -140,7 +143,7 @@ async function run(
   carryOut(store, planned, gone)
   await readAll(store, planned.tasks, options, settings, gone, report)
   report.interrupted = options.signal?.aborted ?? false
-  const domains = options.config.get('domains') as Record<string, string>
+  const domains = options.config.get('domains')
   report.settledCount = store.settle(placeResolver(domains))
   report.digestedCount = await analyze(store, options.config, options.signal)
   return report

@@ -2,11 +2,10 @@
 // latter are written down at once.
 import { lstatSync } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
-import { FLAVORS } from '../adapters/flavors.ts'
-import { type Config, nearest } from '../config.ts'
-import { errnoOf, RecollectError } from '../errors.ts'
+import { errnoOf } from '../errors.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
+import { extraRoots } from '../sources/roots.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
 import type { Cursor, CursorMark } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
@@ -165,14 +164,3 @@ function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
 
 const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
   `${file.device}:${file.inode}:${file.bornAt}`
-
-export function extraRoots(config: Config): Record<string, string[]> {
-  const sources = Object.entries(config.get('sources'))
-  const unknown = sources.find(([flavor]) => !(FLAVORS as readonly string[]).includes(flavor))?.[0]
-  if (unknown === undefined) return Object.fromEntries(sources.map(([flavor, { roots }]) => [flavor, roots]))
-  const near = nearest(unknown, FLAVORS)
-  throw new RecollectError('BAD_CONFIG', `there are no sources of the flavor ${unknown}`, {
-    where: `${config.file}: sources.${unknown}`,
-    hint: near ? `did you mean ${near}?` : `one of ${FLAVORS.join(', ')}`,
-  })
-}

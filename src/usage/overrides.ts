@@ -1,5 +1,6 @@
 // The user's own prices and names, from config.toml. A price that cannot be meant is refused, with its place: money
 // computed from a misread setting would look like any other.
+import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { rateOf } from './money.ts'
 
@@ -22,11 +23,24 @@ export interface Overrides {
 
 const PRICE_KEYS = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'] as const
 
+/** Those in force. */
+export function overridesOf(config: Config): Overrides {
+  try {
+    return readOverrides(config.get('prices'), config.get('price_aliases'))
+  } catch (error) {
+    if (!(error instanceof RecollectError)) throw error
+    const { code, message, hint = '', where } = error
+    throw new RecollectError(code, message, { where: `${config.file}: ${where}`, hint })
+  }
+}
+
 /** Reads the `prices` and `price_aliases` tables of config.toml. */
 export function readOverrides(prices: Record<string, unknown>, aliases: Record<string, unknown>): Overrides {
   const read: Overrides = { prices: new Map(), aliases: new Map() }
   for (const [model, value] of Object.entries(prices)) {
-    const entries = (Array.isArray(value) ? value : [value]).map((entry) => readPrice(model, entry))
+    const entries = (Array.isArray(value) && value.length > 0 ? value : [value]).map((entry) =>
+      readPrice(model, entry),
+    )
     read.prices.set(
       model,
       entries.sort((a, b) => a.sinceAt - b.sinceAt),
@@ -41,7 +55,8 @@ export function readOverrides(prices: Record<string, unknown>, aliases: Record<s
 
 function readPrice(model: string, entry: unknown): OwnPrice {
   const place = `prices."${model}"`
-  if (typeof entry !== 'object' || entry === null) return refuse(place, 'a table with input and output')
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry) || entry instanceof Date)
+    return refuse(place, 'a table with input and output')
   const table = entry as Record<string, unknown>
   for (const key of Object.keys(table)) {
     if (key !== 'since' && !(PRICE_KEYS as readonly string[]).includes(key))

@@ -7,7 +7,7 @@ import { type Brief, Briefs, briefsOf } from '../../query/briefs.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { openForReading, type StorePaths, storePaths } from '../../store/reading.ts'
 import type { ReadHandle } from '../../store/store.ts'
-import { readOverrides } from '../../usage/overrides.ts'
+import { overridesOf } from '../../usage/overrides.ts'
 import { loadPrices, type PriceBook } from '../../usage/prices.ts'
 
 type Handle = ReadHandle & { close(): void }
@@ -33,10 +33,7 @@ export class Memory {
   }
 
   static async of(config: Config): Promise<Memory> {
-    return new Memory(
-      config,
-      await loadPrices(readOverrides(config.get('prices'), config.get('price_aliases'))),
-    )
+    return new Memory(config, await loadPrices(overridesOf(config)))
   }
 
   /** Throws NO_MEMORY where nothing was ever swept, CORRUPT where it cannot be read. */

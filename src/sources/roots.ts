@@ -1,0 +1,29 @@
+// Where agents' files are looked for: an adapter's own directories, and those that the settings name besides.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Adapter, Environment } from '../adapters/adapter.ts'
+import { FLAVORS } from '../adapters/flavors.ts'
+import { type Config, nearest } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+
+/** Directories by flavor. */
+export type Roots = Record<string, string[]>
+
+/** Those of `[sources.<flavor>]`. A misspelt flavor is refused: what lies there would silently never be read. */
+export function extraRoots(config: Config): Roots {
+  const sources = Object.entries(config.get('sources'))
+  const unknown = sources.find(([flavor]) => !(FLAVORS as readonly string[]).includes(flavor))?.[0]
+  if (unknown === undefined) return Object.fromEntries(sources.map(([flavor, { roots }]) => [flavor, roots]))
+  const near = nearest(unknown, FLAVORS)
+  throw new RecollectError('BAD_CONFIG', `there are no sources of the flavor ${unknown}`, {
+    where: `${config.file}: sources.${unknown}`,
+    hint: near ? `did you mean ${near}?` : `one of ${FLAVORS.join(', ')}`,
+  })
+}
+
+/** In a settings file no shell puts the home directory in the place of `~`. */
+export function rootsOf(adapter: Adapter, env: Environment, extra: Roots): string[] {
+  return [...adapter.roots(env), ...(extra[adapter.flavor] ?? [])].map((path) =>
+    path.startsWith('~/') ? join(env['HOME'] || homedir(), path.slice(2)) : path,
+  )
+}
