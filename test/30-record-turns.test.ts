@@ -148,7 +148,67 @@ const INVALID: [string, unknown][] = [
   ['its own toJSON', { ...turn('1'), toJSON: () => 'something else' }],
   ['toJSON in a part', turn('1', call({ toJSON: () => 7 }))],
   ['toJSON in metadata', turn('1', { metadata: { toJSON: () => 7 } as object })],
+  ['fields that are inherited', Object.create(turn('1'))],
+  [
+    'fields that are getters of a class',
+    new (class {
+      get turnId() {
+        return '1'
+      }
+      get role() {
+        return 'user'
+      }
+      get ts() {
+        return 1
+      }
+    })(),
+  ],
+  ['a hidden field', Object.defineProperty(turn('1'), 'turnId', { enumerable: false })],
+  ['inherited fields of a call', turn('1', { toolCalls: [Object.create({ id: 'c', name: 'n', args: {} })] })],
+  ['inherited tokens', turn('1', { metadata: { tokens: Object.create({ prompt: 1, completion: 1 }) } })],
+  [
+    'a getter that throws',
+    {
+      ...turn('1'),
+      get content() {
+        throw new Error('no')
+      },
+    },
+  ],
 ]
+
+test('each field is asked for once: what was checked is what is written', async () => {
+  const { writer } = withWriter()
+  let asked = 0
+  const entry = Object.defineProperty(turn('1'), 'turnId', {
+    enumerable: true,
+    get: () => (asked++ === 0 ? '1' : 1),
+  })
+  await writer.append('a', 's', entry)
+  expect(await writer.read('a', 's')).toEqual([turn('1')])
+})
+
+test('an object of a class is a turn by its own fields', async () => {
+  const { writer } = withWriter()
+  class Turn {
+    turnId = '1'
+    role = 'user' as const
+    ts = 1
+    toJSON(): string {
+      return 'something else'
+    }
+  }
+  await writer.append('a', 's', new Turn())
+  expect(await writer.read('a', 's')).toEqual([{ turnId: '1', role: 'user', ts: 1 }])
+})
+
+test('a tool that returned nothing has no result, and its turn is read back', async () => {
+  const { writer } = withWriter()
+  const nothing = [{ callId: 'a', result: undefined }, { callId: 'b' }, { callId: 'c', result: null }]
+  await writer.append('a', 's', turn('1', { toolResults: nothing }))
+  const back = [{ callId: 'a' }, { callId: 'b' }, { callId: 'c', result: null }]
+  expect(await writer.read('a', 's', { onCorrupt: 'stop' })).toEqual([turn('1', { toolResults: back })])
+})
 
 test.each(INVALID)('refused, with nothing written: %s', async (_, entry) => {
   const { writer } = withWriter()

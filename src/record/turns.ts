@@ -18,7 +18,10 @@ export const TranscriptEntry = z.object({
   role: TurnRole,
   content: OptionalText,
   toolCalls: z.array(z.object({ id: Text, name: Text, args: z.record(Text, z.unknown()) })).optional(),
-  toolResults: z.array(z.object({ callId: Text, result: z.unknown(), error: OptionalText })).optional(),
+  // Optional: a tool that returns nothing has no result, and JSON has no `undefined`.
+  toolResults: z
+    .array(z.object({ callId: Text, result: z.unknown().optional(), error: OptionalText }))
+    .optional(),
   metadata: z
     .object({
       model: OptionalText,
@@ -158,23 +161,27 @@ export class TranscriptWriter {
   }
 }
 
-function encode(entry: TranscriptEntry): string {
-  const checked = TranscriptEntry.safeParse(entry)
-  if (!checked.success) {
-    throw new RecollectError('BAD_INPUT', `not a transcript entry: ${z.prettifyError(checked.error)}`, {
-      where: checked.error.issues[0]?.path.join('.') ?? '',
-      hint: 'see docs/formats/turns.md; nothing was written',
-    })
-  }
-  if (shape(entry).some((part) => typeof (part as { toJSON?: unknown } | undefined)?.toJSON === 'function')) {
-    throw new RecollectError('BAD_INPUT', 'an entry may have no toJSON method', {
-      hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
-    })
-  }
+function encode(given: TranscriptEntry): string {
   try {
-    // The caller's object, not the checked copy: fields we do not know are kept on disk.
+    // The caller's fields, not the checked copy: those we do not know are kept on disk.
+    const entry = ownFields(given)
+    const checked = TranscriptEntry.safeParse(entry)
+    if (!checked.success) {
+      throw new RecollectError('BAD_INPUT', `not a transcript entry: ${z.prettifyError(checked.error)}`, {
+        where: checked.error.issues[0]?.path.join('.') ?? '',
+        hint: 'see docs/formats/turns.md; nothing was written',
+      })
+    }
+    if (
+      shape(entry).some((part) => typeof (part as { toJSON?: unknown } | undefined)?.toJSON === 'function')
+    ) {
+      throw new RecollectError('BAD_INPUT', 'an entry may have no toJSON method', {
+        hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
+      })
+    }
     return JSON.stringify(entry)
   } catch (cause) {
+    if (cause instanceof RecollectError) throw cause
     throw new RecollectError('BAD_INPUT', 'the entry cannot be written as JSON', {
       cause,
       hint: 'nothing was written',
@@ -182,10 +189,32 @@ function encode(entry: TranscriptEntry): string {
   }
 }
 
-/** The objects the schema describes; what lies below `args` and `result` is the caller's own. */
+/**
+ * The objects the schema describes, as JSON would write them: an inherited or hidden field passes a check and is then
+ * missing on disk, where no reader would take the turn any more. What lies below `args` and `result` is the caller's own.
+ */
+function ownFields(entry: TranscriptEntry): TranscriptEntry {
+  const copy = own(entry)
+  if (!isObject(copy)) return copy
+  if (Array.isArray(copy.toolCalls)) copy.toolCalls = Array.from(copy.toolCalls, own)
+  if (Array.isArray(copy.toolResults)) copy.toolResults = Array.from(copy.toolResults, own)
+  const { metadata } = copy
+  if (isObject(metadata)) {
+    copy.metadata = own(metadata)
+    if (isObject(metadata.tokens)) copy.metadata.tokens = own(metadata.tokens)
+  }
+  return copy
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const own = <T>(value: T): T => (isObject(value) ? { ...value } : value)
+
+/** What JSON.stringify would ask for a toJSON method, down to where the schema ends. */
 function shape(entry: TranscriptEntry): unknown[] {
   const { metadata, toolCalls = [], toolResults = [] } = entry
-  const parts: unknown[] = [entry, metadata, metadata?.tokens, toolCalls, toolResults, ...toolResults]
+  const parts: unknown[] = [entry, metadata, metadata?.tokens, ...toolResults]
   for (const call of toolCalls) parts.push(call, call.args)
   return parts
 }
