@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { accumulateMessage, EntireLine, newEntireSessionId } from '../src/record/index.ts'
+import { accumulateMessage, EntireLine, type JsonlGap, newEntireSessionId } from '../src/record/index.ts'
 import { assistantBlocks, entireModifiedFiles, entireParse, entireTokens } from './support/entire-reader.ts'
 import {
   conversation,
@@ -162,6 +162,39 @@ describe('full.jsonl', () => {
       await expect(transcript.user(content as string)).rejects.toMatchObject({ code: 'BAD_INPUT' })
     }
     expect(existsSync(join(project.cwd, '.entire'))).toBe(false)
+  })
+
+  test.each([
+    ['toJSON in a block', [{ type: 'text', text: 'a', toJSON: () => 'b' }], {}],
+    ['inherited fields', [Object.create({ type: 'text', text: 'a' })], {}],
+    ['a model that is no text', 'a', { model: 5 }],
+    ['an id that is no text', 'a', { id: 5 }],
+    ['a stop reason that is no text', 'a', { stopReason: {} }],
+    ['a request id that is no text', 'a', { requestId: 5 }],
+    ['usage that is no object', 'a', { usage: 'abc' }],
+    ['toJSON in usage', 'a', { usage: { input_tokens: 1, toJSON: () => 'b' } }],
+    ['a response that is no object', 'a', 'b'],
+  ])('refuses what no reader would take back: %s', async (_, content, response) => {
+    const transcript = open()
+    await transcript.user('before')
+    await expect(transcript.assistant(content, response as never)).rejects.toMatchObject({
+      code: 'BAD_INPUT',
+    })
+    await transcript.assistant('after')
+    const gaps: JsonlGap[] = []
+    expect(await read(transcript.path, gaps)).toHaveLength(2)
+    expect(gaps).toEqual([])
+  })
+
+  test('refuses a clock or a model that no reader would take', async () => {
+    for (const at of [Number.NaN, 8e15]) {
+      const transcript = open({ sessionId: 'clock', now: () => new Date(at) })
+      await expect(transcript.user('a')).rejects.toMatchObject({ code: 'BAD_INPUT' })
+    }
+    expect(() => open({ now: () => new Date(Number.NaN) })).toThrow(
+      expect.objectContaining({ code: 'BAD_INPUT' }),
+    )
+    expect(() => open({ model: 5 as never })).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }))
   })
 
   test('each line is valid for jq', async () => {

@@ -76,10 +76,12 @@ export function encodeTurn(
   response: EntireResponse = {},
 ): EntireTurn {
   const uuid = crypto().randomUUID()
-  const { requestId } = response
+  const timestamp = isoTime(at)
+  const written = ownFields(content)
+  check(EntireContent, written, 'content')
+  const { requestId } = checkResponse(response)
   const start = (parentUuid: string | null): string => {
     const { sessionId, cwd, version } = head
-    const timestamp = at.toISOString()
     const fields = {
       type,
       sessionId,
@@ -92,8 +94,7 @@ export function encodeTurn(
     }
     return JSON.stringify(fields).slice(0, -1)
   }
-  checkContent(content)
-  const message = type === 'user' ? { role: type, content } : assistantMessage(content, response)
+  const message = type === 'user' ? { role: type, content: written } : assistantMessage(written, response)
   // The longest head, and room for the keys and the newline around it.
   const { json, files } = encodeMessage(message, LINE_LIMIT - weigh(start(uuid)) - 64)
   return { uuid, files, line: (parentUuid) => `${start(parentUuid)},"message":${json}}` }
@@ -139,21 +140,61 @@ function fullUsage(usage: Record<string, unknown>): EntireUsage {
     cache_creation_input_tokens: cache_creation_input_tokens ?? 0,
     cache_read_input_tokens: cache_read_input_tokens ?? 0,
   }
-  const checked = EntireUsage.safeParse(counts)
-  if (!checked.success) throw badInput('usage', checked.error)
-  return { ...checked.data, ...others }
+  check(EntireUsage, counts, 'usage')
+  refuseToJson(others)
+  return { ...(counts as EntireUsage), ...others }
 }
 
-function checkContent(content: unknown): void {
-  const checked = EntireContent.safeParse(content)
-  if (!checked.success) throw badInput('content', checked.error)
+/**
+ * The blocks as JSON would write them: an inherited or hidden field passes a check and is then missing on disk, where no
+ * reader would take the turn any more.
+ */
+function ownFields(content: EntireContent): EntireContent {
+  if (!Array.isArray(content)) return content
+  return Array.from(content, (block) => {
+    if (typeof block !== 'object' || block === null || Array.isArray(block)) return block
+    const copy = { ...block }
+    refuseToJson(copy)
+    return copy
+  })
 }
 
-function badInput(what: string, cause: z.ZodError): RecollectError {
-  return new RecollectError('BAD_INPUT', `${what} breaks the format: ${z.prettifyError(cause)}`, {
-    where: cause.issues[0]?.path.join('.') || what,
+function refuseToJson(part: Record<string, unknown>): void {
+  if (typeof part['toJSON'] !== 'function') return
+  throw new RecollectError('BAD_INPUT', 'a block or usage may have no toJSON method', {
+    hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
+  })
+}
+
+/** By hand: a schema costs every program that imports us. */
+function checkResponse(response: EntireResponse): EntireResponse {
+  if (typeof response !== 'object' || response === null) throw breaks('response', 'is not an object')
+  for (const key of ['id', 'model', 'stopReason', 'requestId'] as const) {
+    const value: unknown = response[key]
+    if (value != null && typeof value !== 'string') throw breaks(key, 'is not a string')
+  }
+  const usage: unknown = response.usage
+  if (usage != null && typeof usage !== 'object') throw breaks('usage', 'is not an object')
+  return response
+}
+
+function check(schema: z.ZodType, value: unknown, what: string): void {
+  const { error } = schema.safeParse(value)
+  if (error) throw breaks(what, z.prettifyError(error), error.issues[0]?.path.join('.') || what)
+}
+
+function breaks(what: string, reason: string, where = what): RecollectError {
+  return new RecollectError('BAD_INPUT', `${what} breaks the format: ${reason}`, {
+    where,
     hint: 'see docs/formats/entire.md; nothing was written',
   })
+}
+
+/** Readers take years of four digits only. */
+export function isoTime(at: Date): string {
+  const year = at.getUTCFullYear()
+  if (year >= 0 && year <= 9999) return at.toISOString()
+  throw new RecollectError('BAD_INPUT', 'the clock gave a time outside the years 0 to 9999')
 }
 
 /** The text a person typed: the content itself, or its text blocks; empty when there is none. */

@@ -20,6 +20,7 @@ import {
   type EntireResponse,
   type EntireTurn,
   encodeTurn,
+  isoTime,
   promptOf,
 } from './entire-line.ts'
 import { firstPrompt, lastUuid } from './entire-read.ts'
@@ -44,7 +45,7 @@ export interface EntireTranscriptOptions {
 
 /** A new session id: the UTC date and a random UUID. */
 export function newEntireSessionId(at: Date = new Date()): string {
-  return `${at.toISOString().slice(0, 10)}-${crypto().randomUUID()}`
+  return `${isoTime(at).slice(0, 10)}-${crypto().randomUUID()}`
 }
 
 /** Records one session. Several processes may record the same one: turns then follow each other in one chain. */
@@ -74,6 +75,8 @@ export class EntireTranscript {
     this.#cwd = checkDirectory(options.cwd)
     if (typeof options.version !== 'string') throw new RecollectError('BAD_INPUT', 'version must be a string')
     this.#version = options.version
+    if (options.model !== undefined && typeof options.model !== 'string')
+      throw new RecollectError('BAD_INPUT', 'model must be a string')
     this.#model = options.model
     const flush = options.flush ?? 'fdatasync'
     this.#durable = flush === 'fdatasync'
@@ -95,7 +98,7 @@ export class EntireTranscript {
 
   /** Adds a response. Resolves to the line's uuid when it is written and flushed. */
   assistant(content: EntireContent, response: EntireResponse = {}): Promise<string> {
-    const model = response.model ?? this.#model
+    const model = response?.model ?? this.#model
     return this.#add('assistant', content, model === undefined ? response : { ...response, model })
   }
 
