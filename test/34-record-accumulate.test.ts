@@ -1,4 +1,5 @@
 // The stream accumulator on its own: bytes cut anywhere, streams that break off, events nobody has seen yet.
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulateMessage, MessageAccumulator } from '../src/record/index.ts'
@@ -100,6 +101,15 @@ describe('what goes in', () => {
     expect(await accumulateMessage(single)).toEqual(EXPECTED)
     expect(await accumulateMessage(text.split(''))).toEqual(EXPECTED)
     expect(await accumulateMessage(single.flatMap((byte) => [new Uint8Array(), byte]))).toEqual(EXPECTED)
+  })
+
+  test('bytes of another realm, as test runners have them', async () => {
+    const bytes = runInNewContext('Uint8Array.from(bytes)', {
+      bytes: [...bytesOf(sse(EVENTS))],
+    }) as Uint8Array
+    expect(bytes).not.toBeInstanceOf(Uint8Array)
+    expect(await accumulateMessage(bytes)).toEqual(EXPECTED)
+    expect(await accumulateMessage([bytes.subarray(0, 90), bytes.subarray(90)])).toEqual(EXPECTED)
   })
 
   test('a byte order mark before the first field, as bytes and as text', async () => {
@@ -207,6 +217,25 @@ describe('streams that break off', () => {
     const result = await accumulateMessage([...EVENTS.slice(0, 4), second, ...EVENTS.slice(2)])
     expect(result).toMatchObject({ id: 'msg_1', complete: false, error: { type: 'second_message_start' } })
     expect(result.content).toHaveLength(1)
+  })
+
+  test('events in another order: message_start may come late, and without it nothing is complete', async () => {
+    const [first, ...rest] = EVENTS
+    const delta = EVENTS.find((event) => (event as { type: string }).type === 'message_delta') as object
+    const late = await accumulateMessage([delta, ...EVENTS])
+    expect(late).toEqual(EXPECTED)
+    const none = await accumulateMessage(rest)
+    expect(none).toMatchObject({ complete: false, content: EXPECTED.content, id: null })
+    expect(first).toBe(START)
+  })
+
+  test('a result is a copy: changing it changes no later one', () => {
+    const accumulator = new MessageAccumulator()
+    for (const event of EVENTS) accumulator.push(event)
+    const early = accumulator.result()
+    if (early.usage) early.usage['input_tokens'] = 0
+    early.content.length = 0
+    expect(accumulator.result()).toEqual(EXPECTED)
   })
 
   test('nothing at all', async () => {

@@ -25,9 +25,9 @@ export interface AccumulatedMessage {
   content: ContentBlock[]
   stopReason: string | null
   stopSequence: string | null
-  /** Null when no message_start arrived. Of an incomplete message, output_tokens is only a placeholder. */
+  /** Null when nothing told any. Of an incomplete message, output_tokens is only a placeholder. */
   usage: MessageUsage | null
-  /** True when message_stop arrived and no error did. */
+  /** True when message_start and message_stop arrived and no error did. */
   complete: boolean
   error?: StreamError
   /** Positions in `content` of blocks that were never finished. */
@@ -55,7 +55,7 @@ export async function accumulateMessage(
 ): Promise<AccumulatedMessage> {
   const accumulator = new MessageAccumulator()
   // Both are iterable themselves, but by character and by byte.
-  const chunks = typeof stream === 'string' || stream instanceof Uint8Array ? [stream] : stream
+  const chunks = typeof stream === 'string' || isBytes(stream) ? [stream] : stream
   try {
     for await (const chunk of chunks) accumulator.push(chunk)
     accumulator.end()
@@ -72,14 +72,15 @@ export class MessageAccumulator {
   readonly #byIndex = new Map<unknown, OpenBlock>()
   readonly #unplaced: AccumulatedMessage['unplaced'] = []
   readonly #ignored = new Map<string, number>()
-  #message: Record<string, unknown> | undefined
+  #hasStarted = false
+  #message: Record<string, unknown> = {}
   #usage: MessageUsage | null = null
   #complete = false
   #error: StreamError | undefined
 
   /** Takes raw SSE (bytes or text, cut anywhere) or one parsed event. */
   push(chunk: StreamChunk): void {
-    if (typeof chunk === 'string' || chunk instanceof Uint8Array) {
+    if (typeof chunk === 'string' || isBytes(chunk)) {
       for (const event of this.#sse.push(chunk)) this.#takeSse(event)
     } else this.#take(chunk)
   }
@@ -100,14 +101,14 @@ export class MessageAccumulator {
   result(): AccumulatedMessage {
     // Stable: of two blocks that claim one index, the earlier stays first.
     const blocks = this.#blocks.toSorted((a, b) => a.index - b.index)
-    const { id, model, stop_reason, stop_sequence, content, usage, ...other } = this.#message ?? {}
+    const { id, model, stop_reason, stop_sequence, content, usage, ...other } = this.#message
     const result: AccumulatedMessage = {
       id: textOrNull(id),
       model: textOrNull(model),
       content: blocks.map(finishedBlock),
       stopReason: textOrNull(stop_reason),
       stopSequence: textOrNull(stop_sequence),
-      usage: this.#usage,
+      usage: this.#usage && { ...this.#usage },
       complete: this.#complete,
       unfinished: blocks.flatMap((open, position) => (open.stopped ? [] : [position])),
       unplaced: [...this.#unplaced],
@@ -138,20 +139,22 @@ export class MessageAccumulator {
     else if (type === 'content_block_delta') this.#applyDelta(event)
     else if (type === 'content_block_stop') this.#stopBlock(event)
     else if (type === 'message_delta') this.#applyMessageDelta(event)
-    else if (type === 'message_stop') this.#complete = this.#message !== undefined
+    else if (type === 'message_stop') this.#complete = this.#hasStarted
     else if (type === 'error') this.#fail(isObject(event['error']) ? event['error'] : event)
     else this.#ignore(type)
   }
 
   #start(event: Record<string, unknown>): void {
-    if (this.#message) {
+    if (this.#hasStarted) {
       // Mixing two messages would falsify both: the first is kept as it stands, as after an error.
       this.#fail({ type: 'second_message_start', message: 'a message began before message_stop' })
       return
     }
+    this.#hasStarted = true
     const message = isObject(event['message']) ? event['message'] : {}
-    this.#message = { ...message }
-    if (isObject(message['usage'])) this.#usage = { ...message['usage'] }
+    // What came before it is the later word all the same: counters are totals.
+    this.#message = { ...message, ...this.#message }
+    if (isObject(message['usage'])) this.#usage = { ...message['usage'], ...this.#usage }
     for (const [index, block] of (Array.isArray(message['content']) ? message['content'] : []).entries()) {
       if (isObject(block)) this.#addBlock(index, block).stopped = true
     }
@@ -266,6 +269,11 @@ function finishedBlock({ block, json }: OpenBlock): ContentBlock {
   if (text === '') return { ...block, input: block['input'] ?? {} }
   const input = parseJson(text)
   return input === undefined ? { ...block, input: {}, partial_json: text } : { ...block, input }
+}
+
+/** Also of another realm (a test runner's, say), where `instanceof` says no. */
+function isBytes(chunk: unknown): chunk is Uint8Array {
+  return ArrayBuffer.isView(chunk) && Object.prototype.toString.call(chunk) === '[object Uint8Array]'
 }
 
 function parseJson(text: string): unknown {
