@@ -134,6 +134,18 @@ describe('a run', () => {
     await expect(RunTranscript.resume(base, ID)).rejects.toThrow(code('NOT_FOUND'))
   })
 
+  test('refuses ids that are no text, and totals that no reader could keep', async () => {
+    for (const runId of [{ flow: 'f', identifier: 123 }, { identifier: '1' }, undefined, null]) {
+      await expect(RunTranscript.start(base, { runId: runId as never })).rejects.toThrow(code('BAD_INPUT'))
+    }
+    const run = await start()
+    await run.addTurn('user', 'a', Number.MAX_SAFE_INTEGER)
+    await expect(run.addTurn('user', 'b', 1)).rejects.toThrow(code('BAD_INPUT'))
+    await run.addTurn('assistant', 'c', 1)
+    await run.complete()
+    expect((await loadRun(base, ID)).turns).toHaveLength(2)
+  })
+
   test('is not written through a link', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'recollect-else-'))
     mkdirSync(join(base, 'runs'))
@@ -367,6 +379,33 @@ describe('the index', () => {
       { runId: '2025-01-18-go-1', flowId: 'ticket-to-pr', totalCost: 0.3, turnCount: 5 },
     ])
     expect(readFileSync(join(base, 'runs/index.jsonl'), 'utf8')).toContain('2025-01-18-go-1')
+  })
+
+  test('one run that nobody can read keeps no other from being listed', async () => {
+    await three()
+    const before = await listRuns(base)
+    const put = (runId: string, name: string, bytes: string | Buffer): void => {
+      mkdirSync(inRun(runId), { recursive: true })
+      writeFileSync(inRun(runId, name), bytes)
+    }
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    put('2025-02-01-f-deep', 'transcript.json', `{"metadata":{"input":{"a":${deep}}}}`)
+    // More than a string can hold, in half a megabyte.
+    put('2025-02-01-f-bomb', 'transcript.json.gz', gzipSync(Buffer.alloc(2 ** 29, 32), { level: 1 }))
+    // Known to the index as running, and spoilt since.
+    rmSync(inRun('2025-01-17-review-2', 'transcript.json'))
+    mkdirSync(inRun('2025-01-17-review-2', 'transcript.json'))
+    const gaps: JsonlGap[] = []
+    expect(await listRuns(base, {}, { onGap: (gap) => gaps.push(gap) })).toEqual(before)
+    const codes = gaps.map((gap) => gap.detail.split(':')[0]).sort()
+    expect(codes).toEqual(['CORRUPT', 'NOT_A_FILE', 'TOO_LARGE'])
+  })
+
+  test('holds no half of a character, which others refuse', async () => {
+    const run = await start()
+    await run.addTurn('user', `${'x'.repeat(199)}😀`)
+    await run.fail(new Error(`${'x'.repeat(499)}😀`))
+    expect(readFileSync(join(base, 'runs/index.jsonl'), 'utf8')).not.toMatch(/\\ud[89a-f]/)
   })
 
   test('a failure of the index is a warning, never a failure of the run', async () => {

@@ -1,4 +1,5 @@
 // Gzip in and out, with a bound on what a small file may unfold to.
+import { constants } from 'node:buffer'
 import { RecollectError } from '../errors.ts'
 import { zlib } from './builtin.ts'
 
@@ -7,7 +8,8 @@ export function gzip(data: Uint8Array): Buffer {
   return zlib().gzipSync(data)
 }
 
-export function gunzip(data: Uint8Array, where: string, maxBytes = 1 << 30): Buffer {
+/** What unfolds to more than `maxBytes` (default: what fits into a string) is refused. */
+export function gunzip(data: Uint8Array, where: string, maxBytes = constants.MAX_STRING_LENGTH): Buffer {
   try {
     return zlib().gunzipSync(data, { maxOutputLength: maxBytes })
   } catch (cause) {

@@ -2,7 +2,7 @@
 // (fields in their order), Go's map[string]any as plain objects (keys sorted by their bytes, at every depth).
 import { RecollectError } from '../errors.ts'
 
-/** Go refuses to read deeper than 10,000; a writer that stays far below also catches values that contain themselves. */
+/** Go refuses to read deeper than 10,000; who stays far below also catches values that contain themselves. */
 const MAX_DEPTH = 1000
 const LONE_SURROGATE = /\p{Surrogate}/u
 const ALL_LONE_SURROGATES = /\p{Surrogate}/gu
@@ -70,15 +70,18 @@ export function wellFormed(text: string): string {
 }
 
 /** As wellFormed, for every string of a parsed JSON value; changes the value in place. */
-export function wellFormedDeep(value: unknown, where: string): unknown {
+export function wellFormedDeep(value: unknown, where: string, depth = 0): unknown {
   if (typeof value === 'string') return wellFormed(value)
   if (value === Infinity || value === -Infinity) {
     throw new RecollectError('CORRUPT', 'a number too large for a float64', { where })
   }
   if (typeof value !== 'object' || value === null) return value
+  // Refused before the stack overflows: one such file must not keep the others from being listed.
+  if (depth >= MAX_DEPTH)
+    throw new RecollectError('CORRUPT', `a value nested more than ${MAX_DEPTH} deep`, { where })
   const container = value as Record<string, unknown>
   for (const key of Object.keys(container)) {
-    const item = wellFormedDeep(container[key], where)
+    const item = wellFormedDeep(container[key], where, depth + 1)
     const good = Array.isArray(value) ? key : wellFormed(key)
     if (good !== key) delete container[key]
     if (good !== key || item !== container[key]) setOwn(container, good, item)

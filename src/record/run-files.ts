@@ -5,6 +5,7 @@
 //   gz     the rename of the new gz; a plain file left beside it by a crash is never looked at
 //   plain  the rename of the new plain file, or, if a gz stood there, the removal of that gz: until then it is still
 //          the old transcript that everybody reads
+import { constants as bufferConstants } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
@@ -47,13 +48,26 @@ export interface StoredRun {
 
 /** Writes the transcript and removes the other variant. */
 export function storeRun(directory: string, transcript: RunTranscriptFile, durable = true): StoredRun {
-  const json = Buffer.from(encodeRun(transcript))
+  const json = Buffer.from(encodeWhole(transcript, directory))
   const compress = json.length >= GZIP_FROM_BYTES
   const [file, other] = compress ? [GZIPPED, PLAIN] : [PLAIN, GZIPPED]
   const bytes = compress ? gzip(json) : json
   replaceFile(join(directory, file), bytes, { mode: FILE_MODE, durable })
   removeFile(join(directory, other), durable)
   return { transcript, file, size: bytes.length }
+}
+
+function encodeWhole(transcript: RunTranscriptFile, directory: string): string {
+  try {
+    return encodeRun(transcript)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    throw new RecollectError('TOO_LARGE', 'the transcript is longer than a string can be', {
+      where: directory,
+      cause,
+      hint: 'no file holds it whole; what was acknowledged stays in the journal, and loadRun reads it',
+    })
+  }
 }
 
 /** What reading the stored variants gave. A damaged one is passed over if the other can be read, as Go does. */
@@ -89,6 +103,9 @@ function readIfThere(path: string): Buffer | undefined {
     throw error
   }
   try {
+    const { size } = fstatSync(fd)
+    if (size > bufferConstants.MAX_STRING_LENGTH)
+      throw new RecollectError('TOO_LARGE', `a transcript of ${size} bytes`, { where: path })
     return readFileSync(fd)
   } catch (error) {
     throw fromSystem(error, 'cannot read transcript', path, 'read')

@@ -22,6 +22,7 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
 
 /** Joins the parts. `date` defaults to today in UTC. Throws BAD_INPUT or BAD_NAME if the id could not be parsed or stored. */
 export function buildRunId(parts: Omit<RunIdParts, 'date'> & { date?: string | Date }): string {
+  if (typeof parts?.flow !== 'string') throw bad('flow is not a string', String(parts?.flow))
   const date = parts.date ?? new Date()
   const day = typeof date === 'string' ? date : isoDay(date)
   checkDate(day, day)
@@ -69,6 +70,7 @@ function checkDate(date: string, where: string): void {
 }
 
 function checkWord(word: string, what: string): void {
+  if (typeof word !== 'string') throw bad(`${what} is not a string`, String(word))
   if (word === '' || word.includes('-')) throw bad(`${what} is empty or contains a dash`, word)
 }
 

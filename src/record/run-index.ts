@@ -101,13 +101,14 @@ export function summarise({ transcript, file, size }: StoredRun): RunSummary {
   const prompt = turns.find((turn) => turn.role === 'user')?.content
   const summary: RunSummary = { runId: transcript.runId, ...rest, turnCount: turns.length, size, file }
   if (endedAt !== ZERO_TIME) summary.endedAt = endedAt
-  if (error !== undefined) summary.error = error.slice(0, ERROR_CHARACTERS)
+  if (error !== undefined) summary.error = error.slice(0, ERROR_CHARACTERS).toWellFormed()
   // Cut before folding: the prompt may be megabytes.
   if (prompt)
     summary.prompt = prompt
       .slice(0, 4 * PROMPT_CHARACTERS)
       .replace(/\s+/g, ' ')
       .slice(0, PROMPT_CHARACTERS)
+      .toWellFormed()
   return summary
 }
 
@@ -134,7 +135,7 @@ async function upToDate(baseDir: string, options: ReadOptions): Promise<RunSumma
   const changed: RunSummary[] = []
   for (const runId of runIdsIn(runs)) {
     const entry = known.get(runId)
-    const fresh = entry ? endedSince(runs, entry) : summaryOnDisk(runs, runId, options)
+    const fresh = entry ? endedSince(runs, entry, options) : summaryOnDisk(runs, runId, options)
     if (fresh) changed.push(fresh)
     if (fresh ?? entry) current.push((fresh ?? entry) as RunSummary)
   }
@@ -151,23 +152,36 @@ async function readIndex(runs: string, options: ReadOptions): Promise<Map<string
 }
 
 /** A run that the index has as running may have ended just before its writer was killed. */
-function endedSince(runs: string, entry: RunSummary): RunSummary | undefined {
+function endedSince(runs: string, entry: RunSummary, options: ReadOptions): RunSummary | undefined {
   if (entry.status !== 'running') return undefined
-  const read = readStored(join(runs, entry.runId))
-  return read.stored && isEnded(read) ? { ...summarise(read.stored), runId: entry.runId } : undefined
+  return unlessUnreadable(join(runs, entry.runId), options, (directory) => {
+    const read = readStored(directory)
+    return read.stored && isEnded(read) ? { ...summarise(read.stored), runId: entry.runId } : undefined
+  })
 }
 
-/** Reads a run; one that cannot be read is reported and left out, a directory without a run is none of our business. */
+/** Undefined for a directory without a run, which is none of our business. */
 function summaryOnDisk(runs: string, runId: string, options: ReadOptions): RunSummary | undefined {
+  // The directory is what the run is asked for by, whatever the file says.
+  return unlessUnreadable(join(runs, runId), options, (directory) => ({
+    ...summarise(readRun(directory, options)),
+    runId,
+  }))
+}
+
+/** A run that cannot be read is reported, and keeps no other from being listed. */
+function unlessUnreadable(
+  directory: string,
+  options: ReadOptions,
+  look: (directory: string) => RunSummary | undefined,
+): RunSummary | undefined {
   try {
-    const run = readRun(join(runs, runId), options)
-    // The directory is what the run is asked for by, whatever the file says.
-    return { ...summarise(run), runId }
+    return look(directory)
   } catch (error) {
     if (!(error instanceof RecollectError) || options.onCorrupt === 'stop') throw error
     if (error.code !== 'NOT_FOUND') {
       const detail = `${error.code}: ${error.message}`
-      reportGap(join(runs, runId), { gap: 'schema', detail, offset: 0, length: 0 }, options)
+      reportGap(directory, { gap: 'schema', detail, offset: 0, length: 0 }, options)
     }
     return undefined
   }

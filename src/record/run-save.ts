@@ -30,7 +30,7 @@ export function claimRun(directory: string): void {
 /** Undoes a start that failed, so that the caller can start again. Best effort: what made the start fail says more. */
 export function takeBack(directory: string): void {
   try {
-    for (const file of [JOURNAL, PLAIN]) removeFile(join(directory, file), false)
+    for (const file of [JOURNAL, PLAIN, GZIPPED]) removeFile(join(directory, file), false)
   } catch {
     return
   }

@@ -83,6 +83,7 @@ export class RunTranscript {
       if (nextSuffix) throw badInput('nextSuffix needs the run id in parts')
       return RunTranscript.#start(baseDir, runId, options.flowId, options)
     }
+    if (typeof runId !== 'object' || runId === null) throw badInput('runId is missing')
     if (nextSuffix && runId.suffix !== undefined) throw badInput('nextSuffix and a suffix were both given')
     const parts = { ...runId, date: runId.date ?? (options.now ?? systemClock)() }
     const flowId = options.flowId ?? parts.flow
@@ -187,7 +188,13 @@ export class RunTranscript {
     const timestamp = goTime(this.#now())
     return this.#inOrder(async () => {
       const turn: RunTurn = { id: (this.#file.turns.at(-1)?.id ?? 0) + 1, role, content, timestamp }
-      if (tokens > 0) turn[role === 'assistant' ? 'tokensOut' : 'tokensIn'] = tokens
+      if (tokens > 0) {
+        const isOut = role === 'assistant'
+        turn[isOut ? 'tokensOut' : 'tokensIn'] = tokens
+        // A total that a reader could not keep would make the whole transcript unreadable.
+        if (!Number.isSafeInteger(this.#file.metadata[isOut ? 'totalTokensOut' : 'totalTokensIn'] + tokens))
+          throw badInput('the tokens of the run add up to 2^53 or more')
+      }
       if (options.durationMs) turn.durationMs = options.durationMs
       const isFirstPrompt = role === 'user' && !this.#file.turns.some((one) => one.role === 'user')
       const { offset, length } = await this.#append({ type: 'turn', turn })
