@@ -93,6 +93,14 @@ describe.each(FORMATS)('$name', (format) => {
     expect(await format.marks(directory)).toEqual(['m1'])
   })
 
+  it('takes Windows line ends and a byte order mark', async () => {
+    const lines = linesOf(2).map((line) => `${JSON.stringify(line)}\r\n`)
+    const { answers, code } = record(args(), `\ufeff${lines.join('')}`)
+    expect(answers.map((answer) => answer.ok)).toEqual(answers.map(() => true))
+    expect(await format.marks(directory)).toEqual(['m1', 'm2'])
+    expect(code).toBe(0)
+  })
+
   it('records on when nobody reads the answers any more', async () => {
     const pipe = new Pipe([...args(), ...FAST])
     pipe.child.stdout.destroy()

@@ -20,7 +20,9 @@ export async function* inputLines(
     held = []
     heldBytes = 0
     line++
-    return bytes ? parse(bytes, line) : { line, error: refuse(`longer than ${maxLineBytes} bytes`) }
+    return bytes
+      ? parse(line === 1 ? withoutMark(bytes) : bytes, line)
+      : { line, error: refuse(`longer than ${maxLineBytes} bytes`) }
   }
   for await (const chunk of stream) {
     let start = 0
@@ -40,6 +42,10 @@ export async function* inputLines(
     if (input) yield input
   }
 }
+
+/** Some shells put a byte order mark before whatever they pipe. */
+const withoutMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 
 function parse(bytes: Buffer, line: number): InputLine | undefined {
   // Decoding would put U+FFFD in place of what it cannot read, and record a text nobody wrote.
