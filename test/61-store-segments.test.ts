@@ -1,4 +1,6 @@
 // Payload files: what was appended comes back, what a crash left over is cut off, what is damaged is named.
+
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -12,6 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { sha1 } from '../src/files/sha1.ts'
 import { appendChunks, compressChunk, readChunk, removeSegment, segmentPath } from '../src/store/segments.ts'
 import { temporary } from './setup/sweeping.ts'
 
@@ -50,6 +53,15 @@ describe('a segment', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700)
     expect(dirname(dirname(segmentPath(directory, '../../etc:/passwd\0')))).toBe(directory)
+  })
+
+  it('is named by the SHA-1 of the uid', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (uid) => {
+        expect(sha1(uid)).toBe(createHash('sha1').update(uid).digest('hex'))
+      }),
+    )
+    expect(path).toContain(sha1('flavor:one'))
   })
 
   it('loses what a crash left behind its committed size, before the next chunk is written', () => {

@@ -1,7 +1,7 @@
 // The command line itself: what it refuses and how, how sessions are named, colour, widths, errors as documents.
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FLAVORS } from '../src/adapters/flavors.ts'
@@ -292,27 +292,6 @@ describe('numbers', () => {
 })
 
 describe('the start', () => {
-  it('loads no database, no schema library, no prices and no adapter', () => {
-    const seen = new Map<string, string>()
-    const walk = (path: string): void => {
-      if (seen.has(path)) return
-      const text = readFileSync(path, 'utf8')
-      seen.set(path, text)
-      for (const [, name] of text.matchAll(/^(?:import|export) .*?["'](\.[^"']+)["'];?$/gm))
-        walk(join(dirname(path), name as string))
-    }
-    walk(cliPath)
-    const text = [...seen.values()].join('\n')
-    expect(text.length).toBeLessThan(250_000)
-    for (const heavy of [
-      '@photostructure/sqlite',
-      'node_modules/zod',
-      'genai-prices',
-      'fs-native-extensions',
-    ])
-      expect(text.includes(heavy), heavy).toBe(false)
-  })
-
   it('knows the names of the adapters without loading them', () => {
     expect(ADAPTERS.map((adapter) => adapter.flavor)).toEqual([...FLAVORS])
   })

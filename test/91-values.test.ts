@@ -6,6 +6,7 @@ import { type Command, CommanderError, type Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EXIT, reportError } from '../src/cli/exit.ts'
 import { everyCommand, refuseUnknownCommand, usageError } from '../src/cli/help.ts'
+import { streamOf } from '../src/cli/streams.ts'
 import { parseDay, parseInstant, parseTime } from '../src/config.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { World } from './setup/sweeping.ts'
@@ -118,11 +119,11 @@ const cases = leaves
 async function told(args: readonly string[]): Promise<{ code: number | undefined; text: string }> {
   const program = buildProgram()
   let text = ''
-  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((words) => {
+  const stderr = vi.spyOn(streamOf(2), 'write').mockImplementation((words) => {
     text += String(words)
     return true
   })
-  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation(() => true)
+  const stdout = vi.spyOn(streamOf(1), 'write').mockImplementation(() => true)
   try {
     refuseUnknownCommand(program, args)
     await program.parseAsync(['node', 'recollect', ...args])

@@ -10,6 +10,7 @@ import { shortIds } from '../query/short-ids.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { plural } from './format.ts'
+import { streamOf } from './streams.ts'
 import { oneLine } from './text.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
@@ -142,11 +143,14 @@ const BASH_WITHOUT_PACKAGE = `declare -F _get_comp_words_by_ref >/dev/null || _g
 
 /** Prints the script a shell loads. */
 export function printScript(program: Command, shell: Shell): void {
-  if (shell === 'bash') process.stdout.write(BASH_WITHOUT_PACKAGE)
+  // The package prints by itself.
+  const stdout = streamOf(1)
+  if (shell === 'bash') stdout.write(BASH_WITHOUT_PACKAGE)
   rootOf(program).setup('recollect', 'recollect', shell)
 }
 
 /** Prints what the last of the words may become. */
 export function printCompletions(program: Command, words: string[]): void {
+  streamOf(1)
   rootOf(program).parse(words)
 }

@@ -2,19 +2,17 @@
 import { configDocs, SETTINGS, type SettingKey } from '../config.ts'
 import { checkedConfig } from '../doctor/settings.ts'
 import { paint } from './colour.ts'
-import { print, printFolded } from './print.ts'
+import { print, printFolded, write } from './print.ts'
 
 export function showConfig(options: { json?: boolean; docs?: boolean }): void {
   if (options.docs) {
-    process.stdout.write(configDocs())
+    write(configDocs())
     return
   }
   const config = checkedConfig()
   const rows = SETTINGS.map(({ key }) => ({ key, value: config.get(key), origin: config.origin(key) }))
   if (options.json) {
-    process.stdout.write(
-      `${JSON.stringify({ home: config.home, file: config.file, settings: rows }, null, 2)}\n`,
-    )
+    write(`${JSON.stringify({ home: config.home, file: config.file, settings: rows }, null, 2)}\n`)
     return
   }
   print(`home  ${config.home}\nfile  ${config.file}\n`)

@@ -2,6 +2,7 @@
 import { Argument, type Command } from 'commander'
 import { chooseColour } from './colour.ts'
 import { addExamples } from './help.ts'
+import { write } from './print.ts'
 
 export function addDocsCommands(program: Command): void {
   const completion = program
@@ -31,6 +32,6 @@ export function addDocsCommands(program: Command): void {
     .action(async (options) => {
       const { commandDocs, manPage } = await import('./man.ts')
       chooseColour('never')
-      process.stdout.write(options.markdown ? commandDocs(program) : manPage(program, VERSION))
+      write(options.markdown ? commandDocs(program) : manPage(program, VERSION))
     })
 }

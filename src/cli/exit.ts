@@ -1,7 +1,8 @@
 // Exit codes, and how an error is told: `error:`, `where:`, `cause:`, `try:` on stderr, or with --json one document on stdout.
 import { RecollectError } from '../errors.ts'
 import { inLocale, paintError } from './colour.ts'
-import { isBegun, printJson } from './print.ts'
+import { isBegun, printJson, tell } from './print.ts'
+import { terminal } from './streams.ts'
 import { foldText, harmless } from './text.ts'
 
 /** At the top of a command these are about what was typed. */
@@ -31,11 +32,8 @@ export function reportError(error: unknown, asJson = false): number {
   const known = error instanceof RecollectError ? error : undefined
   if (asJson && !isBegun())
     printJson({ error: known?.toJSON() ?? { code: 'INTERNAL', message: String(error) } })
-  else if (known) process.stderr.write(inLocale(errorText(known)))
-  else
-    process.stderr.write(
-      `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    )
+  else if (known) tell(inLocale(errorText(known)))
+  else tell(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   if (known?.code === 'BUSY') return EXIT.busy
   return known && ABOUT_COMMAND_LINE.has(known.code) ? EXIT.usage : EXIT.failed
 }
@@ -47,5 +45,5 @@ function errorText(error: RecollectError): string {
   if (error.where !== undefined) lines.push(`${label('where')} ${harmless(error.where)}`)
   if (error.cause instanceof Error) lines.push(`${label('cause')} ${harmless(error.cause.message)}`)
   if (error.hint !== undefined) lines.push(`${label('try')} ${harmless(error.hint)}`)
-  return `${foldText(lines.join('\n'), process.stderr.columns || Number.POSITIVE_INFINITY)}\n`
+  return `${foldText(lines.join('\n'), terminal(2)?.columns || Number.POSITIVE_INFINITY)}\n`
 }

@@ -16,7 +16,7 @@ import { EXIT } from './exit.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { plural } from './format.ts'
-import { drained, Progress, write } from './print.ts'
+import { drained, Progress, tell, write } from './print.ts'
 import { harmless } from './text.ts'
 import { parseChoice, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
@@ -55,7 +55,7 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
     else toFile(options.out, together(sources, format))
     progress.clear()
     if (options.out !== undefined)
-      process.stderr.write(`wrote ${plural(uids.length, 'session')} to ${harmless(options.out)}\n`)
+      tell(`wrote ${plural(uids.length, 'session')} to ${harmless(options.out)}\n`)
   })
 }
 
@@ -148,8 +148,8 @@ async function toCollector(url: URL, sources: Iterable<ExportSource>, format: Fo
     for (const body of format.write(source)) rejectedCount += await send(url, body)
     count++
   }
-  process.stderr.write(`sent ${plural(count, 'session')} to ${url.href}\n`)
+  tell(`sent ${plural(count, 'session')} to ${url.href}\n`)
   if (rejectedCount === 0) return
-  process.stderr.write(`the collector rejected ${rejectedCount} spans\n`)
+  tell(`the collector rejected ${rejectedCount} spans\n`)
   process.exitCode = EXIT.partial
 }

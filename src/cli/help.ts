@@ -3,6 +3,7 @@ import { type Argument, Command, type CommanderError, Option } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { COLOUR_CHOICES, type ColourChoice, chooseColour, hasColour, inLocale, paint } from './colour.ts'
+import { put } from './streams.ts'
 
 /** The groups of `recollect --help`, in this order. A command that is in none fails a test. */
 const GROUPS: Record<string, readonly string[]> = {
@@ -54,9 +55,9 @@ export function finishCommands(program: Command): void {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({
-      getOutHasColors: () => hasColour(process.stdout),
-      getErrHasColors: () => hasColour(process.stderr),
-      writeOut: (text) => process.stdout.write(inLocale(text)),
+      getOutHasColors: () => hasColour(1),
+      getErrHasColors: () => hasColour(2),
+      writeOut: (text) => put(1, inLocale(text)),
       // Errors are told by exit.ts, in one way.
       outputError: () => {},
     })

@@ -1,12 +1,13 @@
 // What became of telling the hub: warnings on stderr, and the part of a report that is JSON.
 import type { HubReport } from '../hub/index.ts'
+import { tell } from './print.ts'
 
 /** Never a reason for another exit code: what was asked for is done. */
 export function reportHub(hub: HubReport | undefined): void {
   for (const problem of hub?.problems ?? []) {
-    process.stderr.write(`warning: ${problem.message} [${problem.code}]\n`)
-    if (problem.where !== undefined) process.stderr.write(`where: ${problem.where}\n`)
-    if (problem.hint !== undefined) process.stderr.write(`try: ${problem.hint}\n`)
+    tell(`warning: ${problem.message} [${problem.code}]\n`)
+    if (problem.where !== undefined) tell(`where: ${problem.where}\n`)
+    if (problem.hint !== undefined) tell(`try: ${problem.hint}\n`)
   }
 }
 

@@ -19,7 +19,7 @@ import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
 import { formatCount, formatTime, plural, printable } from './format.ts'
-import { outputWidth, write } from './print.ts'
+import { outputWidth, tell, write } from './print.ts'
 import { cut, foldText, oneLine, widthOf } from './text.ts'
 import { parseFlavor, parseLimit, parseName, readTime } from './values.ts'
 
@@ -42,7 +42,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
     write(draw(handle, lineage, asked, options))
     for (const problem of lineage.problems)
-      process.stderr.write(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}\n`)
+      tell(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}\n`)
     if (lineage.problems.length > 0) process.exitCode = EXIT.partial
   } finally {
     handle.close()

@@ -4,7 +4,6 @@ import { CommanderError } from 'commander'
 import { RecollectError } from '../errors.ts'
 import { EXIT, reportError, wantsJson } from './exit.ts'
 import { refuseUnknownCommand, usageError } from './help.ts'
-import { endWithReader } from './print.ts'
 import { buildProgram } from './program.ts'
 
 const args = process.argv.slice(2)
@@ -29,8 +28,6 @@ async function run(): Promise<number | string | undefined> {
   }
 }
 
-// A recorder goes on recording when nobody reads its answers any more; all others have nothing left to do.
-if (args[0] !== 'record' || args.some((word) => word === '--help' || word === '-h')) endWithReader()
 run().then((code) => {
   process.exitCode = code
 })

@@ -2,6 +2,8 @@
 import { Config } from '../config.ts'
 import { type ServerSettings, serverFactory } from '../mcp/server.ts'
 import { EXIT } from './exit.ts'
+import { tell } from './print.ts'
+import { streamOf } from './streams.ts'
 import { parsePort } from './values.ts'
 
 export interface ServeCommand {
@@ -17,6 +19,8 @@ export async function serveMcp(options: ServeCommand): Promise<void> {
   const startedAt = Date.now()
   const mayWrite = options.allowWrite ?? false
   if (options.http === undefined) {
+    // The server writes to it by itself; a client that went away is the end.
+    streamOf(1)
     const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
     const caller = { env: process.env, cwd: process.cwd(), startedAt }
     serveStdio(serverFactory({ config, caller, mayWrite }), { onerror: report })
@@ -33,8 +37,8 @@ async function overHttp(settings: ServerSettings, port: number): Promise<void> {
   const { serveHttp } = await import('../mcp/http.ts')
   const given = process.env['RECOLLECT_MCP_TOKEN']
   const server = await serveHttp(serverFactory(settings), port, given || undefined)
-  process.stderr.write(`listening on ${server.url}\n`)
-  if (!given) process.stderr.write(`token: ${server.token}\n`)
+  tell(`listening on ${server.url}\n`)
+  if (!given) tell(`token: ${server.token}\n`)
   const stop = (code: number) => () => {
     process.exitCode = code
     void server.close()
@@ -44,5 +48,5 @@ async function overHttp(settings: ServerSettings, port: number): Promise<void> {
 }
 
 const report = (error: Error): void => {
-  process.stderr.write(`mcp: ${error.message}\n`)
+  tell(`mcp: ${error.message}\n`)
 }

@@ -1,7 +1,9 @@
-// Where output goes: data on stdout, all else on stderr. Knows the width there is, shows progress on a terminal only,
-// and takes a reader that closes early (`| head`) as the end, not as an error.
+// Where output goes: data on stdout, all else on stderr. Knows the width there is, and shows progress on a terminal only.
 import { inLocale } from './colour.ts'
+import { put, terminal } from './streams.ts'
 import { foldText } from './text.ts'
+
+export { drained } from './streams.ts'
 
 let hasPrinted = false
 
@@ -26,24 +28,18 @@ export function printJson(value: unknown): void {
 /** As it is: parts of a document, data in other formats. */
 export function write(text: string): void {
   hasPrinted = true
-  process.stdout.write(text)
+  put(1, text)
+}
+
+/** What is no data: warnings, progress, what to do next. */
+export function tell(text: string): void {
+  put(2, text)
 }
 
 /** Columns of the terminal; without one no limit, unless COLUMNS sets it. */
 export function outputWidth(): number {
   const set = Number(process.env['COLUMNS'])
-  return process.stdout.columns || (Number.isInteger(set) && set > 0 ? set : Number.POSITIVE_INFINITY)
-}
-
-/** `recollect … | head` closes our output early: that is success. */
-export function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit(process.exitCode ?? 0)
-  })
-  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
+  return terminal(1)?.columns || (Number.isInteger(set) && set > 0 ? set : Number.POSITIVE_INFINITY)
 }
 
 /** A line on a terminal that is drawn over, from the second half second on and ten times a second at most. */
@@ -53,16 +49,16 @@ export class Progress {
   #isShown = false
 
   show(text: () => string): void {
-    if (!process.stderr.isTTY) return
+    if (!terminal(2)) return
     const now = Date.now()
     if (now - this.#drawnAt < 100 || now - this.#startedAt < 500) return
     this.#drawnAt = now
-    process.stderr.write(`\r\x1b[K${inLocale(text())}`)
+    tell(`\r\x1b[K${inLocale(text())}`)
     this.#isShown = true
   }
 
   clear(): void {
-    if (this.#isShown) process.stderr.write('\r\x1b[K')
+    if (this.#isShown) tell('\r\x1b[K')
     this.#isShown = false
   }
 }
@@ -75,9 +71,3 @@ export function bar(share: number, width: number): string {
 
 /** For running text, which nobody reads in lines of any length. */
 export const textWidth = (): number => Math.min(Math.max(outputWidth(), 20), 100)
-
-/** Waits until what was printed has left, so that a long answer needs no memory for all of itself. */
-export async function drained(): Promise<void> {
-  if (!process.stdout.writableNeedDrain) return
-  await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
-}

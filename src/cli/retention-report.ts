@@ -3,6 +3,7 @@ import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
 import { stepJson } from '../retention/json.ts'
 import type { Plan, Reason } from '../retention/plan.ts'
 import { formatBytes, plural } from './format.ts'
+import { tell } from './print.ts'
 
 export const REASONS: Record<Reason | 'forgotten', string> = {
   age: 'analyzed, and in the cache for longer than raw_max_age_days',
@@ -19,7 +20,7 @@ export function reportRetentionEvent(event: RetentionEvent): void {
     'session_memory.over_hard_cap': `the raw cache is ${size} over its hard cap, and what is left is pinned`,
     'session_memory.distilled_over_cap': `the durable memory is ${size} over distilled_cap_bytes: nothing was dropped, please review`,
   }
-  process.stderr.write(`warning: ${event.name}: ${text[event.name]}\n`)
+  tell(`warning: ${event.name}: ${text[event.name]}\n`)
 }
 
 export function retentionJson(report: RetentionReport): Record<string, unknown> {

@@ -8,7 +8,8 @@ import { paint } from './colour.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { formatCount, formatDuration, formatTime } from './format.ts'
-import { print, printJson } from './print.ts'
+import { print, printJson, tell } from './print.ts'
+import { terminal } from './streams.ts'
 import { type Column, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 import { parseChoice, parseLimit } from './values.ts'
@@ -58,7 +59,7 @@ interface Row {
 }
 
 function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort, isAll: boolean): void {
-  const shown = isAll && process.stdout.isTTY ? sessions.slice(0, SCREENFUL) : sessions
+  const shown = isAll && terminal(1) ? sessions.slice(0, SCREENFUL) : sessions
   const ids = shortIds(
     handle,
     shown.map((session) => session.session_uid),
@@ -74,7 +75,7 @@ function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort
   }))
   print(tableLines(rows, columnsFor(sort)).join('\n'))
   if (shown.length < sessions.length)
-    process.stderr.write(`${sessions.length - shown.length} more: --limit ${sessions.length}\n`)
+    tell(`${sessions.length - shown.length} more: --limit ${sessions.length}\n`)
 }
 
 const MEASURES: Record<Exclude<Sort, 'recent'>, Column<Row>> = {

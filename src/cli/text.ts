@@ -6,9 +6,11 @@ const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a
 
 /** What was recorded is foreign text: no escape sequence of it reaches the terminal. Line ends and tabs stay. */
 export const harmless = (text: string): string =>
-  stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(UNSAFE, (sign) =>
-    sign === '\r' ? '\n' : '',
-  )
+  isPlain(text)
+    ? text
+    : stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(UNSAFE, (sign) =>
+        sign === '\r' ? '\n' : '',
+      )
 
 /** The same on one line. */
 export const oneLine = (text: string): string => harmless(text).replace(/\s+/gu, ' ').trim()

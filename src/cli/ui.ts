@@ -6,7 +6,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { sweepRunner } from '../web/server/changes.ts'
 import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
 import { EXIT } from './exit.ts'
-import { print } from './print.ts'
+import { print, tell } from './print.ts'
 import { parsePort } from './values.ts'
 
 export interface UiCommand {
@@ -27,13 +27,12 @@ export async function runUi(options: UiCommand): Promise<void> {
     config,
     runSweep,
     password: process.env['RECOLLECT_UI_PASSWORD'],
-    onViolation: (report) => process.stderr.write(`warning: the browser refused something: ${report}\n`),
+    onViolation: (report) => tell(`warning: the browser refused something: ${report}\n`),
     ...(options.host === undefined ? {} : { host: options.host }),
   })
   print(server.url)
-  process.stderr.write('recollect is listening; stop with Ctrl-C\n')
-  if (options.host !== undefined)
-    process.stderr.write('warning: what you read here travels unencrypted over the network\n')
+  tell('recollect is listening; stop with Ctrl-C\n')
+  if (options.host !== undefined) tell('warning: what you read here travels unencrypted over the network\n')
   if (options.open) openBrowser(server.url)
   const watcher = options.watch ? startWatcher() : undefined
   await stopped()
@@ -50,10 +49,10 @@ function startWatcher(): ChildProcess {
   watcher.stderr?.on('data', (bytes: Buffer) => {
     words = (words + bytes.toString()).slice(-2000)
   })
-  watcher.on('error', (error) => process.stderr.write(`warning: nothing is read in: ${error.message}\n`))
+  watcher.on('error', (error) => tell(`warning: nothing is read in: ${error.message}\n`))
   watcher.on('exit', (code) => {
     // Another watcher does the same work.
-    if (code !== null && code !== EXIT.busy && code < 128) process.stderr.write(`warning: ${words.trim()}\n`)
+    if (code !== null && code !== EXIT.busy && code < 128) tell(`warning: ${words.trim()}\n`)
   })
   return watcher
 }
@@ -85,6 +84,6 @@ const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
 function openBrowser(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  child.on('error', () => process.stderr.write('no browser could be opened: open the address above\n'))
+  child.on('error', () => tell('no browser could be opened: open the address above\n'))
   child.unref()
 }

@@ -5,7 +5,7 @@ import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, printable } from './format.ts'
-import { print, write } from './print.ts'
+import { print, tell, write } from './print.ts'
 import { reportRetentionEvent } from './retention-report.ts'
 
 export async function runWatch(options: { json?: boolean }): Promise<void> {
@@ -25,7 +25,7 @@ export async function runWatch(options: { json?: boolean }): Promise<void> {
     onEvent: reportRetentionEvent,
     onWatch: (event) => {
       if (options.json) write(`${JSON.stringify(toJson(event))}\n`)
-      else tell(event)
+      else tellEvent(event)
     },
   })
 }
@@ -57,17 +57,17 @@ function toJson(event: WatchEvent): Record<string, unknown> {
 const errorJson = (error: Error): unknown =>
   error instanceof RecollectError ? error.toJSON() : { code: 'INTERNAL', message: error.message }
 
-function tell(event: WatchEvent): void {
+function tellEvent(event: WatchEvent): void {
   const time = new Date().toISOString().slice(11, 19)
   switch (event.event) {
     case 'watching':
-      process.stderr.write(`watching ${event.directories} directories; Ctrl-C ends it\n`)
+      tell(`watching ${event.directories} directories; Ctrl-C ends it\n`)
       return
     case 'blind':
-      process.stderr.write(`${printable(event.reason)}; sweeping everything every 5 minutes\n`)
+      tell(`${printable(event.reason)}; sweeping everything every 5 minutes\n`)
       return
     case 'failed':
-      process.stderr.write(
+      tell(
         `${time} error: ${printable(event.error.message)}; next try in ${Math.round(event.retryMs / 1000)} s\n`,
       )
       return
@@ -78,7 +78,7 @@ function tell(event: WatchEvent): void {
           `${time} ${newEventCount} new events in ${[...sessionUids].join(' ')}, ${formatBytes(readBytes)} read`,
         )
       for (const { path, reason } of problems.slice(0, 3))
-        process.stderr.write(`${time} skipped ${printable(path)}: ${reason}\n`)
+        tell(`${time} skipped ${printable(path)}: ${reason}\n`)
     }
   }
 }

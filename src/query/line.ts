@@ -15,26 +15,18 @@ const MAX_LINE = 2000
 
 /** The line with most of the words in it; the first of equals. Undefined when none of them is there. */
 export class LineFinder {
-  readonly #terms: { strict: RegExp; loose: RegExp }[]
+  readonly #terms: Term[]
   readonly #length: number
 
   constructor(wanted: readonly QueryTerm[], length = LINE_LENGTH) {
     this.#length = length
-    this.#terms = wanted.map(({ text, isPrefix }) => {
-      const words = fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
-      const body = words.join('[^\\p{L}\\p{N}]+')
-      return {
-        strict: new RegExp(`(?<![\\p{L}\\p{N}])${body}${isPrefix ? '' : '(?![\\p{L}\\p{N}])'}`, 'gu'),
-        // Parts of camelCase words, and scripts without spaces.
-        loose: new RegExp(words.join('[^\\p{L}\\p{N}]*'), 'gu'),
-      }
-    })
+    this.#terms = wanted.map((one) => new Term(one))
   }
 
   /** How many of the words are in a text. */
   count(text: string): number {
     const folded = fold(text.slice(0, MAX_TEXT))
-    return this.#terms.filter(({ loose }) => folded.search(loose) !== -1).length
+    return this.#terms.filter((term) => folded.search(term.in(folded).loose) !== -1).length
   }
 
   isWholeIn(text: string): boolean {
@@ -57,8 +49,10 @@ export class LineFinder {
   /** Whole words count twice. */
   #score(folded: string): number {
     let score = 0
-    for (const { strict, loose } of this.#terms)
+    for (const term of this.#terms) {
+      const { strict, loose } = term.in(folded)
       score += folded.search(strict) !== -1 ? 2 : folded.search(loose) !== -1 ? 1 : 0
+    }
     return score
   }
 
@@ -70,7 +64,7 @@ export class LineFinder {
     const piece = line
       .slice(from, from + this.#length)
       .toWellFormed()
-      .replace(/[\p{Cc}\p{Cf}\s]/gu, ' ')
+      .replace(isPlain(line) ? /[\x00-\x20\x7f]/g : /[\p{Cc}\p{Cf}\s]/gu, ' ')
     const body = from === 0 ? piece.trimStart() : piece
     const text = `${from === 0 ? '' : '…'}${body.trimEnd()}${from + this.#length < line.length ? '…' : ''}`
     const shift = (from === 0 ? 0 : 1) - from - (piece.length - body.length)
@@ -83,7 +77,8 @@ export class LineFinder {
   #marksIn(line: string): [number, number][] {
     const { folded, places } = foldWithPlaces(line.slice(0, MAX_LINE * 4))
     const found: [number, number][] = []
-    for (const { strict, loose } of this.#terms) {
+    for (const term of this.#terms) {
+      const { strict, loose } = term.in(folded)
       const whole = [...folded.matchAll(strict)]
       for (const match of whole.length > 0 ? whole : folded.matchAll(loose)) {
         if (match[0] === '') continue
@@ -93,6 +88,42 @@ export class LineFinder {
     }
     found.sort((a, b) => a[0] - b[0] || b[1] - a[1])
     return found.filter(([from], at) => at === 0 || from >= (found[at - 1] as [number, number])[1])
+  }
+}
+
+interface Patterns {
+  strict: RegExp
+  /** Parts of camelCase words, and scripts without spaces. */
+  loose: RegExp
+}
+
+/** What a word or a phrase looks like. To build the class of all letters takes a millisecond: only for texts that hold such. */
+class Term {
+  readonly #words: readonly string[]
+  readonly #isPrefix: boolean
+  /** By the letters there are. */
+  readonly #patterns = new Map<string, Patterns>()
+
+  constructor({ text, isPrefix }: QueryTerm) {
+    const folded = fold(text)
+    this.#words = folded.match(isPlain(folded) ? /[a-z0-9]+/g : /[\p{L}\p{N}]+/gu) ?? []
+    this.#isPrefix = isPrefix
+  }
+
+  /** For a text that was folded. */
+  in(folded: string): Patterns {
+    const letters = isPlain(folded) ? 'a-z0-9' : '\\p{L}\\p{N}'
+    const patterns = this.#patterns.get(letters) ?? this.#make(letters)
+    this.#patterns.set(letters, patterns)
+    return patterns
+  }
+
+  #make(letters: string): Patterns {
+    const body = this.#words.join(`[^${letters}]+`)
+    return {
+      strict: new RegExp(`(?<![${letters}])${body}${this.#isPrefix ? '' : `(?![${letters}])`}`, 'gu'),
+      loose: new RegExp(this.#words.join(`[^${letters}]*`), 'gu'),
+    }
   }
 }
 

@@ -16,6 +16,7 @@ import { LineFinder, type MatchingLine } from './line.ts'
 import type { Receipt } from './receipts.ts'
 import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
+import { bestGroups, type Match, type MatchByUid, numbered } from './search-groups.ts'
 import { sessionsOf } from './sessions.ts'
 
 export interface SearchHit {
@@ -94,12 +95,10 @@ export function searchSessions(
   const finder = new LineFinder(parsed.wanted, options.lineLength)
   const found = [
     ...inEvents(handle, parsed.match, options),
-    ...inDecisions(handle, parsed.match, options),
-    ...inDigests(handle, parsed.match, options),
+    ...numbered(handle, inDecisions(handle, parsed.match, options)),
+    ...numbered(handle, inDigests(handle, parsed.match, options)),
   ]
-  const groups = grouped(found)
-    .sort((a, b) => b.score - a.score || (b.newestAt ?? 0) - (a.newestAt ?? 0) || (a.uid < b.uid ? -1 : 1))
-    .slice(0, limit)
+  const groups = bestGroups(handle, found, limit)
   const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
   const sessions = new Map(
     sessionsOf(
@@ -116,7 +115,7 @@ export function searchSessions(
     if (!session || count >= maxHits) continue
     const hits = group.matches
       .slice(0, Math.min(perSession, maxHits - count))
-      .map((match) => reader.read(match))
+      .map((match) => reader.read(group.uid, match))
       .filter((hit) => hit !== undefined)
     if (hits.length === 0) continue
     count += hits.length
@@ -124,15 +123,6 @@ export function searchSessions(
     results.push({ session, evicted, match_count: group.matches.length, score: round(group.score), hits })
   }
   return results
-}
-
-interface Match {
-  uid: string
-  score: number
-  ts: number | null
-  /** Neither for a digest. */
-  event?: Candidate
-  decision?: Decision
 }
 
 /** Prompts and answers before what tools printed. */
@@ -171,13 +161,7 @@ function inEvents(handle: ReadHandle, match: string, options: SearchOptions): Ma
     .map((event) => ({ event, score: scoreOf(event, newest) }))
     .sort((a, b) => b.score - a.score || (b.event.ts ?? 0) - (a.event.ts ?? 0) || b.event.id - a.event.id)
   raiseLastAnswers(handle, scored)
-  const uids = uidsOf(handle, new Set(scored.map(({ event }) => event.session)))
-  return scored.map(({ event, score }) => ({
-    uid: uids.get(event.session) ?? '',
-    score,
-    ts: event.ts,
-    event,
-  }))
+  return scored.map(({ event, score }) => ({ session: event.session, score, ts: event.ts, event }))
 }
 
 const time = (sinceAt: number | undefined, untilAt: number | undefined): SessionFilter => ({
@@ -231,58 +215,25 @@ function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score:
   }
 }
 
-function uidsOf(handle: ReadHandle, ids: ReadonlySet<number>): Map<number, string> {
-  const rows = prepared(
-    handle.cache,
-    'SELECT c.id, c.session_uid FROM json_each(?) j CROSS JOIN cached c ON c.id = j.value',
-  ).all(JSON.stringify([...ids])) as unknown as { id: number; session_uid: string }[]
-  return new Map(rows.map((row) => [row.id, row.session_uid]))
-}
-
 /** bm25 is next to nothing where few texts are compared: a decision that matches is worth about a prompt that does. */
 const DECISION_SCORE = 10
 
-function inDecisions(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+function inDecisions(handle: ReadHandle, match: string, options: SearchOptions): MatchByUid[] {
   const { kinds, limit: _limit, perSession: _perSession, ...filter } = options
   return findDecisions(handle, match, filter, kinds).map(({ decision, rank }) => ({
-    uid: decision.session_uid,
+    session: decision.session_uid,
     score: WEIGHTS.decision * (DECISION_SCORE - rank),
     ts: Date.parse(decision.ts),
     decision,
   }))
 }
 
-function inDigests(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+function inDigests(handle: ReadHandle, match: string, options: SearchOptions): MatchByUid[] {
   return findDigests(handle, match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
-    uid,
+    session: uid,
     score: -rank * DIGEST_WEIGHT,
     ts: null,
   }))
-}
-
-interface Group {
-  uid: string
-  score: number
-  newestAt: number | null
-  matches: Match[]
-}
-
-/** A digest counts only where no event of its session was found. */
-function grouped(found: readonly Match[]): Group[] {
-  const groups = new Map<string, Group>()
-  for (const match of found) {
-    const group = groups.get(match.uid) ?? { uid: match.uid, score: 0, newestAt: null, matches: [] }
-    if (!match.event && !match.decision && group.matches.length > 0) continue
-    groups.set(match.uid, group)
-    group.matches.push(match)
-    group.newestAt = Math.max(group.newestAt ?? 0, match.ts ?? 0)
-  }
-  for (const group of groups.values()) {
-    group.matches.sort((a, b) => b.score - a.score)
-    // More hits say a little more; the best one says most.
-    group.score = (group.matches[0] as Match).score * (1 + 0.1 * Math.log2(group.matches.length))
-  }
-  return [...groups.values()]
 }
 
 const round = (score: number): number => Number(score.toPrecision(6))
@@ -302,19 +253,19 @@ class HitReader {
   }
 
   /** Undefined when it went between finding and reading, or a digest holds nothing of the kinds asked for. */
-  read(match: Match): SearchHit | undefined {
-    if (match.decision) return this.#fromDecision(match, match.decision)
-    return match.event ? this.#fromEvent(match, match.event) : this.#fromDigest(match)
+  read(uid: string, match: Match): SearchHit | undefined {
+    if (match.decision) return this.#fromDecision(uid, match, match.decision)
+    return match.event ? this.#fromEvent(uid, match, match.event) : this.#fromDigest(uid, match)
   }
 
-  #fromEvent(match: Match, event: Candidate): SearchHit | undefined {
+  #fromEvent(uid: string, match: Match, event: Candidate): SearchHit | undefined {
     const row = this.#event.get(event.id) as
       | { tool: string | null; summary: string; payload: Uint8Array }
       | undefined
     if (!row) return undefined
     const line = this.#lineOf(row) ?? { text: row.summary, marks: [] }
     return {
-      session_uid: match.uid,
+      session_uid: uid,
       seq: event.seq,
       ts: event.ts === null ? null : new Date(event.ts).toISOString(),
       kind: EVENT_KINDS[event.kind] as EventKind,
@@ -327,10 +278,10 @@ class HitReader {
     }
   }
 
-  #fromDecision(match: Match, decision: Decision): SearchHit {
+  #fromDecision(uid: string, match: Match, decision: Decision): SearchHit {
     const line = this.#finder.find(decision.text) ?? { text: decision.text, marks: [] }
     return {
-      session_uid: match.uid,
+      session_uid: uid,
       seq: decision.seq,
       ts: decision.ts,
       kind: 'decision',
@@ -350,11 +301,11 @@ class HitReader {
     return body === undefined ? undefined : this.#finder.find(stringsIn(body))
   }
 
-  #fromDigest(match: Match): SearchHit | undefined {
-    const place = placeInDigest(this.#handle, match.uid, this.#finder, this.#kinds)
+  #fromDigest(uid: string, match: Match): SearchHit | undefined {
+    const place = placeInDigest(this.#handle, uid, this.#finder, this.#kinds)
     if (!place) return undefined
     return {
-      session_uid: match.uid,
+      session_uid: uid,
       seq: place.seq,
       ts: null,
       kind: place.kind,

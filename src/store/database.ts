@@ -1,10 +1,10 @@
-// Opens the SQLite files: driver, pragmas, migrations. The only file that knows which driver it is.
+// Opens the SQLite files: pragmas, migrations. The only file that uses the driver itself.
 import { chmodSync, existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { type ErrorCode, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
+import { DatabaseSync } from './driver.ts'
 
 export type Database = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Database['prepare']>
@@ -29,7 +29,7 @@ export function openDatabase(
       hint: 'run: recollect sweep',
     })
   }
-  ensureDirectory(dirname(path), 0o700, false)
+  if (!options.readOnly) ensureDirectory(dirname(path), 0o700, false)
   try {
     const database = new DatabaseSync(path, { readOnly: options.readOnly ?? false })
     if (isNew) chmodSync(path, 0o600)

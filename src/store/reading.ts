@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RecollectError } from '../errors.ts'
-import { type Database, emptyDatabase, openDatabase } from './database.ts'
+import { type Database, emptyDatabase, openDatabase, prepared } from './database.ts'
 import { decisionBody } from './decisions.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
@@ -60,21 +60,21 @@ export function openMemory(
   return { memory, close: () => memory.close() }
 }
 
+const BY_HASH =
+  'SELECT p.chunk, p.at, p.length, c.session_uid FROM payloads p JOIN cached c ON c.id = p.session WHERE p.hash = ?'
+
 /** Bodies of events and decisions, by their reference. */
 export function payloadReader(
   cache: Database,
   memory: Database,
   blobDirectory: string,
 ): (ref: string) => string | undefined {
-  const find = cache.prepare(
-    `SELECT p.chunk, p.at, p.length, c.session_uid FROM payloads p JOIN cached c ON c.id = p.session WHERE p.hash = ?`,
-  )
   // Neighbours are read one after another: the last chunk is worth keeping.
   let last: { key: string; bytes: Buffer } | undefined
   return (ref) => {
     const decision = decisionBody(memory, ref)
     if (decision !== undefined) return decision
-    const row = find.get(Buffer.from(ref.replace(/^blob:\/\//, ''), 'hex')) as
+    const row = prepared(cache, BY_HASH).get(Buffer.from(ref.replace(/^blob:\/\//, ''), 'hex')) as
       | { chunk: number; at: number; length: number; session_uid: string }
       | undefined
     if (!row) return undefined

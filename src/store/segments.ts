@@ -14,10 +14,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { brotliCompressSync, brotliDecompressSync, constants as zlib } from 'node:zlib'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
-import { crypto } from '../files/builtin.ts'
+import { zlib } from '../files/builtin.ts'
 import { ensureDirectory, syncDirectory } from '../files/directory.ts'
+import { sha1 } from '../files/sha1.ts'
 
 const MAGIC = 0x314b4352 // "RCK1"
 const HEADER_BYTES = 16
@@ -26,14 +26,15 @@ const CODEC_BROTLI = 1
 export const CHUNK_BYTES = 256 * 1024
 
 export const segmentPath = (directory: string, sessionUid: string): string => {
-  const name = crypto().hash('sha1', sessionUid, 'hex')
+  const name = sha1(sessionUid)
   return join(directory, name.slice(0, 2), `${name}.seg`)
 }
 
 /** Quality 2: a twelfth smaller than 1, for about 3 % of a sweep's time; higher levels cost more than they save (docs/decisions). */
 export function compressChunk(raw: Uint8Array): Buffer {
+  const { brotliCompressSync, constants } = zlib()
   const body = brotliCompressSync(raw, {
-    params: { [zlib.BROTLI_PARAM_QUALITY]: 2, [zlib.BROTLI_PARAM_SIZE_HINT]: raw.length },
+    params: { [constants.BROTLI_PARAM_QUALITY]: 2, [constants.BROTLI_PARAM_SIZE_HINT]: raw.length },
   })
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt32LE(MAGIC, 0)
@@ -110,9 +111,16 @@ export function readChunk(path: string, offset: number): Buffer {
   }
 }
 
+/** A damaged header may ask for any length. */
+const MAX_PIECE = 1 << 22
+
 function decompress(body: Buffer, length: number): Buffer | undefined {
   try {
-    const raw = brotliDecompressSync(body, { maxOutputLength: Math.max(1, length) })
+    const raw = zlib().brotliDecompressSync(body, {
+      maxOutputLength: Math.max(1, length),
+      // In one piece: small ones would be put together afterwards. One byte more, or an empty second piece is made.
+      chunkSize: Math.min(Math.max(64, length + 1), MAX_PIECE),
+    })
     return raw.length === length ? raw : undefined
   } catch {
     return undefined
