@@ -17,14 +17,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DAY, FINDING_IDS, type Finding, type FindingId } from '../src/doctor/finding.ts'
 import { examine } from '../src/doctor/index.ts'
 import { checkNode } from '../src/doctor/machine.ts'
 import { tryLock } from '../src/files/lock.ts'
 import { SESSION, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
-import { cli, temporary, World } from './setup/sweeping.ts'
+import { cli, cliPath, temporary, World } from './setup/sweeping.ts'
 
 let swept: World
 let world: World
@@ -51,6 +51,16 @@ const found = async (id: FindingId, now = Date.now(), isDeep = false): Promise<F
   (await examine({ env: world.env, now, isDeep })).filter((one) => one.id === id)
 const severities = async (id: FindingId, now?: number): Promise<string[]> =>
   (await found(id, now)).map((one) => one.severity)
+const program = (name: string, script: string): void =>
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+/** A process that has ended and was not asked for yet is still listed. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
 const transcript = (): string =>
   write(join(world.home, '.claude', 'projects', '-w', `${SESSION}.jsonl`), [user('a', null, 'hello')])
 
@@ -241,6 +251,48 @@ describe('an agent', () => {
       { subject: 'claude', severity: 'ok' },
       { subject: 'codex', severity: 'warning', fix: 'recollect mcp install --agent codex' },
     ])
+  })
+
+  it('is asked while others are, so that all together take as long as the slowest', async () => {
+    // Each answers once the other one was started: one after another, neither ever would.
+    const others = { claude: 'codex', codex: 'claude' }
+    for (const [name, other] of Object.entries(others))
+      program(
+        name,
+        `: > '${bin}/${name}.up'; until [ -e '${bin}/${other}.up' ]; do /bin/sleep 0.05; done; exit 1`,
+      )
+    const waits: string[] = []
+    const findings = await examine({
+      env: world.env,
+      patienceMs: 10_000,
+      onWait: (programs) => waits.push(programs.join(' ')),
+    })
+    expect(findings.filter((one) => one.id === 'mcp.state')).toMatchObject([
+      { subject: 'claude', severity: 'info' },
+      { subject: 'codex', severity: 'info' },
+    ])
+    expect([waits[0], waits.at(-1)]).toEqual(['claude codex grok', ''])
+  })
+
+  it('is not waited for without end, whatever it has started', async () => {
+    program('claude', `/bin/sleep 300 & echo $! > '${bin}/started'; wait`)
+    const findings = await examine({ env: world.env, patienceMs: 300 })
+    expect(findings.filter((one) => one.id === 'mcp.state')).toMatchObject([
+      { severity: 'warning', fix: 'claude mcp get recollect', text: expect.stringMatching(/within 0\.3 s/) },
+    ])
+    const started = Number(readFileSync(join(bin, 'started'), 'utf8'))
+    await vi.waitFor(() => expect(isRunning(started)).toBe(false))
+  })
+
+  it('is named on a terminal while it is waited for, and nowhere else', () => {
+    program('claude', '/bin/sleep 1.5; exit 1')
+    const command = `${process.execPath} ${cliPath} doctor`
+    const seen = execFileSync('script', ['-qec', command, '/dev/null'], {
+      env: { ...world.env, PATH: `${bin}:/usr/bin:/bin`, TERM: 'xterm' },
+      encoding: 'utf8',
+    })
+    expect(seen).toContain('waiting for claude')
+    expect(cli(world.env, 'doctor').stderr).toBe('')
   })
 
   it('is read by itself: through hooks, a schedule or a watcher, or not at all', async () => {

@@ -5,7 +5,7 @@ import { doctorDocument, examine } from '../doctor/index.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { plural } from './format.ts'
-import { outputWidth, print, printJson } from './print.ts'
+import { outputWidth, Progress, print, printJson } from './print.ts'
 import { fold, oneLine } from './text.ts'
 
 export interface DoctorCommand {
@@ -17,11 +17,31 @@ const SIGNS: Record<Severity, string> = { ok: '✔', info: '·', warning: '▲',
 const ORDER: readonly Severity[] = ['ok', 'info', 'warning', 'error']
 
 export async function runDoctor(options: DoctorCommand): Promise<void> {
-  const findings = await examine({ env: process.env, isDeep: options.deep ?? false })
+  const findings = await patiently((onWait) =>
+    examine({ env: process.env, isDeep: options.deep ?? false, onWait }),
+  )
   const { counts } = doctorDocument(findings)
   if (options.json) printJson({ findings, counts })
   else print([...findingLines(findings), '', summary(counts)].join('\n'))
   if (counts.error > 0) process.exitCode = EXIT.failed
+}
+
+/** Whoever looks at a terminal that stands still wants to know what for. */
+async function patiently<T>(work: (onWait: (programs: readonly string[]) => void) => Promise<T>): Promise<T> {
+  const progress = new Progress()
+  let waited: readonly string[] = []
+  const timer = setInterval(() => {
+    if (waited.length > 0)
+      progress.show(() => `waiting for ${waited.join(', ')}: is the MCP server registered?`)
+  }, 200)
+  try {
+    return await work((programs) => {
+      waited = programs
+    })
+  } finally {
+    clearInterval(timer)
+    progress.clear()
+  }
 }
 
 export function findingLines(findings: readonly Finding[]): string[] {

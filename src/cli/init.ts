@@ -38,9 +38,9 @@ interface Step {
   title: string
   /** What it is good for, and how to take it back. */
   why: string
-  isNeeded: () => boolean
-  show: () => void
-  run: () => void
+  isNeeded: () => boolean | Promise<boolean>
+  show: () => void | Promise<void>
+  run: () => void | Promise<void>
 }
 
 export async function runInit(options: InitCommand): Promise<void> {
@@ -62,11 +62,11 @@ export async function runInit(options: InitCommand): Promise<void> {
 /** One that fails keeps no other from being taken. */
 async function take(step: Step, options: InitCommand): Promise<void> {
   try {
-    if (!step.isNeeded()) return
+    if (!(await step.isNeeded())) return
     printFolded(`\n${paint.bold(step.title)}: ${step.why}`)
-    step.show()
+    await step.show()
     if (options.dryRun) return
-    if (await isWanted(options)) step.run()
+    if (await isWanted(options)) await step.run()
     else print('left as it is')
   } catch (error) {
     process.exitCode = reportError(error)
@@ -119,9 +119,9 @@ function stepsFor(config: Config): Step[] {
     {
       title: 'MCP server',
       why: 'agents can ask the memory; recollect mcp uninstall takes it out again',
-      isNeeded: () => {
+      isNeeded: async () => {
         const entry = serverEntry(config, env)
-        const plans = MCP_CLIENTS.map((client) => planRegister(client, entry, env))
+        const plans = await Promise.all(MCP_CLIENTS.map((client) => planRegister(client, entry, env)))
         return plans.some((plan) => plan.action === 'add' || plan.action === 'replace')
       },
       show: () => installMcp({ dryRun: true }),

@@ -21,37 +21,38 @@ export interface RegisterCommand {
   json?: boolean
 }
 
-export function installMcp(options: RegisterCommand): void {
-  change(options, planRegister)
+export async function installMcp(options: RegisterCommand): Promise<void> {
+  await change(options, planRegister)
 }
 
-export function uninstallMcp(options: RegisterCommand): void {
-  change(options, planUnregister)
+export async function uninstallMcp(options: RegisterCommand): Promise<void> {
+  await change(options, planUnregister)
 }
 
-export function showMcp(options: RegisterCommand): void {
+export async function showMcp(options: RegisterCommand): Promise<void> {
   const entry = serverEntry(new Config(), process.env)
-  const found = pick(options.agent).map((client) => lookAt(client, entry, process.env))
+  const found = await Promise.all(pick(options.agent).map((client) => lookAt(client, entry, process.env)))
   if (options.json) printJson({ agents: found.map(toJson) })
   else for (const one of found) printFolded(`${one.client.program.padEnd(8)} ${stateOf(one)}`, 9)
 }
 
-function stateOf({ program, registered, isCurrent }: Registration): string {
+function stateOf({ program, registered, isCurrent, isSilent }: Registration): string {
   if (program === undefined) return 'not on the PATH; recollect mcp install tells what to run by hand'
+  if (isSilent) return 'did not answer in time: start it once by hand to see why'
   if (registered === undefined) return 'not registered: recollect mcp install'
   return isCurrent ? 'registered' : `registered with another command: ${registered}`
 }
 
-type Planner = (client: McpClient, entry: McpServerEntry, env: NodeJS.ProcessEnv) => Registration
+type Planner = (client: McpClient, entry: McpServerEntry, env: NodeJS.ProcessEnv) => Promise<Registration>
 
 /** One agent that refuses keeps no other from being changed. */
-function change(options: RegisterCommand, planner: Planner): void {
+async function change(options: RegisterCommand, planner: Planner): Promise<void> {
   const entry = serverEntry(new Config(), process.env)
   const done: Record<string, unknown>[] = []
-  for (const client of pick(options.agent)) {
-    const plan = planner(client, entry, process.env)
+  const plans = await Promise.all(pick(options.agent).map((client) => planner(client, entry, process.env)))
+  for (const plan of plans) {
     try {
-      if (!options.dryRun) applyRegistration(plan, process.env)
+      if (!options.dryRun) await applyRegistration(plan, process.env)
       done.push(toJson(plan))
       if (!options.json) print(planText(plan, options.dryRun ?? false))
     } catch (error) {

@@ -20,6 +20,10 @@ export interface AgentContext {
   integrations: readonly Integration[]
   /** Undefined where nothing is remembered. */
   handle: ReadHandle | undefined
+  /** Told which agents' programs have not answered yet. */
+  onWait?: ((programs: readonly string[]) => void) | undefined
+  /** How long an agent's program may take. */
+  patienceMs?: number | undefined
 }
 
 /** What a sweep would find, and the agents among those it would find something of. */

@@ -1,17 +1,23 @@
 // What reads sessions without being asked: hooks in the agents, a schedule of the system, a watcher; and whether agents know
 // the server through which they can ask. Looks only; asks agents' own programs what they have registered.
 import type { Integration } from '../adapters/integration.ts'
-import { MCP_CLIENTS } from '../adapters/mcp.ts'
+import { MCP_CLIENTS, type McpClient } from '../adapters/mcp.ts'
 import { type HookStatus, lastFired, statusOf } from '../capture/hook-status.ts'
 import { SCHEDULERS, type ScheduleStatus, scheduleStatus } from '../capture/schedule.ts'
 import { EVERY_MS } from '../capture/schedule-text.ts'
 import { isWatched } from '../capture/watch.ts'
-import { lookAt, type Registration, serverEntry } from '../mcp/register.ts'
+import { commandText, lookAt, type Registration, SERVER_NAME, serverEntry } from '../mcp/register.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { AgentContext } from './agents.ts'
 import { ageText, DAY, type Finding, finding } from './finding.ts'
 
-export function checkCapture(context: AgentContext, agents: readonly Integration[]): Finding[] {
+/** For an agent's program to answer; it may check its servers first. */
+const PATIENCE_MS = 20_000
+
+export async function checkCapture(
+  context: AgentContext,
+  agents: readonly Integration[],
+): Promise<Finding[]> {
   const { config, env, adapters } = context
   const fired = lastFired(config.home, adapters)
   const hooks = agents.map((one) => statusOf(one, env, undefined, fired))
@@ -20,7 +26,7 @@ export function checkCapture(context: AgentContext, agents: readonly Integration
     ...(agents.length === 0 ? [] : [automatic(context, hooks, schedules)]),
     ...hooks.map((one) => hookFinding(context, one)),
     ...(agents.length === 0 ? [] : scheduleFindings(context, schedules)),
-    ...agents.flatMap((one) => mcpFindings(context, one)),
+    ...(await mcpFindings(context, agents)),
   ]
 }
 
@@ -85,26 +91,47 @@ function scheduleFindings({ config, now }: AgentContext, schedules: readonly Sch
   })
 }
 
-function mcpFindings({ config, env }: AgentContext, { flavor, title }: Integration): Finding[] {
-  const client = MCP_CLIENTS.find((one) => one.flavor === flavor)
-  if (!client) return []
+/** Starting an agent takes seconds: all are asked at once, and none is waited for without end. */
+async function mcpFindings(context: AgentContext, agents: readonly Integration[]): Promise<Finding[]> {
+  const waited = new Set<string>()
+  const answers = agents.map(async (one) => {
+    const client = MCP_CLIENTS.find(({ flavor }) => flavor === one.flavor)
+    if (!client) return []
+    waited.add(client.program)
+    const found = await mcpFinding(context, one, client)
+    waited.delete(client.program)
+    context.onWait?.([...waited])
+    return found
+  })
+  context.onWait?.([...waited])
+  return (await Promise.all(answers)).flat()
+}
+
+async function mcpFinding(
+  { config, env, patienceMs = PATIENCE_MS }: AgentContext,
+  { flavor, title }: Integration,
+  client: McpClient,
+): Promise<Finding[]> {
   let found: Registration
   try {
-    found = lookAt(client, serverEntry(config, env), env)
+    found = await lookAt(client, serverEntry(config, env), env, patienceMs)
   } catch (error) {
     return [finding('mcp.state', 'warning', (error as Error).message, { fix: 'npm install -g recollect' })]
   }
   // Only the agent's own program tells what it has registered.
   if (found.program === undefined) return []
-  const fix = `recollect mcp install --agent ${flavor}`
-  if (found.registered === undefined)
-    return [finding('mcp.state', 'info', `${title} does not know the MCP server`, { subject: flavor, fix })]
+  const say = (severity: Finding['severity'], text: string, fix?: string): Finding[] => [
+    finding('mcp.state', severity, `${title} ${text}`, { subject: flavor, ...(fix ? { fix } : {}) }),
+  ]
+  const install = `recollect mcp install --agent ${flavor}`
+  if (found.isSilent)
+    return say(
+      'warning',
+      `did not answer within ${patienceMs / 1000} s what it has registered`,
+      commandText([client.program, ...client.show(SERVER_NAME)]),
+    )
+  if (found.registered === undefined) return say('info', 'does not know the MCP server', install)
   return found.isCurrent
-    ? [finding('mcp.state', 'ok', `${title} knows the MCP server`, { subject: flavor })]
-    : [
-        finding('mcp.state', 'warning', `${title} starts another one: ${found.registered}`, {
-          subject: flavor,
-          fix,
-        }),
-      ]
+    ? say('ok', 'knows the MCP server')
+    : say('warning', `starts another one: ${found.registered}`, install)
 }

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { agentsHere, checkAgents } from './agents.ts'
+import { type AgentContext, agentsHere, checkAgents } from './agents.ts'
 import { checkAtOnce, sizesOf } from './attention.ts'
 import { checkCapture } from './capture.ts'
 import { type Finding, finding, type Severity } from './finding.ts'
@@ -20,6 +20,8 @@ export interface DoctorOptions {
   /** Check every payload against its hash, too. */
   isDeep?: boolean
   now?: number
+  onWait?: AgentContext['onWait']
+  patienceMs?: number
 }
 
 /** As programs read it. */
@@ -35,7 +37,8 @@ export function doctorDocument(findings: Finding[]): DoctorDocument {
 }
 
 /** Every finding, also the good ones, in the order of the checks. */
-export async function examine({ env, isDeep = false, now = Date.now() }: DoctorOptions): Promise<Finding[]> {
+export async function examine(options: DoctorOptions): Promise<Finding[]> {
+  const { env, isDeep = false, now = Date.now(), onWait, patienceMs } = options
   const node = checkNode(process.version, process.execPath, now)
   let config: Config
   try {
@@ -63,9 +66,10 @@ export async function examine({ env, isDeep = false, now = Date.now() }: DoctorO
     await ask((sound) => checkIntegrity(sound, paths, isDeep))
     await ask((sound) => checkAtOnce(sound, config, sizesOf(paths), now))
     await ask((sound) => checkPrices(sound, config, now))
-    const context = { config, env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle }
+    const agents = { adapters: ADAPTERS, integrations: INTEGRATIONS }
+    const context: AgentContext = { config, env, now, ...agents, handle, onWait, patienceMs }
     const here = agentsHere(context)
-    findings.push(...checkAgents(context, here), ...checkCapture(context, here.integrations))
+    findings.push(...checkAgents(context, here), ...(await checkCapture(context, here.integrations)))
   } finally {
     memory?.close()
   }
