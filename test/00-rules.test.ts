@@ -90,6 +90,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'sources',
     'store',
     'usage',
+    'query',
     'retention',
     'capture',
     'mcp',

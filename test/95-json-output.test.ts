@@ -1,6 +1,6 @@
 // docs/json-output.md against what the commands print: a field that is not documented fails, and so does a documented one
 // that never comes. RECOLLECT_TEST_UPDATE=1 writes the lines anew.
-import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -98,6 +98,8 @@ beforeAll(async () => {
   }
   world.configure('')
   add('sweep', cli(world.env, 'sweep', '--full', '--json').stdout)
+  rmSync(join(world.memory, 'cache'), { recursive: true })
+  add('show', cli(world.env, 'show', '@last', '--json').stdout)
   if (process.env['RECOLLECT_TEST_UPDATE']) update()
 }, 120_000)
 afterAll(() => world.remove())

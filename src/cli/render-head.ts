@@ -2,6 +2,7 @@
 import { resumeCommand } from '../adapters/resume.ts'
 import type { Digest } from '../digest/digest.ts'
 import type { Session } from '../model.ts'
+import type { RawLost } from '../query/lost.ts'
 import type { Receipt } from '../query/receipts.ts'
 import { paint } from './colour.ts'
 import { formatBytes, formatCount, formatDuration, formatTime, plural } from './format.ts'
@@ -16,6 +17,7 @@ export interface SessionHead {
   /** In US dollars, as people read it; undefined where nothing has a known price. */
   cost: string | undefined
   receipts: readonly Receipt[]
+  lost: RawLost | null
   gaps: readonly { reason: string; count: number; bytes: number }[]
 }
 
@@ -50,7 +52,7 @@ export function headLines(head: SessionHead): string[] {
   const redactions = Object.entries(session.redactions)
   if (redactions.length > 0)
     add('redacted', redactions.map(([rule, count]) => (count > 1 ? `${rule} ×${count}` : rule)).join(', '))
-  if (session.is_sole_copy) add('kept', "the agent's own file is gone: this is the only copy")
+  if (session.is_sole_copy && !head.lost) add('kept', "the agent's own file is gone: this is the only copy")
   for (const gap of head.gaps)
     add(
       'gap',

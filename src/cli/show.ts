@@ -5,6 +5,7 @@ import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { type EventFilter, sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
+import { rawLost } from '../query/lost.ts'
 import { pricesFor } from '../query/prices.ts'
 import { receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
@@ -54,12 +55,21 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
       : format === 'json'
         ? await printDocument(handle, target, options)
         : await printText(handle, target, options, config)
-    if (target.range.fromSeq !== undefined && count === 0)
-      throw new RecollectError('NOT_FOUND', `there is no such event in ${target.uid}`, {
-        where: typed,
-        hint: `recollect show ${target.uid}`,
-      })
+    if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target.uid, typed)
   })
+}
+
+function noSuchEvent(handle: ReadHandle, uid: string, typed: string): RecollectError {
+  const lost = rawLost(handle, uid)
+  return lost
+    ? new RecollectError('NOT_FOUND', lost.text, {
+        where: typed,
+        hint: lost.source_exists ? 'recollect sweep' : `recollect digest ${uid}`,
+      })
+    : new RecollectError('NOT_FOUND', `there is no such event in ${uid}`, {
+        where: typed,
+        hint: `recollect show ${uid}`,
+      })
 }
 
 /** Pages to hand on are made by `export`, of whole sessions. */
@@ -111,6 +121,7 @@ async function printText(
     cost: isPart ? undefined : await costOf(handle, uid, config),
     receipts: receiptsOf(handle, uid),
     gaps: gapsOf(handle, uid),
+    lost: rawLost(handle, uid),
   }
   // The head waits for the first event: one that is not there is an error, and nothing else.
   let top: string[] = headLines(head)
@@ -130,12 +141,18 @@ async function printText(
 }
 
 /** What is not on the screen, and how to see it. */
-function footLines({ leftOut }: TextRenderer, { session, digest }: SessionHead, count: number): string[] {
+function footLines(
+  { leftOut }: TextRenderer,
+  { session, digest, lost }: SessionHead,
+  count: number,
+): string[] {
   const lines: string[] = []
-  if (count === 0 && digest && session.evicted_at) {
+  if (count === 0 && digest && (session.evicted_at || lost)) {
     lines.push(`asked      ${digest.first_prompt}`, `answered   ${digest.last_assistant}`, '')
-    lines.push(`its events were evicted; recollect digest ${session.session_uid} has the account`)
+    if (!lost) lines.push(`its events were evicted; recollect digest ${session.session_uid} has the account`)
   }
+  if (lost)
+    lines.push(`${lost.text}: recollect ${lost.source_exists ? 'sweep' : `digest ${session.session_uid}`}`)
   if (leftOut.inherited > 0)
     lines.push(
       `${plural(leftOut.inherited, 'event')} inherited from another session: --full, recollect lineage`,
@@ -202,7 +219,7 @@ async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
 async function printDocument(handle: ReadHandle, target: Target, options: ShowCommand): Promise<number> {
   const indented = (value: unknown, by: string): string =>
     JSON.stringify(value, null, 2).replaceAll('\n', `\n${by}`)
-  const head = `{\n  "session": ${indented(target.session, '  ')},\n  "receipts": ${indented(receiptsOf(handle, target.uid), '  ')},\n  "events": [`
+  const head = `{\n  "session": ${indented(target.session, '  ')},\n  "receipts": ${indented(receiptsOf(handle, target.uid), '  ')},\n  "raw_lost": ${indented(rawLost(handle, target.uid), '  ')},\n  "events": [`
   let count = 0
   for (const event of eventsOf(handle, target)) {
     if (count === 0) write(head)

@@ -1,11 +1,23 @@
 // `recollect verify`: everything in the memory against everything else in it.
 import { Config } from '../config.ts'
+import { countLost } from '../query/lost.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, plural } from './format.ts'
-import { print, printJson } from './print.ts'
+import { print, printFolded, printJson } from './print.ts'
+
+/** No fault of what is there, and yet nobody should take an empty cache for a whole one. */
+function lostLines(store: Store): string[] {
+  const { again, gone } = countLost(store.read())
+  return again + gone === 0
+    ? []
+    : [
+        `the cache was deleted outside of Recollect: raw of ${plural(again + gone, 'session')} is not here; recollect sweep reads ${again} of them again`,
+      ]
+}
 
 export function runVerify(options: { json?: boolean }): void {
   const config = new Config()
@@ -20,6 +32,7 @@ export function runVerify(options: { json?: boolean }): void {
       print(
         `${plural(report.eventCount, 'event')}, ${plural(report.payloadCount, 'payload')}, ${formatBytes(report.segmentBytes)} of payload files`,
       )
+      for (const line of lostLines(store)) printFolded(line)
       if (report.problems.length === 0) print(`${paint.green('✔')} everything is as it should be`)
       else for (const problem of report.problems) print(`${paint.red('✖')} ${problem}`)
     }

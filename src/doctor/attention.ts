@@ -1,6 +1,7 @@
 // What can be told of a memory at once, without asking agents or reading it through: how large and how fresh it is, what
 // was lost, what was not understood. `recollect status` shows the bad part of it, `recollect doctor` all.
 import type { Config } from '../config.ts'
+import { countLost } from '../query/lost.ts'
 import { policyOf } from '../retention/policy.ts'
 import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
 import { peekSpool, readSpoolState } from '../sources/spool.ts'
@@ -27,6 +28,7 @@ export function checkAtOnce(handle: ReadHandle, config: Config, sizes: Sizes, no
   return [
     checkSize(config, sizes),
     ...checkLosses(handle),
+    ...checkRaw(handle),
     ...checkAnalyzed(handle),
     ...checkSweep(config, now),
     ...gaps(handle),
@@ -59,6 +61,22 @@ function checkLosses(handle: ReadHandle): Finding[] {
       `${plural(n, 'session')} dropped before analysis: the hard cap left no other way`,
       { fix },
     ),
+  ]
+}
+
+/** What is gone for good is no news each time; what a sweep brings back should be. */
+function checkRaw(handle: ReadHandle): Finding[] {
+  const { again, gone, example } = countLost(handle)
+  if (again + gone === 0) return []
+  const parts = [
+    again > 0 ? `${plural(again, 'session')} can be read again from the agents' files` : '',
+    gone > 0 ? `${plural(gone, 'session')} only have their digest left, such as ${example}` : '',
+  ]
+  const text = `the cache was deleted outside of Recollect: ${parts.filter(Boolean).join(', ')}`
+  return [
+    again > 0
+      ? finding('memory.raw', 'warning', text, { fix: 'recollect sweep' })
+      : finding('memory.raw', 'info', text, { fix: `recollect digest ${example}` }),
   ]
 }
 

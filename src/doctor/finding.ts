@@ -13,6 +13,7 @@ export const FINDING_IDS = {
   'memory.integrity': 'the databases and what they refer to',
   'memory.size': 'the tiers against their caps',
   'memory.loss': 'un-analyzed sessions that had to be dropped',
+  'memory.raw': 'raw sessions that are gone although nobody evicted them',
   'memory.analysis': 'sessions that were read and not analyzed yet',
   'sweep.age': 'when everything was last looked at',
   'spool.pending': 'hooks that fired and were not seen to',

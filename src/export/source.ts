@@ -2,6 +2,7 @@
 import type { Digest } from '../digest/digest.ts'
 import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
+import { rawLost } from '../query/lost.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
 import { type Entry, transcript } from '../query/transcript.ts'
@@ -49,6 +50,8 @@ export class ExportSource {
 
   /** Why there are fewer events than there were; undefined when nothing is missing. */
   get loss(): string | undefined {
+    const lost = rawLost(this.#handle, this.session.session_uid)
+    if (lost) return lost.text
     const last = this.receipts.at(-1)
     if (!last) return undefined
     const what = `events ${last.first_seq} to ${last.last_seq} were evicted at ${last.evicted_at} (${last.reason})`

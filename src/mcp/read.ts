@@ -6,6 +6,7 @@ import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
+import { rawLost } from '../query/lost.ts'
 import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
@@ -33,7 +34,7 @@ export const sessionTool = tool({
     const { uid, seq } = resolveEvent(handle, input.id)
     const session = getSession(handle, uid) as Session
     const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? seq ?? 0 })
-    const gone = session.evicted_at === null ? '' : ' Its events were evicted: digest tells what it was.'
+    const gone = goneText(handle, session)
     return {
       about: `Events of a session, long ones cut.${gone}`,
       subject: uid,
@@ -42,6 +43,13 @@ export const sessionTool = tool({
     }
   },
 })
+
+/** Why there is nothing to read. */
+function goneText(handle: ReadHandle, { session_uid: uid, evicted_at }: Session): string {
+  if (evicted_at !== null) return ' Its events were evicted: digest tells what it was.'
+  const lost = rawLost(handle, uid)
+  return lost ? ` Note: ${lost.text}.` : ''
+}
 
 function recent({ handle, caller }: Context, from: number): Answer {
   const own = ownSessions(handle, caller)
@@ -129,11 +137,13 @@ export const contextTool = tool({
         hint: 'SESSION#SEQ, as search gives it',
       })
     const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
-    if (!anchor)
+    if (!anchor) {
+      const lost = rawLost(handle, uid)
       throw new RecollectError('NOT_FOUND', `no event ${seq} in this session`, {
         where: input.id,
-        hint: 'it may have been evicted: digest tells what the session was',
+        hint: lost ? lost.text : 'it may have been evicted: digest tells what the session was',
       })
+    }
     if (input.before === 0 && input.after === 0) return whole(handle, anchor, input.cursor ?? 0)
     const [first, last] = spanAround(handle, uid, seq, input.before, input.after)
     const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? first, toSeq: last })

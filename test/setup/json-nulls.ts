@@ -5,6 +5,7 @@ import type { Finding } from '../../src/doctor/finding.ts'
 import type { Status } from '../../src/doctor/status.ts'
 import type { Decision, Session, SessionEvent } from '../../src/model.ts'
 import type { LineageEdge, LineageNode } from '../../src/query/lineage.ts'
+import type { RawLost } from '../../src/query/lost.ts'
 import type { Receipt } from '../../src/query/receipts.ts'
 import type { SearchHit, SessionHits } from '../../src/query/search.ts'
 import type { UsageReport, UsageRow } from '../../src/query/usage.ts'
@@ -37,6 +38,7 @@ const USAGE_ROW = nullsOf<UsageRow>()({
   reported_cost_usd: true,
   cache_savings_usd: true,
 })
+const RAW_LOST = nullsOf<RawLost>()({ source_path: true })
 const RECEIPT = nullsOf<Receipt>()({})
 
 /** Section, what stands before the field, and the fields that may be null. */
@@ -44,6 +46,7 @@ export const NULLS: [section: string, prefix: string, fields: string[]][] = [
   ['sessions', 'sessions[].', SESSION],
   ['show', 'session.', SESSION],
   ['show', 'receipts[].', RECEIPT],
+  ['show', 'raw_lost.', RAW_LOST],
   [
     'show',
     'events[].',

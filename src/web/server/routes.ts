@@ -11,6 +11,7 @@ import { coverageOf, gapsOf } from '../../query/coverage.ts'
 import { editsOf } from '../../query/edits.ts'
 import { findInSession } from '../../query/find.ts'
 import { lineageDocument, lineageOf, relatedUids } from '../../query/lineage.ts'
+import { rawLost } from '../../query/lost.ts'
 import { pageOf } from '../../query/narrow.ts'
 import { outlineOf } from '../../query/outline.ts'
 import { overviewOf } from '../../query/overview.ts'
@@ -180,6 +181,7 @@ function sessionDocument(memory: Memory, uid: string): Record<string, unknown> {
   return {
     session: memory.brief(uid),
     receipts: receiptsOf(handle, uid),
+    raw_lost: rawLost(handle, uid),
     digest: digestOrNull(memory, uid),
     gaps: gapsOf(handle, uid),
     lineage: lineageDocument(lineageOf(handle, [uid], memory.prices), uid),

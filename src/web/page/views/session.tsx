@@ -5,6 +5,7 @@ import type { Digest } from '../../../digest/digest.ts'
 import type { Brief } from '../../../query/briefs.ts'
 import type { GapRow } from '../../../query/coverage.ts'
 import type { Lineage } from '../../../query/lineage.ts'
+import type { RawLost } from '../../../query/lost.ts'
 import type { Receipt } from '../../../query/receipts.ts'
 import { change, type Problem, useAnswer } from '../api.ts'
 import { bytes, count, duration, plural, short, titleOf, usd } from '../format.ts'
@@ -23,6 +24,7 @@ import { Transcript } from './transcript.tsx'
 export interface SessionDocument {
   session: Brief
   receipts: Receipt[]
+  raw_lost: RawLost | null
   digest: Digest | null
   gaps: GapRow[]
   lineage: Lineage
@@ -150,9 +152,9 @@ function PinButton({ session }: { session: Brief }): JSX.Element {
 
 /** What is not here: gaps, evicted parts, secrets taken out. */
 function Warnings({ document: shown }: { document: SessionDocument }): JSX.Element | null {
-  const { session, receipts, gaps } = shown
+  const { session, receipts, raw_lost: lost, gaps } = shown
   const secrets = Object.entries(session.redactions)
-  if (receipts.length === 0 && gaps.length === 0 && secrets.length === 0 && !session.is_sole_copy) return null
+  if (receipts.length + gaps.length + secrets.length === 0 && !lost && !session.is_sole_copy) return null
   return (
     <ul class="warnings">
       {gaps.length > 0 && (
@@ -178,7 +180,8 @@ function Warnings({ document: shown }: { document: SessionDocument }): JSX.Eleme
           taken out: {secrets.map(([rule, n]) => `${rule} ×${n}`).join(', ')}
         </li>
       )}
-      {session.is_sole_copy && <li>the agent’s own file is gone: this is the only copy</li>}
+      {lost && <li>{lost.text}</li>}
+      {session.is_sole_copy && !lost && <li>the agent’s own file is gone: this is the only copy</li>}
     </ul>
   )
 }

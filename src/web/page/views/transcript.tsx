@@ -177,8 +177,7 @@ function NoEvents({ uid }: { uid: string }): JSX.Element {
   return (
     <Empty title="The events of this session are not in the cache">
       <p>
-        They were evicted, or the cache was thrown away. What its digest keeps is under Signals; nothing of
-        that was lost.
+        What became of them is told above. What its digest keeps is under Signals; nothing of that was lost.
       </p>
       <p>
         <a href={sessionPath(uid, { tab: 'signals' })}>see what is kept</a>
