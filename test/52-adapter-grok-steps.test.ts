@@ -12,6 +12,7 @@ import {
   bare,
   bytes,
   chunk,
+  interjection,
   jsonl,
   type Line,
   readOn,
@@ -145,6 +146,7 @@ const body: fc.Arbitrary<Line> = fc.oneof(
   { weight: 3, arbitrary: text.map(agent) },
   text.map((one) => chunk('agent_thought_chunk', one)),
   text.map((one) => user(one)),
+  text.map((one) => user(interjection(one))),
   fc.tuple(text, fc.nat(3)).map(([one, index]) => user(one, index)),
   fc
     .tuple(id, fc.boolean())
@@ -175,6 +177,7 @@ const body: fc.Arbitrary<Line> = fc.oneof(
 const eventRow = fc.oneof(
   fc.constantFrom('turn_started', 'phase_changed', 'first_token', 'strange').map((type) => row(type, 1)),
   fc.constantFrom('completed', 'error').map((outcome) => row('turn_ended', 2, { outcome })),
+  fc.constant(row('interjected', 3, { source: 'direct' })),
 )
 const story = fc.record({
   lines: fc.array(body, { maxLength: 30 }),

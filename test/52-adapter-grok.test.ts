@@ -10,6 +10,7 @@ import {
   bare,
   bytes,
   chunk,
+  interjection,
   jsonl,
   type Line,
   readOn,
@@ -323,6 +324,39 @@ describe('turns', () => {
       kind: 'retry',
       text: 'Overloaded',
     })
+  })
+
+  it('are entered by a person: a word in between is no turn, and told once', () => {
+    const files = {
+      updates: [
+        user('fix it', 0),
+        agent('working'),
+        user(interjection('not that file')),
+        agent('another one then'),
+        user('never mind the permission'),
+        user('now the tests', 1),
+      ].map((body) => update(body)),
+      events: [row('interjected', 0, { source: 'direct' }), row('interjected', 0, { source: 'queue' })],
+    }
+    const told = (read: Collected): unknown[] =>
+      eventsOf(read)
+        .filter((event) => event.kind === 'user_msg' || event.kind === 'human_intervention')
+        .map((event) => [event.kind, event.text])
+    const expected = [
+      ['user_msg', 'fix it'],
+      ['human_intervention', 'not that file'],
+      ['human_intervention', 'never mind the permission'],
+      ['user_msg', 'now the tests'],
+      // Nothing tells what became of the second.
+      ['human_intervention', undefined],
+    ]
+    const path = writeSession(files)
+    expect(told(readOn(path))).toHaveLength(expected.length)
+    expect(told(readOn(path))).toEqual(expect.arrayContaining(expected))
+    const late = writeSession({ updates: files.updates })
+    const read = readOn(late)
+    writeFileSync(join(dirname(late), 'events.jsonl'), jsonl(files.events))
+    expect(told(readOn(late, read))).toEqual(expected)
   })
 
   it('count their small rows; only what a person did stands alone', () => {

@@ -81,6 +81,9 @@ export const user = (text: string, promptIndex?: number): Line =>
     text,
     promptIndex === undefined ? undefined : { promptIndex, modelId: 'grok-4.6' },
   )
+/** How the client tells the model what was typed while it worked. */
+export const interjection = (text: string): string =>
+  `The user sent a message while you were working:\n<user_query>\n${text}\n</user_query>\nMake sure to complete any unfinished tasks from previous turns.`
 export const agent = (text: string): Line => chunk('agent_message_chunk', text)
 export const toolCall = (id: string, tool: string, rawInput?: Line): Line => ({
   sessionUpdate: 'tool_call',

@@ -7,6 +7,7 @@ import type { EventItem, GapItem, Item, PositionItem } from '../adapter.ts'
 import { num, str, time } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import type { Session } from './facts.ts'
+import { interjectedRow } from './interjections.ts'
 import { unreadable } from './small.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
@@ -137,7 +138,7 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
     const kind = decision === 'allow' ? 'decision' : 'human_intervention'
     yield make(kind, `permission for ${str(row['tool_name']) ?? 'a tool'}: ${decision}`)
   } else if (type === 'interjected') {
-    yield make('human_intervention', 'text typed into the running turn')
+    yield interjectedRow(session, state, key, ts, payload, isSmall(payload))
   } else {
     yield make(/_(?:failed|error)$/.test(type) ? 'error' : 'lifecycle', type.replaceAll('_', ' ') || 'event')
     if (!KNOWN.test(type)) yield { type: 'unknown', name: `events:${type}` }

@@ -4,6 +4,7 @@ import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { firstLine } from '../text.ts'
 import type { Session } from './facts.ts'
+import { isInterjection, noteInterjection, wordsOf } from './interjections.ts'
 import { remember, type State } from './state.ts'
 import { eventOf, type Update } from './updates.ts'
 
@@ -65,7 +66,7 @@ export function runEvent(session: Session, state: State, run: Run): EventItem {
   const text = run.texts.length === 1 ? (run.texts[0] as string) : run.texts.join('')
   const payload: Record<string, unknown> = { update: first.kind, text }
   if (run.parts.length > 0) payload['parts'] = run.parts
-  if (first.kind === 'user_message_chunk') return userEvent(session, first, text, payload)
+  if (first.kind === 'user_message_chunk') return userEvent(session, state, first, text, payload)
   const event = eventOf(session, first, {
     kind: first.kind === 'agent_message_chunk' ? 'assistant_msg' : 'thinking',
     role: 'assistant',
@@ -79,6 +80,7 @@ export function runEvent(session: Session, state: State, run: Run): EventItem {
 
 function userEvent(
   session: Session,
+  state: State,
   first: Update,
   text: string,
   payload: Record<string, unknown>,
@@ -92,8 +94,16 @@ function userEvent(
   const inner = isRecord(content) && isRecord(content['_meta']) ? content['_meta'] : {}
   const isBash = inner['bash_command'] !== undefined
   if (isBash) payload['isBash'] = true
-  const summary = isBash ? `! ${firstLine(text)}` : firstLine(text)
-  return eventOf(session, first, { kind: 'user_msg', role: 'user', summary, text, payload })
+  const words = wordsOf(text)
+  const summary = isBash ? `! ${firstLine(words)}` : firstLine(words)
+  const isMidTurn = !isBash && (isInterjection(text) || isUnmarked(state, meta))
+  const kind = isMidTurn ? 'human_intervention' : 'user_msg'
+  return eventOf(session, first, { kind, role: 'user', summary, text: words, payload })
+}
+
+/** Once prompts carry their index, what has none was typed into the running turn. */
+function isUnmarked(state: State, meta: Record<string, unknown>): boolean {
+  return state.indexed && num(meta['promptIndex']) === undefined && meta['hostTurn'] !== true
 }
 
 /** What stood in for the session's own words goes when they come. */
@@ -117,6 +127,7 @@ export function* endRun(session: Session, state: State, run: Run): Generator<Ite
   state.hasPrompt = true
   state.model = str(meta['modelId']) ?? state.model
   yield* giveBack(session, state)
+  if (isInterjection(run.texts.join(''))) yield* noteInterjection(session, state)
   const index = num(meta['promptIndex'])
   if (index !== undefined) {
     // The first index seen ends the counting by hand of what came before it.

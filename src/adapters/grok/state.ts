@@ -56,6 +56,8 @@ export interface State {
   /** Key, time and body of turn_ended rows that wait to see whether the session has turn_completed. */
   turnEnds: [string, number | null, unknown][]
   hasTurnCompleted: boolean
+  /** See interjections.ts. */
+  interjections: Interjections
   /** Keys of prompts taken from prompt_history.jsonl because the session itself had none. */
   borrowed: string[]
   eventsOffset: number
@@ -63,6 +65,13 @@ export interface State {
   activity: Activity | null
   chat: ChatState
   resume: ResumeState
+}
+
+export interface Interjections {
+  /** Key, time and body of rows whose text has not come yet, oldest first. */
+  rows: [string, number | null, unknown][]
+  /** Texts whose row has not come yet. */
+  textCount: number
 }
 
 /** See resumed.ts. */
@@ -103,6 +112,7 @@ export const newState = (): State => ({
   children: [],
   turnEnds: [],
   hasTurnCompleted: false,
+  interjections: { rows: [], textCount: 0 },
   borrowed: [],
   eventsOffset: 0,
   eventsOrdinal: 0,
