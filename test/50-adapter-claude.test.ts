@@ -336,6 +336,19 @@ describe('tokens', () => {
     ).toEqual(told)
   })
 
+  test('a response of the fast mode is named apart: it has another price', () => {
+    const models = ['standard', 'fast', 'fast'].map((speed, at) =>
+      assistant(`a${at}`, null, [text('x')], {}, { ...usage({ speed }), id: `msg_of_response_${at}` }),
+    )
+    const items = readRecords(models)
+    expect(of(items, 'usage').map((item) => item.model?.replace(/^.*?(-fast)?$/, '$1'))).toEqual([
+      '',
+      '-fast',
+      '-fast',
+    ])
+    expect(eventsOf(items).every((event) => event.model && !event.model.endsWith('-fast'))).toBe(true)
+  })
+
   test('of a sub-agent known only from the progress its parent wrote down', () => {
     const message = assistant('s1', null, [text('x')], {}, { ...usage({}), id: 'msg_of_the_sub_agent' })
     const data = { type: 'agent_progress', message, agentId: 'a1' }

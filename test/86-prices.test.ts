@@ -151,6 +151,19 @@ describe('the price list', () => {
     expect(exactUsd(cacheSavings(mixed, rates))).toBe('-1.75')
   })
 
+  it('has the premium of fast modes it lists, on every kind of token, and none for those it does not', async () => {
+    const book = await loadPrices(none)
+    const plain = book.rates('claude-opus-4-6', NOW, 0) as Rates
+    const fast = book.rates('claude-opus-4-6-20260205-fast', NOW, 0) as Rates
+    for (const [kind, rate] of Object.entries(plain)) expect(fast[kind as keyof Rates], kind).toBe(rate * 6n)
+    expect(book.rates('claude-opus-5-fast', NOW, 0)?.output).toBe(rateOf(50))
+    expect(book.pricedAs('claude-opus-5-fast')).toBe('anthropic/claude-opus-5-fast')
+    expect(book.rates('claude-sonnet-4-5-fast', NOW, 0)).toBeUndefined()
+    expect(book.rates('nobody-fast', NOW, 0)).toBeUndefined()
+    // A model that is called so.
+    expect(book.rates('grok-4-fast', NOW, 0)?.input).toBe(rateOf(0.2))
+  })
+
   it('counts reasoning once, inside the output', async () => {
     const rates = (await loadPrices(none)).rates('gpt-5.5', NOW, 0) as Rates
     expect(costOf(tokens({ output: 900, reasoning: 400 }), rates)).toBe(

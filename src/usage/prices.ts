@@ -137,8 +137,38 @@ export class PriceBook {
   }
 }
 
-/** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
+const FAST = '-fast'
+
+/**
+ * A model served faster costs what the model costs, times what the list asks more for it. The list has that only under a
+ * router's name; by its bare name it would be taken for the model itself, at the plain price.
+ */
 function find(list: Package, name: string): Listed {
+  const found = findByName(list, name)
+  if (!name.endsWith(FAST) || found?.id.includes('fast')) return found
+  const plain = findByName(list, name.slice(0, -FAST.length))
+  if (!plain) return null
+  const routed = `${plain.provider}/${plain.id.replace(/(\d)-(?=\d)/g, '$1.')}${FAST}`
+  const faster = list.calcPrice({}, routed, { providerId: 'openrouter' })?.model_price.input_mtok
+  const base = list.calcPrice({}, plain.id, { providerId: plain.provider })?.model_price.input_mtok
+  if (typeof faster !== 'number' || typeof base !== 'number' || base <= 0) return null
+  const times = faster / base
+  return { ...plain, id: `${plain.id}${FAST}`, prices: plain.prices.map((one) => dearer(one, times)) }
+}
+
+function dearer(entry: ConditionalPrice, times: number): ConditionalPrice {
+  const raised = (price: ModelPrice[string]): ModelPrice[string] => {
+    if (typeof price === 'number') return price * times
+    if (price === undefined) return price
+    const tiers = price.tiers.map((one) => ({ ...one, price: one.price * times }))
+    return { ...price, base: price.base * times, tiers }
+  }
+  const prices = Object.entries(entry.prices).map(([key, price]) => [key, raised(price)])
+  return { ...entry, prices: Object.fromEntries(prices) as ModelPrice }
+}
+
+/** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
+function findByName(list: Package, name: string): Listed {
   const [provider, ...rest] = name.split('/')
   const tries: [string, string | undefined][] = [[name, undefined]]
   if (rest.length > 0) tries.push([rest.join('/'), provider], [name, 'openrouter'])

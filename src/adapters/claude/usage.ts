@@ -20,13 +20,17 @@ export function usageOf(line: Line): UsageItem | undefined {
     session: state.session,
     id: responseId(line, str(message['id']) ?? '', str(record['requestId']) ?? ''),
     ts: line.ts,
-    model: model ?? null,
+    model: model === undefined ? null : servedAs(model, message['usage']),
     ...tokensOf(message['usage']),
     scope: 'response',
   }
   if (line.isSidechain || line.type === 'progress') item.isSidechain = true
   return item
 }
+
+/** The same model served faster has a price of its own; others who count Claude's tokens name it so too. */
+const servedAs = (model: string, usage: Record<string, unknown>): string =>
+  usage['speed'] === 'fast' && !model.endsWith('-fast') ? `${model}-fast` : model
 
 /** The providers' own ids are longer than this. */
 const SHORTEST_ID = 12
