@@ -13,6 +13,7 @@ import {
   newProject,
   OTHER,
   of,
+  queued,
   readAll,
   readRecords,
   result,
@@ -268,26 +269,65 @@ describe('the rest', () => {
     expect(eventsOf(items)).toEqual([])
   })
 
-  test('a queued prompt is heard once', () => {
-    const events = eventsOf(
-      readRecords([
-        {
-          type: 'queue-operation',
-          operation: 'enqueue',
-          content: 'also this',
-          sessionId: SESSION,
-          timestamp: '2026-11-15T12:00:00Z',
-        },
+  describe('a queued prompt', () => {
+    const told = (records: unknown[]) => {
+      const byKey = new Map(eventsOf(readRecords(records)).map((event) => [event.key, event]))
+      return [...byKey.values()].map((event) => [event.kind, event.text])
+    }
+    const command = '<command-name>/compact</command-name>\n<command-args>now</command-args>'
+    const notice = '<agent-notification>done</agent-notification>'
+
+    test.each([
+      ['as a prompt', 'also this', user('u1', null, 'also this'), 'user_msg'],
+      [
+        'into the running turn',
+        [{ type: 'text', text: 'also this' }],
         line('q1', null, {
           type: 'attachment',
           attachment: { type: 'queued_command', prompt: 'also this', commandMode: 'prompt' },
         }),
-      ]),
-    )
-    expect(events.map((event) => [event.kind, event.text])).toEqual([
-      ['lifecycle', undefined],
-      ['human_intervention', 'also this'],
-    ])
+        'human_intervention',
+      ],
+      ['as a command', '/compact now', user('u1', null, command), 'human_intervention'],
+      ['by the client', notice, user('u1', null, notice), 'lifecycle'],
+    ])('is heard once when it is delivered %s', (_, content, delivery, kind) => {
+      const [enqueued, heard] = told([queued(content), delivery])
+      expect(enqueued).toEqual(['lifecycle', undefined])
+      expect(heard?.[0]).toBe(kind)
+      expect(heard?.[1]).toBeTruthy()
+    })
+
+    test('is heard once when several are delivered as one', () => {
+      const records = [
+        queued('first '),
+        queued('second'),
+        queued('third'),
+        user('u1', null, 'first\n\nsecond'),
+      ]
+      expect(told(records)).toEqual([
+        ['lifecycle', undefined],
+        ['lifecycle', undefined],
+        ['human_intervention', 'third'],
+        ['user_msg', 'first\n\nsecond'],
+      ])
+    })
+
+    test('stays when it was taken back, or still waited at the end; what the client queued for itself is no person', () => {
+      const records = [
+        queued('also this'),
+        user('u1', null, 'also this, and more'),
+        { type: 'queue-operation', operation: 'popAll', sessionId: SESSION },
+        queued(notice),
+        queued('<tick>1</tick>'),
+      ]
+      expect(told(records)).toEqual([
+        ['human_intervention', 'also this'],
+        ['user_msg', 'also this, and more'],
+        ['lifecycle', undefined],
+        ['lifecycle', notice],
+        ['lifecycle', undefined],
+      ])
+    })
   })
 
   test('what the client repeats for itself is not found by a search', () => {

@@ -13,6 +13,7 @@ import {
   line,
   newProject,
   of,
+  queued,
   readAll,
   result,
   SESSION,
@@ -44,6 +45,7 @@ describe('reading in steps', () => {
   const branches = write(join(newProject(), `${SESSION}.jsonl`), [
     { type: 'summary', summary: 'late title', leafUuid: 'a2' },
     { type: 'permission-mode', permissionMode: 'plan', sessionId: SESSION },
+    ...['first', 'never delivered', '/compact now', 'second', '\nand third\n'].map(queued),
     user('u1', null, 'first'),
     assistant('a1', 'u1', [
       text('one'),
@@ -53,7 +55,8 @@ describe('reading in steps', () => {
     user('s1', null, 'count', { isSidechain: true }),
     user('u2', 'a1', [result('t2', 'Exit code 1', true), result('t1', '3')]),
     { type: 'permission-mode', permissionMode: 'auto', sessionId: SESSION },
-    user('u3', 'u2', 'second'),
+    user('u3', 'u2', 'second\nand third'),
+    user('c1', 'u2', '<command-name>/compact</command-name>\n<command-args>now</command-args>'),
     assistant('a2', 'u3', [call('t3', 'Bash', { command: 'ls' })]),
     { type: 'permission-mode', permissionMode: 'plan', sessionId: SESSION },
     line('r1', 'a2', { type: 'system', subtype: 'api_refusal', retractedMessageUuids: ['a1'] }),

@@ -55,6 +55,13 @@ export const line = (uuid: string, parentUuid: string | null, fields: Fields): F
 })
 export const user = (uuid: string, parent: string | null, content: unknown, fields: Fields = {}) =>
   line(uuid, parent, { type: 'user', message: { role: 'user', content }, ...fields })
+export const queued = (content: unknown): Fields => ({
+  type: 'queue-operation',
+  operation: 'enqueue',
+  content,
+  sessionId: SESSION,
+  timestamp: tick(),
+})
 export const assistant = (
   uuid: string,
   parent: string | null,

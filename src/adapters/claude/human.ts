@@ -22,6 +22,7 @@ const OPENINGS: [string, Author][] = [
   ['<local-command-stdout>', 'answer'],
   ['<local-command-stderr>', 'answer'],
   ['<task-notification>', 'answer'],
+  ['<agent-notification>', 'answer'],
   ['<teammate-message', 'answer'],
   ['<local-command-caveat>', 'injected'],
   ['Caveat: The messages below were generated', 'injected'],

@@ -5,6 +5,7 @@ import type { EventItem, Item } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, str, time } from '../guards.ts'
 import type { Place } from './paths.ts'
+import type { Queued } from './queue.ts'
 
 /** Carry-over between lines. Lists are bounded: the oldest entries go first. Foreign ids are values, never property names. */
 export interface State {
@@ -26,6 +27,8 @@ export interface State {
   recent: string[]
   /** The latest value of each kind of mode record. */
   modes: [string, string][]
+  /** See queue.ts. */
+  queue: Queued[]
   /** A process wrote its last line; a later one began; and that was told. See resumed.ts. */
   hasEnded?: boolean
   isQueuedAgain?: boolean
@@ -55,6 +58,7 @@ export function newState(session: string): State {
     titles: [],
     recent: [],
     modes: [],
+    queue: [],
     facts: {},
   }
 }

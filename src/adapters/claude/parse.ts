@@ -18,6 +18,7 @@ import {
 } from './line.ts'
 import { messageDrafts } from './messages.ts'
 import { type Place, placeOf } from './paths.ts'
+import { delivered } from './queue.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
 import { noteResume } from './resumed.ts'
 import { mainUuids, spawner } from './spawn.ts'
@@ -83,6 +84,7 @@ function* step(line: Line): Generator<Item> {
   noteResume(line, drafts)
   noteLeaf(line)
   yield* line.items
+  yield* delivered(line, drafts)
   yield* takenBack(line, drafts)
   yield* place(line, drafts)
   const usage = usageOf(line)

@@ -4,6 +4,7 @@ import { isRecord, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
+import { queueDraft } from './queue.ts'
 
 const SYSTEM_KINDS = new Map<string, Draft['kind']>([
   ['api_error', 'retry'],
@@ -246,7 +247,7 @@ export function otherDrafts(line: Line): Draft[] {
       ]
     }
     case 'queue-operation':
-      return [{ ...draft, summary: `queue: ${str(record['operation']) ?? '?'}` }]
+      return [queueDraft(line, draft)]
     case 'worktree-state':
     case 'relocated':
       return [{ ...draft, summary: `${type} ${str(record['relocatedCwd']) ?? ''}`.trim() }]
