@@ -1,5 +1,10 @@
 // Export: what the real agents recorded, in each format, valid and complete.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { marked } from 'marked'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endsOpen } from '../src/export/ends-open.ts'
 import { type EXPORT_FORMATS, ExportSource, FORMATS } from '../src/export/index.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { getSession, listSessions, listUids } from '../src/query/sessions.ts'
@@ -200,11 +205,149 @@ describe('hostile text', () => {
     expect(markdown).toMatch(/^# \\<\/pre\\>/)
   })
 
+  it('takes in nothing of what follows it in Markdown', () => {
+    const cut = [
+      '```js\nnever ended',
+      '~~~\nnever ended',
+      '<!-- never ended',
+      '<script>\nnever ended',
+      'a\r\nb \ud83d',
+    ]
+    const steps = cut.flatMap((text) => [{ ask: text }, { answer: text }])
+    const one = tell(world.home, 'cut', [
+      ...steps,
+      { ask: '\x1b[31mred\x1b[0m \u202e' },
+      { answer: 'The end.' },
+    ])
+    return world.sweep().then(() => {
+      const markdown = world.read((handle) => exported(handle, one.uid, 'md'))
+      expect(marked.lexer(markdown).findLast((token) => token.type === 'paragraph')?.raw).toContain(
+        'The end.',
+      )
+      expect(markdown).toContain('> a\n> b')
+      expect(markdown).toContain('> red')
+      expect(markdown).not.toMatch(/[\r\x1b\u202e]/)
+      for (const format of ['jsonl', 'atif', 'otlp'] as const)
+        expect(world.read((handle) => exported(handle, one.uid, format))).not.toMatch(/\\ud83d/)
+    })
+  })
+
   it('makes no other format invalid', () => {
     world.read((handle) => {
       expect(atifProblems(JSON.parse(exported(handle, told.uid, 'atif')))).toEqual([])
       for (const line of exported(handle, told.uid, 'jsonl').trimEnd().split('\n')) JSON.parse(line)
       checkSpans(exported(handle, told.uid, 'otlp'), 5 * 3)
+    })
+  })
+})
+
+it('whatever an answer is made of, what follows it stays outside', () => {
+  const line = fc.constantFrom(
+    ...[
+      '```',
+      '````',
+      '```js',
+      '``` a`b',
+      '~~~',
+      '~~~~ x',
+      '  ```',
+      '    ```',
+      '   ~~~',
+      '- ```',
+      '1. a',
+      '   ```',
+      '> ```',
+    ],
+    ...[
+      '<!-- a',
+      '-->',
+      '<script>',
+      '</script>',
+      '<?php',
+      '?>',
+      '<![CDATA[',
+      ']]>',
+      '<!DOCTYPE',
+      '<pre>',
+      '</pre>',
+      '<div>',
+    ],
+    ...['text', '', '  more', '- a', '  - b', '# h', '| a | b |', '---'],
+  )
+  let closedCount = 0
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 8 }), (lines) => {
+      const text = lines.join('\n')
+      if (endsOpen(text)) return
+      closedCount++
+      const last = marked.lexer(`${text}\n\nSENTINEL\n`).at(-1)
+      expect([last?.type, last?.raw.trim()]).toEqual(['paragraph', 'SENTINEL'])
+    }),
+    { numRuns: 3000, seed: 7 },
+  )
+  expect(closedCount).toBeGreaterThan(300)
+  for (const text of [
+    'plain',
+    '```\na\n```',
+    '1. do:\n   ```sh\n   ls\n   ```\n2. done',
+    '<!-- a -->',
+    '<pre>a</pre>',
+  ])
+    expect(endsOpen(text)).toBe(false)
+  expect(endsOpen(`${'`'.repeat(300_000)} \``)).toBe(false)
+  expect(endsOpen('`'.repeat(300_000))).toBe(true)
+})
+
+describe('calls that share an id', () => {
+  const world = new World()
+  afterAll(() => world.remove())
+
+  it('each have a span, and an id of their own in ATIF', async () => {
+    const directory = join(world.home, '.claude/projects/-w')
+    const session = '5d0c2d0e-0000-4000-8000-000000000001'
+    const record = (at: number, type: string, content: unknown[]): string =>
+      JSON.stringify({
+        type,
+        uuid: `u${at}`,
+        parentUuid: at === 0 ? null : `u${at - 1}`,
+        sessionId: session,
+        timestamp: new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString(),
+        cwd: '/w',
+        version: '2.1.0',
+        message: {
+          role: type,
+          ...(type === 'assistant' ? { id: 'msg_000000000001', model: 'm' } : {}),
+          content,
+        },
+      })
+    const call = (path: string) => ({
+      type: 'tool_use',
+      id: 'same',
+      name: 'Read',
+      input: { file_path: path },
+    })
+    const result = (content: string) => ({ type: 'tool_result', tool_use_id: 'same', content })
+    mkdirSync(directory, { recursive: true })
+    const lines = [
+      record(0, 'user', [{ type: 'text', text: 'read' }]),
+      record(1, 'assistant', [call('/a')]),
+      record(2, 'assistant', [call('/b')]),
+      record(3, 'user', [result('one')]),
+      record(4, 'user', [result('two')]),
+    ]
+    writeFileSync(join(directory, `${session}.jsonl`), `${lines.join('\n')}\n`)
+    await world.sweep()
+    world.read((handle) => {
+      const document = JSON.parse(exported(handle, `claude:${session}`, 'atif')) as Trajectory
+      expect(atifProblems(document)).toEqual([])
+      const { tool_calls: calls = [], observation } = document.steps.find((step) => step.tool_calls) ?? {}
+      expect(new Set(calls.map((one) => one.tool_call_id)).size).toBe(2)
+      expect(observation?.results.map((one) => [one.source_call_id, one.content])).toEqual([
+        [calls[0]?.tool_call_id, 'one'],
+        [calls[1]?.tool_call_id, 'two'],
+      ])
+      const spans = exported(handle, `claude:${session}`, 'otlp')
+      expect(spans.match(/execute_tool Read/g)).toHaveLength(2)
     })
   })
 })

@@ -1,18 +1,10 @@
 // Text on a terminal: how wide it is, how to cut and fold it, and how to make foreign text harmless.
 import { stripVTControlCharacters } from 'node:util'
+import { harmless } from '../export/text.ts'
 
-/** Controls a terminal would obey, and marks that turn the direction of writing. */
-const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+export { harmless }
 
-/** What was recorded is foreign text: no escape sequence of it reaches the terminal. Line ends and tabs stay. */
-export const harmless = (text: string): string =>
-  isPlain(text)
-    ? text
-    : stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(UNSAFE, (sign) =>
-        sign === '\r' ? '\n' : '',
-      )
-
-/** The same on one line. */
+/** Harmless, and on one line. */
 export const oneLine = (text: string): string => harmless(text).replace(/\s+/gu, ' ').trim()
 
 const WIDE =

@@ -3,6 +3,7 @@
 // are embedded.
 import { argumentsOf, wordsOf } from './body.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response } from './source.ts'
+import { toJson } from './text.ts'
 
 interface ToolCall {
   tool_call_id: string
@@ -59,16 +60,16 @@ function* trajectory(source: ExportSource, part: Part): Generator<string> {
     },
     ...(source.loss === undefined ? {} : { notes: source.loss }),
   }
-  yield `${JSON.stringify(head).slice(0, -1)},"steps":[`
+  yield `${toJson(head).slice(0, -1)},"steps":[`
   let count = 0
   for (const step of stepsOf(source, part.agent)) {
     count++
-    yield `${count === 1 ? '' : ','}\n${JSON.stringify({ step_id: count, ...step })}`
+    yield `${count === 1 ? '' : ','}\n${toJson({ step_id: count, ...step })}`
   }
-  yield `\n],"final_metrics":${JSON.stringify({ ...totals(part.agent === null ? source.responses() : []), total_steps: count })}`
+  yield `\n],"final_metrics":${toJson({ ...totals(part.agent === null ? source.responses() : []), total_steps: count })}`
   yield* embedded(source, part)
   const { repo, domain, cwd, git_branch, title, outcome, task_ref } = session
-  yield `,"extra":${JSON.stringify({ repo, domain, cwd, git_branch, title, outcome, task_ref })}}`
+  yield `,"extra":${toJson({ repo, domain, cwd, git_branch, title, outcome, task_ref })}}`
 }
 
 function* embedded(source: ExportSource, part: Part): Generator<string> {
@@ -193,8 +194,11 @@ class StepBuilder {
     ;(step.extra['seqs'] as number[]).push(event.seq)
     if (one.isCall) {
       step.tool_calls ??= []
+      const id = callId(call, event.seq)
+      // Some programs give one id to several calls.
+      const isTaken = step.tool_calls.some((known) => known.tool_call_id === id)
       step.tool_calls.push({
-        tool_call_id: callId(call, event.seq),
+        tool_call_id: isTaken ? `${id}_${event.seq}` : id,
         function_name: event.tool ?? event.kind,
         arguments: argumentsOf(one.payload()),
         extra: { seq: event.seq, kind: event.kind },
@@ -210,9 +214,7 @@ class StepBuilder {
 
   #addResult(one: ExportEvent): Step[] {
     const { event, call } = one
-    const asked = this.#open?.tool_calls?.find(
-      (known) => call !== null && known.tool_call_id === callId(call, 0),
-    )
+    const asked = call === null ? undefined : this.#askedBy(callId(call, 0))
     const refs = asked ? this.#anchors.get(asked.extra['seq'] as number) : undefined
     const result: Result = {
       ...(asked ? { source_call_id: asked.tool_call_id } : {}),
@@ -231,6 +233,15 @@ class StepBuilder {
       ...this.end(),
       { ...plainStep(one), source: 'system', message: '', observation: { results: [result] } },
     ]
+  }
+
+  /** The call of this id in the open step; of several, the first that has no result yet. */
+  #askedBy(id: string): ToolCall | undefined {
+    const { tool_calls: calls = [], observation } = this.#open ?? {}
+    const same = calls.filter((call) => call.tool_call_id === id || call.tool_call_id.startsWith(`${id}_`))
+    if (same.length < 2) return same[0]
+    const answered = new Set(observation?.results.map((result) => result.source_call_id))
+    return same.find((call) => !answered.has(call.tool_call_id)) ?? same[0]
   }
 
   /** The responses up to the last event of the open step. */

@@ -5,15 +5,12 @@ import type { SessionEvent } from '../model.ts'
 import { argumentsOf, bodyText, changeText, type Edit, editsOf } from './body.ts'
 import type { ExportSource } from './source.ts'
 import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
+import { harmless } from './text.ts'
 
-/** Everything that could end a text, an attribute or a comment; and what turns the direction of writing. */
+/** Everything that could end a text, an attribute or a comment. */
 export const escapeHtml = (text: string): string =>
-  text
+  harmless(text)
     .replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`)
-    .replace(
-      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-      '',
-    )
     .toWellFormed()
 
 const STYLE = `

@@ -1,8 +1,9 @@
 // JSON Lines: one line that heads a session, then its normalized events with their redacted bodies. Sub-agents follow as
 // sessions of their own.
 import type { ExportSource } from './source.ts'
+import { toJson } from './text.ts'
 
-const line = (value: unknown): string => `${JSON.stringify(value)}\n`
+const line = (value: unknown): string => `${toJson(value)}\n`
 
 /** `{"type":"session",…}`, then `{"type":"event",…}` each; a session with a loss has `{"type":"digest",…}` behind its head. */
 export function* toJsonLines(source: ExportSource): Generator<string> {

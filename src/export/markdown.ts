@@ -1,8 +1,10 @@
 // Markdown: prompts as quotes, answers as they were written, calls and their output in fences, edits as diffs.
 import type { SessionEvent } from '../model.ts'
 import { argumentsOf, bodyText, editsOf } from './body.ts'
+import { endsOpen } from './ends-open.ts'
 import type { ExportSource } from './source.ts'
 import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
+import { harmless } from './text.ts'
 
 export function* toMarkdown(source: ExportSource): Generator<string> {
   yield `# ${inline(titleOf(source))}\n\n`
@@ -18,7 +20,7 @@ function* lossText(source: ExportSource): Generator<string> {
   const { digest } = source
   if (!digest) return
   if (digest.first_prompt) yield `${quote(digest.first_prompt)}\n\n`
-  if (digest.last_assistant) yield `${digest.last_assistant}\n\n`
+  if (digest.last_assistant) yield `${answer(digest.last_assistant)}\n\n`
   const errors = digest.error_snippets.map((one) => `- ${one.count}× ${inline(one.sample)}`)
   if (errors.length > 0) yield `Errors:\n\n${errors.join('\n')}\n\n`
   const files = digest.files.map((one) => `- ${inline(one.path)}${one.edits > 0 ? ' (changed)' : ''}`)
@@ -64,7 +66,7 @@ function* eventText(
   if (event.tool === null) {
     const text = words(event)
     const isAnswer = event.kind === 'assistant_msg'
-    return yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${isAnswer ? text : quote(text)}\n\n`
+    return yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${isAnswer ? answer(text) : quote(text)}\n\n`
   }
   yield `**${name} ${inline(event.tool)}** ${outcomeOf(event, result)}${mark}\n\n`
   yield `${askedText(source.payload(event))}\n\n`
@@ -82,18 +84,30 @@ function askedText(payload: unknown): string {
   return typeof command === 'string' ? fence(command, 'sh') : fence(JSON.stringify(given, null, 2), 'json')
 }
 
-const quote = (text: string): string => text.replace(/^/gm, '> ')
+const quote = (text: string): string =>
+  harmless(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n')
+
+/** As it was written; one that would take in whatever follows, because it was cut off in a fence, as its source. */
+function answer(text: string): string {
+  const plain = harmless(text)
+  return endsOpen(plain) ? fence(plain, 'markdown') : plain
+}
 
 /** On one line, with nothing that Markdown would read. */
 const inline = (text: string): string =>
-  text
+  harmless(text)
     .replace(/\s+/gu, ' ')
     .trim()
-    .replace(/[\\`*_[\]<>#|]/g, '\\$&')
+    .replace(/[\\`*_[\]<>#|&~]/g, '\\$&')
 
 /** Longer than any run of backticks inside. */
-function fence(text: string, language = ''): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length))
+function fence(given: string, language = ''): string {
+  const text = harmless(given)
+  let longest = 2
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   const mark = '`'.repeat(longest + 1)
   return `${mark}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${mark}`
 }

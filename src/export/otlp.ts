@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { PROVIDERS } from '../adapters/flavors.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
+import { toJson } from './text.ts'
 
 type Attribute = { key: string; value: { stringValue: string } | { intValue: string } }
 
@@ -40,7 +41,7 @@ function request(source: ExportSource, spans: readonly Span[]): string {
   const { session, agentVersion } = source
   const attributes = attributesOf({ 'service.name': session.flavor, 'service.version': agentVersion })
   const scopeSpans = [{ scope: { name: 'recollect' }, spans }]
-  return `${JSON.stringify({ resourceSpans: [{ resource: { attributes }, scopeSpans }] })}\n`
+  return `${toJson({ resourceSpans: [{ resource: { attributes }, scopeSpans }] })}\n`
 }
 
 /** Never all zeros, which would be no id. */
@@ -57,7 +58,8 @@ function attributesOf(values: Record<string, string | number | null>): Attribute
   })
 }
 
-const nanos = (ms: number): string => `${Math.max(0, Math.trunc(ms))}000000`
+/** Not `0000000`: readers of numbers in JSON take no zero in front. */
+const nanos = (ms: number): string => (ms < 1 ? '0' : `${Math.trunc(ms)}000000`)
 
 function* sessionSpans(
   source: ExportSource,
@@ -118,8 +120,12 @@ class SpanBuilder {
       const times = this.#times.get(agent) ?? { from: at, to: at }
       this.#times.set(agent, { from: Math.min(times.from, at), to: Math.max(times.to, at) })
     }
-    if (one.isCall && call !== null) this.#waiting.set(call, one)
-    else if (one.isCall) yield this.#tool(one, undefined)
+    if (one.isCall && call !== null) {
+      // Some programs give one id to several calls: the one before it gets no result, and is told all the same.
+      const before = this.#waiting.get(call)
+      if (before) yield this.#tool(before, undefined)
+      this.#waiting.set(call, one)
+    } else if (one.isCall) yield this.#tool(one, undefined)
     else if (one.isResult && call !== null) {
       const asked = this.#waiting.get(call)
       this.#waiting.delete(call)

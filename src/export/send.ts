@@ -22,9 +22,17 @@ export function tracesUrl(endpoint: string): URL {
       where: '--endpoint',
       hint: 'http: or https:',
     })
+  if (url.username !== '' || url.password !== '')
+    throw new RecollectError('USAGE', 'an address with a password cannot be sent to', {
+      where: '--endpoint',
+      hint: 'leave user and password out: run a collector on this machine that adds them',
+    })
   if (url.pathname === '/') url.pathname = '/v1/traces'
   return url
 }
+
+/** Without what stands behind a question mark, which may be a key. */
+export const placeOf = (url: URL): string => url.origin + url.pathname
 
 /** Returns how many spans the collector took but would not keep. */
 export async function send(url: URL, body: string, waitMs = 500): Promise<number> {
@@ -33,7 +41,7 @@ export async function send(url: URL, body: string, waitMs = 500): Promise<number
     if (response.ok) return await rejected(response)
     if (!AGAIN.has(response.status) || attempt === TRIES)
       throw new RecollectError('IO', `the collector answered ${response.status}`, {
-        where: url.href,
+        where: placeOf(url),
         hint: response.status === 404 ? 'is the path right? OTLP over HTTP is at /v1/traces' : 'see its log',
       })
     await response.body?.cancel()
@@ -55,7 +63,7 @@ async function post(url: URL, body: string): Promise<Response> {
   } catch (error) {
     const { cause } = error as { cause?: unknown }
     throw new RecollectError('IO', 'the collector cannot be reached', {
-      where: url.href,
+      where: placeOf(url),
       cause: cause ?? error,
       hint: 'is it running, and does it take OTLP over HTTP?',
     })
