@@ -1,9 +1,19 @@
 // `recollect export`: to stdout, files, directories and collectors; of sessions that are gone; and of more than fits in memory.
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFile, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../src/store/sqlite.ts'
 import { atifProblems, type Trajectory } from './setup/atif-schema.ts'
@@ -86,6 +96,57 @@ describe('where to', () => {
     writeFileSync(out('file-in-the-way/x'), '')
     const { code, stderr } = run(shop.id, '--out', out('file-in-the-way/x/y.md'))
     expect([code, stderr.includes('cannot write the export')]).toEqual([1, true])
+    const missing = run(shop.id, '--out', out('missing/y.md'))
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('no such directory') })
+  })
+
+  it('a pipe or a device as it stands, a link where it leads', async () => {
+    const pipe = out('pipe')
+    spawnSync('mkfifo', [pipe])
+    const reader = promisify(execFile)('cat', [pipe])
+    expect(run(shop.id, '--out', pipe).code).toBe(0)
+    expect((await reader).stdout).toContain('> Mend the till')
+    expect(statSync(pipe).isFIFO()).toBe(true)
+    symlinkSync(out('target.md'), out('link.md'))
+    writeFileSync(out('target.md'), 'old')
+    expect(run(shop.id, '--out', out('link.md')).code).toBe(0)
+    expect(readFileSync(out('target.md'), 'utf8')).toContain('> Mend the till')
+    expect(lstatSync(out('link.md')).isSymbolicLink()).toBe(true)
+  })
+
+  it('nothing by half: a write cut short is an error, and the old file stays', () => {
+    const path = out('short.jsonl')
+    writeFileSync(path, 'old')
+    // A limit on the size of a file cuts a write as a full disk does: short first, and without an error.
+    const limited = (redirect: string): SpawnSyncReturns<string> =>
+      spawnSync(
+        'bash',
+        [
+          '-c',
+          `ulimit -f 1; "$0" "$@" ${redirect}`,
+          process.execPath,
+          cliPath,
+          'export',
+          shop.id,
+          '--format',
+          'otlp',
+          ...(redirect === '' ? ['--out', path] : []),
+        ],
+        {
+          env: { PATH: process.env['PATH'] ?? '', ...world.env },
+          encoding: 'utf8',
+        },
+      )
+    expect(run(shop.id, '--format', 'otlp').stdout.length).toBeGreaterThan(1024)
+    expect(limited('')).toMatchObject({ status: 1, stderr: expect.stringContaining('[TOO_LARGE]') })
+    expect(readFileSync(path, 'utf8')).toBe('old')
+    expect(readdirSync(world.base).filter((name) => name.includes('short'))).toEqual(['short.jsonl'])
+    const toStdout = limited(`> '${out('stdout')}'`)
+    expect(toStdout).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^error: cannot write the output/),
+    })
+    expect(toStdout.stderr).not.toContain(' at ')
   })
 })
 
@@ -108,6 +169,13 @@ describe('a session whose events are gone', () => {
 })
 
 describe('a collector', () => {
+  it('is never named with a password or a key', () => {
+    const withPassword = run(shop.id, '--format', 'otlp', '--endpoint', 'http://ada:hush@127.0.0.1:9')
+    expect([withPassword.code, withPassword.stderr.includes('hush')]).toEqual([2, false])
+    const withKey = run(shop.id, '--format', 'otlp', '--endpoint', 'http://127.0.0.1:9/v1/traces?key=hush')
+    expect([withKey.code, withKey.stderr.includes('hush')]).toEqual([1, false])
+  })
+
   it('gets every session, is asked again when busy, and may reject spans', async () => {
     const got: string[] = []
     let isFirst = true

@@ -1,12 +1,13 @@
 // `recollect export`: one session after another, to stdout, a file, a directory or a collector. A file appears under its
 // name only when it is whole.
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fromSystem, RecollectError } from '../errors.ts'
 import { EXPORT_FORMATS, ExportSource, FORMATS } from '../export/index.ts'
-import { send, tracesUrl } from '../export/send.ts'
+import { placeOf, send, tracesUrl } from '../export/send.ts'
 import { ensureDirectory } from '../files/directory.ts'
+import { replaceFile, writeAll } from '../files/replace.ts'
 import type { Session } from '../model.ts'
 import { isFiltering } from '../query/filters.ts'
 import { resolveSession } from '../query/ids.ts'
@@ -125,19 +126,28 @@ function fileName({ session_uid }: Session): string {
   return `${plain.replace(/[^\w.-]/g, '_').slice(0, 100)}-${hash}`
 }
 
+/** A file is replaced as a whole, behind a link too; what is no file (a pipe, a device) is written to as it stands. */
 function toFile(path: string, texts: Iterable<string>): void {
-  const part = `${path}.part`
   try {
-    const fd = openSync(part, 'w', 0o600)
-    try {
-      for (const text of texts) writeSync(fd, text)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(part, path)
+    const standing = statSync(path, { throwIfNoEntry: false })
+    if (standing && !standing.isFile()) writeInto(path, texts)
+    else replaceFile(standing ? realpathSync(path) : path, texts, { durable: false })
   } catch (error) {
-    if (existsSync(part)) rmSync(part)
-    throw fromSystem(error, 'cannot write the export', path)
+    if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory())
+      throw fromSystem(error, 'cannot write the export', path)
+    throw new RecollectError('NOT_FOUND', 'cannot write the export: there is no such directory', {
+      where: dirname(path),
+      hint: 'make it first, or end --out with / for a file per session',
+    })
+  }
+}
+
+function writeInto(path: string, texts: Iterable<string>): void {
+  const fd = openSync(path, 'w')
+  try {
+    writeAll(fd, texts)
+  } finally {
+    closeSync(fd)
   }
 }
 
@@ -148,7 +158,7 @@ async function toCollector(url: URL, sources: Iterable<ExportSource>, format: Fo
     for (const body of format.write(source)) rejectedCount += await send(url, body)
     count++
   }
-  tell(`sent ${plural(count, 'session')} to ${url.href}\n`)
+  tell(`sent ${plural(count, 'session')} to ${placeOf(url)}\n`)
   if (rejectedCount === 0) return
   tell(`the collector rejected ${rejectedCount} spans\n`)
   process.exitCode = EXIT.partial

@@ -26,8 +26,11 @@ export interface ReplaceOptions {
   tidy?: boolean
 }
 
+/** The whole, or its parts one after another. */
+export type FileContent = string | Uint8Array | Iterable<string>
+
 /** Atomically puts `data` at `path`. The directory must exist; the caller holds whatever lock the file needs. */
-export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
+export function replaceFile(path: string, data: FileContent, options: ReplaceOptions = {}): void {
   const durable = options.durable ?? true
   const temporary = join(dirname(path), `.${basename(path)}.${randomHex()}.tmp`)
   try {
@@ -49,18 +52,25 @@ function randomHex(): string {
     .padStart(12, '0')
 }
 
-function writeNew(path: string, data: string | Uint8Array, options: ReplaceOptions): void {
+function writeNew(path: string, data: FileContent, options: ReplaceOptions): void {
   const { mode = 0o600, exactMode, durable = true } = options
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   const fd = openSync(path, flags, mode)
   try {
     if (exactMode) fchmodSync(fd, mode)
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data
-    // Not one write: a short count near a full disk is no error, the next call then reports it.
-    for (let doneCount = 0; doneCount < bytes.length; ) doneCount += writeSync(fd, bytes, doneCount)
+    writeAll(fd, data)
     if (durable) flush(fd, path)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** Writes everything. Not one write each: a short count near a full disk is no error, the next call then reports it. */
+export function writeAll(fd: number, data: FileContent): void {
+  const parts = typeof data === 'string' || data instanceof Uint8Array ? [data] : data
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    for (let doneCount = 0; doneCount < bytes.length; ) doneCount += writeSync(fd, bytes, doneCount)
   }
 }
 
