@@ -26,15 +26,20 @@ import {
 const PARENT = THREAD
 const CHILD = '01999999-9000-7000-8000-000000000002'
 
-test('claims rollouts below sessions and archived_sessions only', () => {
+test('claims rollouts below sessions and archived_sessions, the index of names, and nothing else', () => {
   const home = '/h/.codex'
-  expect(codex.roots({ HOME: '/h' })).toEqual([`${home}/archived_sessions`, `${home}/sessions`])
-  expect(codex.roots({ HOME: '/h', CODEX_HOME: '/c' })).toEqual(['/c/archived_sessions', '/c/sessions'])
+  expect(codex.roots({ HOME: '/h' })).toEqual([
+    `${home}/archived_sessions`,
+    `${home}/sessions`,
+    `${home}/session_index.jsonl`,
+  ])
+  expect(codex.roots({ HOME: '/h', CODEX_HOME: '/c' })).toContain('/c/archived_sessions')
   expect(codex.roots({})).toContain(join(homedir(), '.codex', 'sessions'))
   for (const name of [
     'sessions/2026/01/02/rollout-x.jsonl',
     'archived_sessions/rollout-x.jsonl.zst',
     'sessions/rollout-x.json',
+    'session_index.jsonl',
   ])
     expect(codex.claim(`${home}/${name}`)).toEqual({ flavor: 'codex', path: `${home}/${name}` })
   for (const name of [

@@ -82,6 +82,13 @@ export interface SessionItem extends SessionFacts {
   session: string
 }
 
+/** The name a person gave to a session, told by a file that is not the session's own; null: taken back. No news where the session is not known. */
+export interface TitleItem {
+  type: 'title'
+  session: string
+  title: string | null
+}
+
 export interface EdgeItem {
   type: 'edge'
   kind: EdgeKind
@@ -133,6 +140,7 @@ export type Item =
   | EventItem
   | UsageItem
   | SessionItem
+  | TitleItem
   | EdgeItem
   | SupersedeItem
   | GapItem
@@ -145,7 +153,7 @@ export interface Adapter {
   readonly flavor: string
   /** Raised when the same bytes give other items: sources of this flavor are then read again. */
   readonly version: number
-  /** Directories to look in, whether or not they exist. */
+  /** Directories to look in, and single files beside them, whether or not they exist. */
   roots(env: Environment): string[]
   /** The source a file is (or belongs to), or null. Looks at the path, never opens credential files. */
   claim(path: string): Source | null

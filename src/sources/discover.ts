@@ -29,7 +29,7 @@ const MAX_DEPTH = 16
 export function discover(adapters: readonly Adapter[], env: Environment, extraRoots: Roots = {}): Discovery {
   const result: Discovery = { found: [], problems: [], roots: [] }
   for (const { adapter, root } of realRoots(adapters, env, extraRoots, result))
-    walk(root, { adapter, root, result }, 0)
+    lookInto(root, { adapter, root, result })
   return result
 }
 
@@ -72,6 +72,13 @@ interface Walk {
   adapter: Adapter
   root: string
   result: Discovery
+}
+
+/** A root is a directory, or a single file beside one. */
+function lookInto(root: string, context: Walk): void {
+  const source = lstatSync(root, { throwIfNoEntry: false })?.isFile() ? context.adapter.claim(root) : null
+  if (source) context.result.found.push({ adapter: context.adapter, source })
+  else walk(root, context, 0)
 }
 
 /** Finds the sources in a directory and, unless told otherwise, below it. */

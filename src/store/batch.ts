@@ -97,6 +97,11 @@ export interface PreparedFacts extends SessionFacts {
   taskRefRank?: number
 }
 
+export interface PreparedTitle {
+  sessionUid: string
+  title: string | null
+}
+
 export interface PreparedEdge {
   sessionUid: string
   parentUid: string | null
@@ -140,6 +145,7 @@ export interface Batch {
   texts: Uint8Array
   usage: PreparedUsage[]
   facts: PreparedFacts[]
+  titles: PreparedTitle[]
   edges: PreparedEdge[]
   supersedes: PreparedSupersede[]
   gaps: PreparedGap[]

@@ -4,6 +4,7 @@ import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 import { Ledger } from './ledger.ts'
+import { Titles } from './titles.ts'
 
 /** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
 export interface Span {
@@ -18,6 +19,7 @@ export class MemoryWriter {
   readonly #span: Statement
   readonly #ledger: Ledger
   readonly #edge: Statement
+  readonly #titles: Titles
 
   constructor(memory: Database) {
     this.#memory = memory
@@ -43,6 +45,7 @@ export class MemoryWriter {
        WHERE session_uid = :uid`,
     )
     this.#ledger = new Ledger(memory)
+    this.#titles = new Titles(memory)
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),
@@ -71,6 +74,7 @@ export class MemoryWriter {
       ensure(facts.sessionUid)
       this.#writeFacts(facts, batch.cursor.path)
     }
+    this.#titles.write(batch.titles)
     for (const usage of batch.usage) ensure(usage.sessionUid)
     this.#ledger.write(batch.usage, batch.start)
     for (const edge of batch.edges) {

@@ -85,6 +85,7 @@ export class Gone {
       ids,
       usage: batch.usage.filter(stays),
       facts: batch.facts.filter(stays),
+      titles: batch.titles.filter(stays),
       edges: batch.edges.filter((edge) => stays(edge) && !this.#forgotten.has(edge.parentUid ?? '')),
       supersedes: batch.supersedes.filter(stays),
       gaps: isMain ? [] : batch.gaps,

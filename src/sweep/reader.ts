@@ -187,6 +187,9 @@ class BatchBuilder {
       case 'session':
         this.#addFacts(item)
         return
+      case 'title':
+        this.#addTitle(item)
+        return
       case 'usage':
         this.#addUsage({
           sessionUid: this.#uid(item.session),
@@ -345,6 +348,12 @@ class BatchBuilder {
     if (item.cwd !== undefined) this.#noteTask(uid, item.session, item.cwd, 2)
   }
 
+  /** The session is not this source's: what is told of it here makes nobody its source. */
+  #addTitle({ session, title }: Extract<Item, { type: 'title' }>): void {
+    const told = title === null ? null : oneLine(this.#context.redactor.text(title, {}), 1000)
+    this.#batch.titles.push({ sessionUid: sessionUid(this.#flavor, idOf(session)), title: told })
+  }
+
   /** The branch tells the task best, then the directory, then what was asked. */
   #noteTask(uid: string, session: string, text: string, rank: number): void {
     const task = this.#context.findTask(text.slice(0, 2000))
@@ -371,7 +380,7 @@ type Contents = Omit<
 >
 
 function emptyBatch(): Contents {
-  return { events: [], facts: [], edges: [], supersedes: [], findings: {} }
+  return { events: [], facts: [], titles: [], edges: [], supersedes: [], findings: {} }
 }
 
 function anyOf(findings: Findings): Findings | null {

@@ -85,7 +85,7 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
     else if (item.type === 'supersede') supersede(session(item.session), item, inSource)
     else if (item.type === 'gap') all.gaps.push({ ...item, path: source.path })
     else if (item.type === 'unknown') all.unknown.set(item.name, (all.unknown.get(item.name) ?? 0) + 1)
-    else all.positions.set(source.path, structuredClone(item.position))
+    else if (item.type === 'position') all.positions.set(source.path, structuredClone(item.position))
   }
 }
 

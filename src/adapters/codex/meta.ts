@@ -1,6 +1,7 @@
 // Records about the thread itself: its first line, its settings, its compactions, and where copied parent lines end.
 import type { EventItem, Item, SessionItem } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { threadName } from './names.ts'
 import { supersedeReverted } from './revert.ts'
 import { birthOf, eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
@@ -123,7 +124,8 @@ function facts(spot: Spot): SessionItem {
   if (version) item.agentVersion = version
   if (startedAt !== null) item.startedAt = startedAt
   state.hasCwd = cwd !== undefined
-  return item
+  const title = threadName(spot.path, spot.session)
+  return title === undefined ? item : { ...item, title, titleByPerson: true }
 }
 
 function metaEvent(spot: Spot): EventItem {

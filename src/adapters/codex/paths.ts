@@ -1,5 +1,5 @@
-// Where Codex keeps its rollouts, and what their names say. Only rollouts are claimed: credentials, settings and the
-// derived databases in the same directory are never opened.
+// Where Codex keeps its rollouts, and what their names say. Only rollouts and the index of names are claimed: credentials,
+// settings and the derived databases in the same directory are never opened.
 import { homedir } from 'node:os'
 import { basename, join, sep } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
@@ -9,14 +9,18 @@ export const FLAVOR = 'codex'
 const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/s
 /** What is archived is older: of a thread in several files, the later ones take back a part of the earlier ones. */
 const FOLDERS = ['archived_sessions', 'sessions']
+export const INDEX = 'session_index.jsonl'
 
 export function roots(env: Environment): string[] {
   const home = env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
-  return FOLDERS.map((folder) => join(home, folder))
+  // The index last: it speaks of sessions that the others bring.
+  return [...FOLDERS, INDEX].map((name) => join(home, name))
 }
 
 export function claim(path: string): Source | null {
-  if (!ROLLOUT.test(basename(path))) return null
+  const name = basename(path)
+  if (name === INDEX) return { flavor: FLAVOR, path }
+  if (!ROLLOUT.test(name)) return null
   return path.split(sep).some((part) => FOLDERS.includes(part)) ? { flavor: FLAVOR, path } : null
 }
 
