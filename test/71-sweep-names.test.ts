@@ -55,6 +55,7 @@ describe('the index of thread names', () => {
     expect(titles(world)).toEqual({ [THREAD]: null, [OTHER]: null })
     call(world, name(THREAD, 'first'), name(OTHER, 'other'), name(THREAD, ' second '))
     const report = await world.sweep()
+    expect(report.roots.map((root) => root.path)).not.toContain(index(world))
     expect(report.counts).toMatchObject({ new: 1, unchanged: 2, appended: 0, changed: 0 })
     expect(titles(world)).toEqual({ [THREAD]: 'second', [OTHER]: 'other' })
     call(world, name(THREAD, 'third'))

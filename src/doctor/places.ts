@@ -14,13 +14,10 @@ export interface Place {
 /** Every directory a sweep would look in. */
 export function places(config: Config, env: Environment = process.env): Place[] {
   const more = extraRoots(config)
-  return ADAPTERS.flatMap((adapter) =>
-    [...new Set(rootsOf(adapter, env, more))].map((path) => ({
-      flavor: adapter.flavor,
-      path,
-      exists: hasEntries(path),
-    })),
-  )
+  return ADAPTERS.flatMap((adapter) => {
+    const paths = new Set(rootsOf(adapter, env, more).filter((path) => !adapter.claim(path)))
+    return [...paths].map((path) => ({ flavor: adapter.flavor, path, exists: hasEntries(path) }))
+  })
 }
 
 function hasEntries(path: string): boolean {

@@ -45,7 +45,9 @@ export function realRoots(
     const here = new Set<string>()
     for (const path of rootsOf(adapter, env, extraRoots)) {
       const root = realDirectory(path)
-      result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
+      // A single file is claimed as it is, and no place where sessions are looked for.
+      if (!adapter.claim(path))
+        result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
       if (root !== undefined) here.add(root)
     }
     for (const root of here)
