@@ -187,11 +187,17 @@ describe('sub-agents', () => {
     expect(eventsOf(readAll(path))[0]).toMatchObject({ session: SESSION, parentKey: 'a1#1' })
   })
 
-  test('old layout, still running: the prompt is the only join', () => {
+  test('old layout, still running: the prompt is the only join, and a guess', () => {
     const project = newProject()
-    write(join(project, `${SESSION}.jsonl`), [spawn])
+    const main = readAll(write(join(project, `${SESSION}.jsonl`), [spawn]))
     const path = write(join(project, 'agent-x9.jsonl'), [user('s1', null, 'count', { isSidechain: true })])
-    expect(eventsOf(readAll(path))[0]?.parentKey).toBe('a1#1')
+    const child = readAll(path)
+    expect(eventsOf(child)[0]).toMatchObject({ parentKey: null, parentCall: 'agent:x9' })
+    const [told] = of(child, 'alias')
+    expect(told).toMatchObject({ name: 'agent:x9', isGuess: true })
+    expect(of(main, 'alias')).toEqual([
+      { type: 'alias', session: SESSION, name: told?.of, of: 't1', isGuess: true },
+    ])
   })
 
   test('1.0: inside the main file, joined by the prompt', () => {

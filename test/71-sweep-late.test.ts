@@ -1,6 +1,7 @@
 // Files of one session that come in an unlucky order: a sweep in between must not leave anything double or unlinked.
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { FLAG } from '../src/store/rows.ts'
@@ -92,6 +93,78 @@ describe('a sub-agent read before the call that started it is on disk', () => {
     await world.sweep()
     const wanted = await sweptAtOnce(files)
     expect(differences(unordered(world.dump().events[uid]), unordered(wanted.events[uid]))).toEqual([])
+  })
+})
+
+describe('sub-agents of the old layout, which only the result of the call names', () => {
+  const project = '.claude/projects/-w'
+  const task = (id: string, prompt: string) =>
+    claude.assistant(`a-${id}`, 'u1', [claude.text('ok'), claude.call(id, 'Task', { prompt })])
+  const done = (id: string, agentId: string) =>
+    claude.user(`r-${id}`, `a-${id}`, [claude.result(id, 'done')], { toolUseResult: { agentId } })
+  const told = (agentId: string, prompt: string) =>
+    claude.user(`s-${agentId}`, null, prompt, { isSidechain: true, agentId })
+  // Two were told the same; one was killed, so nothing but what it was told leads to its call; one nobody called.
+  const lines: Record<string, unknown[]> = {
+    [`${project}/${claude.SESSION}.jsonl`]: [
+      claude.user('u1', null, 'go'),
+      task('t1', 'count'),
+      task('t2', 'count'),
+      task('t3', 'look'),
+      done('t2', 'x2'),
+      done('t1', 'x1'),
+    ],
+    [`${project}/agent-x1.jsonl`]: [told('x1', 'count')],
+    [`${project}/agent-x2.jsonl`]: [told('x2', 'count')],
+    [`${project}/agent-x3.jsonl`]: [told('x3', 'look')],
+    [`${project}/agent-x4.jsonl`]: [told('x4', 'Warmup')],
+  }
+  const uid = `claude:${claude.SESSION}`
+  const whole: Tree = Object.fromEntries(
+    Object.entries(lines).map(([name, records]) => [name, grok.jsonl(records as grok.Line[])]),
+  )
+
+  test('hang on their own calls', async () => {
+    const world = newWorld()
+    put(world, whole)
+    await world.sweep()
+    const parents = world.read(({ cache }) =>
+      cache
+        .prepare(
+          `SELECT c.agent, p.summary, p.seq FROM events c LEFT JOIN events p ON p.seq = c.parent_seq WHERE c.flags & ${FLAG.sidechain} ORDER BY 1`,
+        )
+        .all(),
+    ) as { agent: string; summary: string | null; seq: number | null }[]
+    expect(parents.map((one) => [one.agent, one.summary, one.seq])).toEqual([
+      ['x1', 'Task: count', 3],
+      ['x2', 'Task: count', 5],
+      ['x3', 'Task: look', 7],
+      ['x4', null, null],
+    ])
+  })
+
+  test('the same in whichever order their files grow and are swept', async () => {
+    const wanted = unordered((await sweptAtOnce(whole)).events[uid])
+    const names = Object.keys(lines)
+    const steps = fc.array(fc.tuple(fc.nat(names.length - 1), fc.boolean()), { minLength: 4, maxLength: 14 })
+    await fc.assert(
+      fc.asyncProperty(steps, async (order) => {
+        const world = newWorld()
+        const grown = Object.fromEntries(names.map((name) => [name, 0]))
+        for (const [at, sweeps] of order) {
+          const name = names[at] as string
+          grown[name] = Math.min((grown[name] ?? 0) + 1, lines[name]?.length ?? 0)
+          put(world, { [name]: grok.jsonl((lines[name] ?? []).slice(0, grown[name]) as grok.Line[]) })
+          if (sweeps) await world.sweep()
+        }
+        put(world, whole)
+        await world.sweep()
+        expect(differences(unordered(world.dump().events[uid]), wanted)).toEqual([])
+        expect(world.verify().problems).toEqual([])
+        world.remove()
+      }),
+      { numRuns: 15 },
+    )
   })
 })
 

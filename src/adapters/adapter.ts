@@ -28,7 +28,7 @@ export interface EventItem {
   key: string
   /** Key of the parent in the native DAG; null for a root; undefined where the format has no links (then: the event before it in the same source). */
   parentKey?: string | null
-  /** With a null `parentKey`: the call it hangs on, where the record of that call is still to come. */
+  /** With a null `parentKey`: the call it hangs on, or an alias of it, where the record of that call may be still to come. */
   parentCall?: string
   /** Epoch milliseconds; null where the record has no time of its own. */
   ts: number | null
@@ -89,6 +89,16 @@ export interface TitleItem {
   title: string | null
 }
 
+/** A name that stands for a call, or for another name: what a `parentCall` may say where only another source knows the call. */
+export interface AliasItem {
+  type: 'alias'
+  session: string
+  name: string
+  of: string
+  /** Holds only until something else is told of the name. */
+  isGuess?: boolean
+}
+
 export interface EdgeItem {
   type: 'edge'
   kind: EdgeKind
@@ -141,6 +151,7 @@ export type Item =
   | UsageItem
   | SessionItem
   | TitleItem
+  | AliasItem
   | EdgeItem
   | SupersedeItem
   | GapItem

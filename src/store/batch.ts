@@ -102,6 +102,14 @@ export interface PreparedTitle {
   title: string | null
 }
 
+/** Stands for a call, or for another name: hashes as long as an id's `call`. */
+export interface PreparedName {
+  sessionUid: string
+  name: Uint8Array
+  target: Uint8Array
+  isGuess: boolean
+}
+
 export interface PreparedEdge {
   sessionUid: string
   parentUid: string | null
@@ -146,6 +154,7 @@ export interface Batch {
   usage: PreparedUsage[]
   facts: PreparedFacts[]
   titles: PreparedTitle[]
+  names: PreparedName[]
   edges: PreparedEdge[]
   supersedes: PreparedSupersede[]
   gaps: PreparedGap[]

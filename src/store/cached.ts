@@ -39,3 +39,6 @@ export function countEvent(session: CachedSession, kind: EventKind, flags: numbe
   if (kind === 'retry') session.retryCount += step
   if (kind === 'error') session.errorCount += step
 }
+
+export const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)

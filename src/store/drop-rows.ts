@@ -34,7 +34,7 @@ function dropAll(cache: Database, going: string): void {
   if (auto_vacuum !== 0) cache.exec('PRAGMA secure_delete = FAST')
   transaction(cache, () => {
     cache.exec(`INSERT INTO words (words) VALUES ('delete-all');
-      DELETE FROM events; DELETE FROM payloads; DELETE FROM shared; DELETE FROM touched; DELETE FROM folds`)
+      DELETE FROM events; DELETE FROM payloads; DELETE FROM shared; DELETE FROM touched; DELETE FROM folds; DELETE FROM names`)
     cache.prepare(`${KEEP_COUNTS} WHERE id IN (SELECT value FROM json_each(?))`).run(going)
   })
   cache.exec('PRAGMA secure_delete = ON')
@@ -115,6 +115,7 @@ function dropStatements(cache: Database) {
       'DELETE FROM shared WHERE first = ?1 OR second = ?1',
       'DELETE FROM touched WHERE session = ?',
       'DELETE FROM folds WHERE session = ?',
+      'DELETE FROM names WHERE session = ?',
       `${KEEP_COUNTS} WHERE id = ?`,
     ].map(prepare),
   }

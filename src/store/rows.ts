@@ -20,7 +20,9 @@ export interface Row {
   agent: string | null
   exit_code: number | null
   duration_ms: number | null
+  /** Without a parent, or with one that is only known by a call or a name. */
   is_root: 0 | 1
+  parent_key: Uint8Array | null
 }
 
 export const flagsOf = (event: PreparedEvent): number =>
@@ -40,6 +42,12 @@ export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean
     (known.flags & (FLAG.sidechain | FLAG.inherited)) === flagsOf(event)
   )
 }
+
+/** Whether an event that comes again knows its parent better than the row does. */
+export const hangsAnew = (known: Row, event: PreparedEvent, ids: EventIds): boolean =>
+  known.is_root === 1 &&
+  event.link === 'key' &&
+  !(known.parent_key && sameBytes(known.parent_key, ids.parentKey))
 
 export type EventIds = Record<keyof typeof ID_LAYOUT, Uint8Array>
 

@@ -249,6 +249,12 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   // must not read them.
   'DELETE FROM folds',
   workFirst,
+  // Names that stand for a call (`late-parents.ts`).
+  `
+  CREATE TABLE names (
+    session INTEGER NOT NULL, name BLOB NOT NULL, target BLOB NOT NULL, is_guess INTEGER NOT NULL, PRIMARY KEY (session, name)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 /**

@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { transaction } from './database.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
-import { ROLES } from './rows.ts'
+import { linkLateParents } from './late-parents.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -43,25 +43,6 @@ export function settleAll(
 
 function hasRecounts(memory: Database): boolean {
   return memory.prepare('SELECT 1 FROM recount LIMIT 1').get() !== undefined
-}
-
-function linkLateParents(cache: Database, sessions: readonly Unsettled[]): void {
-  const link = cache.prepare(
-    `UPDATE events SET (parent_seq, parent_key) =
-       (SELECT p.seq, NULL FROM events p WHERE p.key = events.parent_key AND p.session = events.session)
-     WHERE session = ? AND parent_key IS NOT NULL
-       AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.parent_key AND p.session = events.session)`,
-  )
-  const call = `FROM events p WHERE p.session = events.session AND p.call = substr(events.parent_key, 1, 8)
-    AND p.role <> ${ROLES.indexOf('tool')}`
-  const linkToCall = cache.prepare(
-    `UPDATE events SET (parent_seq, parent_key) = (SELECT p.seq, NULL ${call} ORDER BY p.seq LIMIT 1)
-     WHERE session = ? AND parent_key IS NOT NULL AND substr(parent_key, 9) = x'00000000' AND EXISTS (SELECT 1 ${call})`,
-  )
-  for (const { id } of sessions) {
-    link.run(id)
-    linkToCall.run(id)
-  }
 }
 
 /** Each response counts once: in the session where it happened, with its greatest reported output. */

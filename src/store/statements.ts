@@ -1,5 +1,6 @@
 // The statements of the write path on cache.db, prepared once.
 import type { Database } from './database.ts'
+import { nameStatement } from './late-parents.ts'
 
 const marks = (count: number): string => Array(count).fill('?').join(',')
 
@@ -39,7 +40,8 @@ function eventStatements(cache: Database) {
   return {
     findKey: cache.prepare(
       `SELECT id, session, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
-       parent_seq IS NULL AND parent_key IS NULL AS is_root FROM events WHERE key = ?`,
+       (parent_seq IS NULL AND parent_key IS NULL) OR coalesce(substr(parent_key, 9) = x'00000000', 0) AS is_root,
+       parent_key FROM events WHERE key = ?`,
     ),
     insert: cache.prepare(
       `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
@@ -49,6 +51,7 @@ function eventStatements(cache: Database) {
       `UPDATE events SET kind = ?, role = ?, ts = ?, summary = ?, tool = ?, agent = ?, exit_code = ?, duration_ms = ?,
        flags = ?, payload = ? WHERE id = ?`,
     ),
+    name: nameStatement(cache),
     hang: cache.prepare('UPDATE events SET parent_seq = ?, parent_key = ? WHERE id = ?'),
     newPayload: cache.prepare(
       'INSERT OR IGNORE INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',

@@ -5,12 +5,13 @@
 
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
-import { type CachedSession, cachedSession, countEvent } from './cached.ts'
+import { type CachedSession, cachedSession, countEvent, latest } from './cached.ts'
 import { type Database, fromSqlite } from './database.ts'
+import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { packText } from './packed.ts'
 import { Packing } from './packing.ts'
-import { type EventIds, FLAG, flagsOf, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
+import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { segmentPath } from './segments.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
@@ -135,6 +136,7 @@ export class CacheWriter {
       this.#session(sessionUid)
     }
     if (sessionUid !== null) this.#session(sessionUid)
+    writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
     for (const { file, offset, length, reason, detail, isPending } of batch.gaps)
       this.#sql.gap.run(path, file ?? '', offset, length, reason, detail, isPending ? 1 : 0)
     for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
@@ -252,7 +254,7 @@ export class CacheWriter {
     batch: Batch,
     session: CachedSession,
   ): boolean {
-    const hangs = known.is_root === 1 && event.link === 'key'
+    const hangs = hangsAnew(known, event, ids)
     if (hangs) {
       const parentSeq = this.#seqOf(ids.parentKey, session.id)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
@@ -395,6 +397,3 @@ export class CacheWriter {
 }
 
 const newReport = (): WriteReport => ({ newEventCount: 0, changedEventCount: 0, sessionUids: new Set() })
-
-const latest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b)

@@ -86,6 +86,7 @@ export class Gone {
       usage: batch.usage.filter(stays),
       facts: batch.facts.filter(stays),
       titles: batch.titles.filter(stays),
+      names: batch.names.filter(stays),
       edges: batch.edges.filter((edge) => stays(edge) && !this.#forgotten.has(edge.parentUid ?? '')),
       supersedes: batch.supersedes.filter(stays),
       gaps: isMain ? [] : batch.gaps,

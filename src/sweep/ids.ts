@@ -41,6 +41,11 @@ export class Ids {
     return Uint8Array.from(Buffer.from(this.#key(session, key), 'latin1').subarray(0, to - from))
   }
 
+  /** The hash of a call's id, or of a name that stands for one. */
+  call(id: string): Uint8Array {
+    return Uint8Array.from(Buffer.from(callHash(id), 'latin1'))
+  }
+
   take(): Uint8Array {
     return this.#bytes.take(CAPACITY)
   }

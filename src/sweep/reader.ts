@@ -10,6 +10,7 @@ import { IndexTexts } from '../store/words.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
 import { Ids } from './ids.ts'
+import { laterState } from './responses.ts'
 import {
   headingOf,
   holds,
@@ -190,6 +191,9 @@ class BatchBuilder {
       case 'title':
         this.#addTitle(item)
         return
+      case 'alias':
+        this.#addName(item)
+        return
       case 'usage':
         this.#addUsage({
           sessionUid: this.#uid(item.session),
@@ -243,17 +247,7 @@ class BatchBuilder {
   #addUsage(usage: PreparedUsage): void {
     const id = `${usage.sessionUid}\0${usage.responseId}`
     const known = this.#usage.get(id)
-    if (!known) {
-      this.#usage.set(id, usage)
-      return
-    }
-    this.#usage.set(id, {
-      ...(isGreater(usage, known) ? usage : known),
-      ts: earlier(known.ts, usage.ts),
-      model: usage.model ?? known.model,
-      isSidechain: known.isSidechain && usage.isSidechain,
-      reportedCost: usage.reportedCost ?? known.reportedCost,
-    })
+    this.#usage.set(id, known ? laterState(known, usage) : usage)
   }
 
   #uid(session: string): string {
@@ -354,6 +348,11 @@ class BatchBuilder {
     this.#batch.titles.push({ sessionUid: sessionUid(this.#flavor, idOf(session)), title: told })
   }
 
+  #addName({ session, name, of, isGuess = false }: Extract<Item, { type: 'alias' }>): void {
+    const [own, target] = [this.#ids.call(name), this.#ids.call(of)]
+    this.#batch.names.push({ sessionUid: this.#uid(session), name: own, target, isGuess })
+  }
+
   /** The branch tells the task best, then the directory, then what was asked. */
   #noteTask(uid: string, session: string, text: string, rank: number): void {
     const task = this.#context.findTask(text.slice(0, 2000))
@@ -380,17 +379,10 @@ type Contents = Omit<
 >
 
 function emptyBatch(): Contents {
-  return { events: [], facts: [], titles: [], edges: [], supersedes: [], findings: {} }
+  return { events: [], facts: [], titles: [], names: [], edges: [], supersedes: [], findings: {} }
 }
 
 function anyOf(findings: Findings): Findings | null {
   for (const _ in findings) return findings
   return null
 }
-
-/** The same order as the ledger's: more output, then more input, is the later state of a response. */
-const isGreater = (a: PreparedUsage, b: PreparedUsage): boolean =>
-  a.output !== b.output ? a.output > b.output : a.input + a.cacheRead > b.input + b.cacheRead
-
-const earlier = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b)

@@ -76,8 +76,8 @@ export type Parent = Pick<EventItem, 'parentKey' | 'parentCall'>
 /** What stays the same for a whole file. */
 export interface Reader {
   place: Place
-  /** The call that started this sub-agent, or none; `prompt` is the hash of what the sub-agent was told. */
-  spawnedBy(prompt: string | undefined): Parent
+  /** The call that started this sub-agent, or none. */
+  spawnedBy(): Parent
   /** Whether the main transcript holds this record too (files that repeat it). */
   isCopy(uuid: string): boolean
 }
@@ -164,9 +164,9 @@ function parentOf(line: Line, drafts: Draft[]): Parent {
   const parent = str(line.record['parentUuid']) || str(line.record['logicalParentUuid'])
   if (parent) return { parentKey: lastKey(line.state, parent) }
   if (!line.isSidechain) return { parentKey: null }
+  if (line.reader.place.kind !== 'main') return line.reader.spawnedBy()
   const text = drafts[0]?.text
   const hash = text === undefined ? undefined : promptHash(text)
-  if (line.reader.place.kind !== 'main') return line.reader.spawnedBy(hash)
   return { parentKey: line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null }
 }
 

@@ -21,7 +21,7 @@ import { type Place, placeOf } from './paths.ts'
 import { delivered } from './queue.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
 import { noteResume } from './resumed.ts'
-import { mainUuids, spawner } from './spawn.ts'
+import { mainUuids, noteTold, spawner } from './spawn.ts'
 import { SYNTHETIC, usageOf } from './usage.ts'
 
 export function read(source: Source, from: Position | null): Generator<Item> {
@@ -65,8 +65,8 @@ function readerOf(path: string, where: Place, session: string): Reader {
   const repeats = where.kind === 'agent' && where.agent?.startsWith('acompact')
   return {
     place: where,
-    spawnedBy(prompt) {
-      if (where.kind === 'agent') spawnedBy ??= spawner(path, where, session, prompt)
+    spawnedBy() {
+      if (where.kind === 'agent') spawnedBy ??= spawner(path, where, session)
       return spawnedBy ?? { parentKey: null }
     },
     isCopy(uuid) {
@@ -83,6 +83,7 @@ function* step(line: Line): Generator<Item> {
   if (line.type === 'user') delete line.state.answer
   noteResume(line, drafts)
   noteLeaf(line)
+  noteTold(line, drafts[0]?.text)
   yield* line.items
   yield* delivered(line, drafts)
   yield* takenBack(line, drafts)

@@ -6,7 +6,7 @@ import { RecollectError } from '../../errors.ts'
 import { openForReading, parseLine } from '../../files/jsonl.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
-import { type Parent, promptHash } from './line.ts'
+import { type Line, type Parent, promptHash } from './line.ts'
 import { type Place, sidecarOf } from './paths.ts'
 
 interface Calls {
@@ -17,20 +17,13 @@ interface Calls {
   keys: Map<string, string>
   /** Sub-agent → call id, as the result of the call tells. */
   agents: Map<string, string>
-  /** Hash of a delegated prompt → event key: the only join while an old version's sub-agent still runs. */
-  prompts: Map<string, string>
 }
 
 let known: Calls | undefined
 const SIDECAR_BYTES = 64 << 10
 
-/** The event that started the sub-agent, by its call while it is not on disk; undefined while nothing tells. */
-export function spawner(
-  path: string,
-  place: Place,
-  session: string,
-  prompt: string | undefined,
-): Parent | undefined {
+/** The event that started the sub-agent; while it is not on disk its call, or the name of the sub-agent in its place. */
+export function spawner(path: string, place: Place, session: string): Parent {
   const sidecar = readSidecar(sidecarOf(path))
   const parentAgent = str(sidecar['parentAgentId']) ?? ''
   const parent = /^[\w-]+$/.test(parentAgent)
@@ -38,9 +31,35 @@ export function spawner(
     : join(place.projectDir, `${session}.jsonl`)
   const calls = callsIn(parent)
   const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
-  const key = id === undefined ? calls?.prompts.get(prompt ?? '') : calls?.keys.get(id)
+  const key = id === undefined ? undefined : calls?.keys.get(id)
   if (key !== undefined) return { parentKey: key }
-  return id === undefined ? undefined : { parentKey: null, parentCall: id }
+  return { parentKey: null, parentCall: id ?? agentName(place.agent ?? '') }
+}
+
+const agentName = (agent: string): string => `agent:${agent}`
+const promptName = (prompt: string): string => `prompt:${promptHash(prompt)}`
+
+/** A call that starts a sub-agent: while an old version's sub-agent runs, what it was told is the only join. */
+export function notePrompt(line: Line, call: string, prompt: string): void {
+  const { session } = line.state
+  line.items.push({ type: 'alias', session, name: promptName(prompt), of: call, isGuess: true })
+}
+
+/** The result of such a call names the sub-agent. One that was gone on with later was started by the first. */
+export function noteAgent(line: Line, call: string, outcome: unknown): void {
+  const agent = isRecord(outcome) ? str(outcome['agentId']) : undefined
+  if (!agent) return
+  line.items.push({ type: 'alias', session: line.state.session, name: agentName(agent), of: call })
+}
+
+/** The first line of a sub-agent's file: what it was told. */
+export function noteTold(line: Line, text: string | undefined): void {
+  const { agent, kind } = line.reader.place
+  const isFirst =
+    kind === 'agent' && line.isSidechain && line.uuid !== undefined && !line.record['parentUuid']
+  if (!isFirst || agent === undefined || text === undefined) return
+  const { session } = line.state
+  line.items.push({ type: 'alias', session, name: agentName(agent), of: promptName(text), isGuess: true })
 }
 
 function readSidecar(path: string): Record<string, unknown> {
@@ -59,10 +78,7 @@ function readSidecar(path: string): Record<string, unknown> {
 }
 
 function callsIn(path: string): Calls | undefined {
-  const calls =
-    known?.path === path
-      ? known
-      : { path, searched: 0, keys: new Map(), agents: new Map(), prompts: new Map() }
+  const calls = known?.path === path ? known : { path, searched: 0, keys: new Map(), agents: new Map() }
   const searched = eachLine(path, calls.searched, (line) => {
     if (NEEDLES.some((needle) => line.includes(needle))) noteCalls(calls, line)
   })
@@ -86,13 +102,10 @@ function noteCalls(calls: Calls, line: Buffer): void {
     for (const [index, block] of list(message['content']).entries()) {
       if (!isRecord(block)) continue
       const id = str(block['id'])
-      if (block['type'] === 'tool_use' && id !== undefined) {
-        calls.keys.set(id, `${uuid}#${index}`)
-        const told = isRecord(block['input']) ? str(block['input']['prompt']) : undefined
-        if (told !== undefined) calls.prompts.set(promptHash(told), `${uuid}#${index}`)
-      }
+      if (block['type'] === 'tool_use' && id !== undefined) calls.keys.set(id, `${uuid}#${index}`)
       const answered = str(block['tool_use_id'])
-      if (agent !== undefined && answered !== undefined) calls.agents.set(agent, answered)
+      if (agent !== undefined && answered !== undefined && !calls.agents.has(agent))
+        calls.agents.set(agent, answered)
     }
   }
 }

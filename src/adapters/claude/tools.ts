@@ -3,6 +3,7 @@ import { closeCall, openCall } from '../calls.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { contentText, firstLine, leaves } from '../text.ts'
 import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
+import { noteAgent, notePrompt } from './spawn.ts'
 import { readSpilled, spilledPath } from './spill.ts'
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
@@ -34,8 +35,10 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
     ? openCall(line.state.calls, { id, tool, input, ts: line.ts, edits: EDITS.has(tool), command })
     : 'tool_call'
   const prompt = str(input['prompt'])
-  if (SPAWNS.has(tool) && prompt !== undefined)
+  if (SPAWNS.has(tool) && prompt !== undefined) {
     remember(line.state.spawns, [promptHash(prompt), `${line.key}#${index}`])
+    if (id) notePrompt(line, id, prompt)
+  }
   const file = str(input['file_path']) ?? str(input['notebook_path'])
   const subject = SUBJECTS.map((name) => str(input[name])).find(
     (value) => value !== undefined && value !== '',
@@ -70,6 +73,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
     summary: '',
     payload: spilled ? { ...block, spilled } : { ...block },
   }
+  if (id) noteAgent(line, id, outcome)
   if (call) draft.tool = call.tool
   if (id) draft.callId = id
   if (text) draft.text = text

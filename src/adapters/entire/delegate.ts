@@ -42,6 +42,8 @@ export function* translate(names: Names, item: Exclude<Item, { type: 'position' 
       yield { ...item, session: own(item.session) }
       return
     case 'usage':
+    case 'title':
+    case 'alias':
       yield { ...item, session: own(item.session) }
       return
     case 'edge':
