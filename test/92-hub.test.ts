@@ -112,6 +112,12 @@ describe('files', () => {
     expect(namesIn()).toEqual(left)
   })
 
+  it('take the place of a pipe without waiting for its writer', async () => {
+    execFileSync('mkfifo', [join(directory, digestName(made.uid))])
+    expect((await memory.sweep()).hub).toMatchObject({ files: { written: 1 }, problems: [] })
+    expect(statSync(join(directory, digestName(made.uid))).isFile()).toBe(true)
+  })
+
   it('have names that are safe and different for any uid', () => {
     const uids = [
       'a:b',
@@ -327,6 +333,59 @@ describe('events', () => {
     hub.answer = (_, response) => response.writeHead(307, { location: hub.url }).end()
     expect(await post(Date.now())).toMatchObject({ delivered: 0, pending: 2 })
     expect(hub.got).toHaveLength(1)
+  })
+
+  it('are posted also when they cannot be logged, and logged when they can', async () => {
+    mkdirSync(join(memory.home, 'events.jsonl'))
+    expect((await memory.sweep()).hub).toMatchObject({
+      posts: { delivered: 2 },
+      problems: [{ code: 'NOT_A_FILE', where: join(memory.home, 'events.jsonl') }],
+    })
+    rmSync(join(memory.home, 'events.jsonl'), { recursive: true })
+    expect((await memory.sweep()).hub?.problems).toEqual([])
+    expect(readFileSync(join(memory.home, 'events.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  it.each([
+    ['seconds', () => '7200'],
+    ['a date', () => new Date(Date.now() + 2 * HOUR).toUTCString()],
+  ])('wait as long as the hub asks for, in %s', async (_, header) => {
+    hub.answer = (_, response) => response.writeHead(429, { 'retry-after': header() }).end()
+    const now = Date.now()
+    await post(now)
+    hub.answer = (_, response) => response.end()
+    expect(await post(now + 1.9 * HOUR)).toMatchObject({ delivered: 0, pending: 2 })
+    expect(await post(now + 2.1 * HOUR)).toMatchObject({ delivered: 2, pending: 0 })
+  })
+
+  it('are taken by the status alone, though the answer breaks off behind it', async () => {
+    hub.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('half')
+      setImmediate(() => response.destroy())
+    }
+    expect(await post(Date.now())).toMatchObject({ delivered: 2, problem: undefined })
+  })
+
+  it('keep nobody waiting for longer than twice the timeout', async () => {
+    for (let serial = 3; serial < 20; serial++) log('session_memory.data_loss', made.uid, serial)
+    hub.answer = (_, response) => setTimeout(() => response.end(), 250)
+    await post(Date.now())
+    // A third one could have taken until 900 ms.
+    expect(hub.got.length).toBeLessThanOrEqual(2)
+  })
+
+  it('are posted oldest first, however many wait', async () => {
+    withMemory((database) => {
+      const insert = database.prepare(
+        'INSERT INTO events_log (session_uid, at, name, detail) VALUES (?, ?, ?, ?)',
+      )
+      for (let serial = 3; serial < 1100; serial++)
+        insert.run(made.uid, AT + serial, 'session_memory.data_loss', '{}')
+    })
+    for (let round = 0; round < 2; round++) await post(Date.now())
+    const times = hub.got.map((one) => Date.parse(String(one.body['at'])))
+    expect(times[0]).toBe(AT + 1)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
   it('make a sweep that succeeds warn, not fail', async () => {

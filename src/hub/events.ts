@@ -48,16 +48,15 @@ function bodyOf(memory: Database, event: Event): { id: string; body: string } {
   return { id, body }
 }
 
-/** Oldest first, of the newest `MAX_WAITING`. */
+/** Oldest first, `MAX_WAITING` at most. */
 function waiting(memory: Database, sink: string): Event[] {
-  const rows = memory
+  return memory
     .prepare(
       `SELECT e.session_uid, e.at, e.name, e.detail, coalesce(d.attempts, 0) AS attempts FROM events_log e
        LEFT JOIN deliveries d ON d.session_uid = e.session_uid AND d.at = e.at AND d.name = e.name AND d.sink = ?
-       WHERE d.state IS NULL OR d.state = 'waiting' ORDER BY e.at DESC, e.session_uid LIMIT ${MAX_WAITING}`,
+       WHERE d.state IS NULL OR d.state = 'waiting' ORDER BY e.at, e.session_uid, e.name LIMIT ${MAX_WAITING}`,
     )
     .all(sink) as unknown as Event[]
-  return rows.reverse()
 }
 
 type State = 'waiting' | 'delivered' | 'given_up'
@@ -120,7 +119,8 @@ export async function postEvents(memory: Database, hub: Hub, now: number): Promi
   if (events.length === 0 || isPausing(memory, url, now)) return posting
   const deadline = performance.now() + 2 * timeoutMs
   for (const event of events.slice(0, MAX_PER_RUN)) {
-    if (performance.now() >= deadline) break
+    // Not begun where it could take longer than there is time.
+    if (performance.now() + timeoutMs > deadline) break
     const { id, body } = bodyOf(memory, event)
     const answer = await post(hub, id, body)
     if (answer.isTaken) {
@@ -186,11 +186,10 @@ async function post({ url, token, timeoutMs }: Hub, id: string, body: string): P
     })
     await response.body?.cancel()
     const { status } = response
-    const seconds = Number(response.headers.get('retry-after') ?? 0)
     return {
       isTaken: status >= 200 && status < 300,
       isRefused: status >= 400 && status < 500 && !PASSING.has(status),
-      retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
+      retryAfterMs: retryAfter(response.headers.get('retry-after') ?? '', Date.now()),
       reason: `it answered ${status}${isAboutToken(status) ? ', the token is missing or not the right one' : ''}`,
     }
   } catch (error) {
@@ -199,6 +198,12 @@ async function post({ url, token, timeoutMs }: Hub, id: string, body: string): P
       name === 'TimeoutError' ? `no answer within ${timeoutMs} ms` : (cause as Error)?.message || message
     return { isTaken: false, isRefused: false, retryAfterMs: 0, reason }
   }
+}
+
+/** A number of seconds or a date; 0 for anything else. */
+function retryAfter(header: string, now: number): number {
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0
 }
 
 const isAboutToken = (status: number): boolean => status === 401 || status === 403

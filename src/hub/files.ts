@@ -100,11 +100,9 @@ function contentOf(memory: Database, { session_uid: uid, item }: Item): string {
 
 /** False when the file already says so: a digest made again is most often the same. */
 function put(path: string, content: string): boolean {
-  try {
-    if (readFileSync(path, 'utf8') === content) return false
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
+  // Looked at first: reading a pipe that somebody put there would never end.
+  const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+  if (isFile && readFileSync(path, 'utf8') === content) return false
   replaceFile(path, content, { tidy: false })
   return true
 }
@@ -123,8 +121,9 @@ function removeForgotten(memory: Database, directory: string, names: string[], c
   const rows = memory
     .prepare("SELECT DISTINCT session_uid FROM receipts WHERE reason = 'forgotten'")
     .all() as unknown as { session_uid: string }[]
-  const gone = rows.map((row) => `${baseName(row.session_uid)}.`)
-  for (const name of names.filter((one) => gone.some((base) => one.startsWith(base)))) {
+  const gone = new Set(rows.map((row) => baseName(row.session_uid)))
+  // A base name has one dot.
+  for (const name of names.filter((one) => gone.has(one.split('.', 2).join('.')))) {
     try {
       rmSync(join(directory, name), { force: true })
       changes.removed++

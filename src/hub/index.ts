@@ -33,18 +33,32 @@ export async function tellHub(config: Config): Promise<HubReport> {
   try {
     opened = openAlone(config)
     if (!opened) return report
-    writeFiles(config, opened.memory, report)
-    await logEvents(opened.memory, config.home)
-    const url = config.get('hub.url')
-    if (url === '') return report
-    report.posts = await sendEvents(config, opened.memory, url)
-    if (report.posts.problem) report.problems.push(report.posts.problem)
+    const { memory } = opened
+    // None of the three keeps the others from being told.
+    await attempt(config, report, () => writeFiles(config, memory, report))
+    await attempt(config, report, () => logEvents(memory, config.home))
+    await attempt(config, report, () => postTo(config, memory, report))
   } catch (error) {
     report.problems.push(fromSystem(error, 'cannot tell the hub', config.home))
   } finally {
     opened?.close()
   }
   return report
+}
+
+async function attempt(config: Config, report: HubReport, step: () => void | Promise<void>): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    report.problems.push(fromSystem(error, 'cannot tell the hub', config.home))
+  }
+}
+
+async function postTo(config: Config, memory: Memory, report: HubReport): Promise<void> {
+  const url = config.get('hub.url')
+  if (url === '') return
+  report.posts = await sendEvents(config, memory, url)
+  if (report.posts.problem) report.problems.push(report.posts.problem)
 }
 
 /** Without the token that is asked for nothing goes out: it would be refused, and tried in vain. */
