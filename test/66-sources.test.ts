@@ -201,7 +201,7 @@ describe('a file that', () => {
     rmSync(file)
     await world.sweep()
     expect(summaries()).toEqual(prompts(0, 3))
-    expect(session()?.is_sole_copy).toBe(false)
+    expect(session()).toMatchObject({ is_sole_copy: false, source_bytes: statSync(copy).size })
   })
 
   it('has a second name is read under both and counted once', async () => {
@@ -212,14 +212,15 @@ describe('a file that', () => {
     linkSync(file, other)
     await world.sweep()
     expect(summaries()).toEqual(prompts(0, 3))
-    expect(session()?.cost.turns).toBe(3)
+    expect(session()).toMatchObject({ cost: { turns: 3 }, source_bytes: statSync(file).size })
     expect(world.dump().sources.length).toBe(2)
     rmSync(file)
     await world.sweep()
     expect(session()?.is_sole_copy).toBe(false)
+    const { size } = statSync(other)
     rmSync(other)
     await world.sweep()
-    expect(session()?.is_sole_copy).toBe(true)
+    expect(session()).toMatchObject({ is_sole_copy: true, source_bytes: size })
   })
 
   it('is gone leaves its session as the sole copy, and takes that back when it returns', async () => {

@@ -118,6 +118,8 @@ export interface SupersedeItem {
   keys?: string[]
   /** …or all events of this source from this key (inclusive) to here. */
   sinceKey?: string
+  /** The keys were not taken back but told again, better, by other events: they count nowhere. */
+  isRepetition?: boolean
   reason: string
 }
 

@@ -6,6 +6,7 @@ import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
 import { foldOf } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
+import { OWN_SOURCES } from '../store/settle.ts'
 import type { Fold, ReadHandle } from '../store/store.ts'
 import { entryOf } from './bounded.ts'
 import { type Coverage, RULES } from './digest.ts'
@@ -62,7 +63,7 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq > ? AND seq <= ?')
   const understood = cache.prepare(
     `SELECT coalesce(sum(size), 0) AS size, coalesce(sum((SELECT sum(length) FROM gaps g WHERE g.path = s.path)), 0) AS gaps
-     FROM sources s WHERE session_uid = ?`,
+     FROM (${OWN_SOURCES}) s`,
   )
   const children = memory.prepare(
     "SELECT session_uid, evidence FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",

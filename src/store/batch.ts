@@ -123,6 +123,8 @@ export interface PreparedSupersede {
   keys: Uint8Array[]
   /** …or the main-chain events of this source from this one to the place of the item. */
   sinceKey: Uint8Array | null
+  /** The keys are told again by other events, and count nowhere. */
+  isRepetition: boolean
   /** How many events of the batch come before it. */
   eventCount: number
   reason: string

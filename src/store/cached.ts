@@ -1,7 +1,7 @@
 // A session while it is written to: its row in the cache, and the payloads that are not on disk yet.
-import type { EventKind } from '../model.ts'
+import { EVENT_KINDS, type EventKind } from '../model.ts'
 import type { Packing } from './packing.ts'
-import { FLAG } from './rows.ts'
+import { FLAG, NOT_OWN, type Row } from './rows.ts'
 
 export interface CachedSession {
   id: number
@@ -34,10 +34,18 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
 
 export function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
   session.eventCount += step
-  if (flags & (FLAG.inherited | FLAG.copied)) return
+  if (flags & NOT_OWN) return
   if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
   if (kind === 'retry') session.retryCount += step
   if (kind === 'error') session.errorCount += step
+}
+
+type Counted = Pick<Row, 'kind' | 'flags'>
+
+/** An event that is counted becomes another, or counts otherwise from now on. */
+export function countChange(session: CachedSession, before: Counted, after: Counted): void {
+  countEvent(session, EVENT_KINDS[before.kind] as EventKind, before.flags, -1)
+  countEvent(session, EVENT_KINDS[after.kind] as EventKind, after.flags, 1)
 }
 
 export const latest = (a: number | null, b: number | null): number | null =>

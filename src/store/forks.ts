@@ -3,7 +3,7 @@
 
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
-import { FLAG } from './rows.ts'
+import { FLAG, NOT_OWN } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
 const CONCLUDED = 'shared prefix'
@@ -175,7 +175,7 @@ function statements(cache: Database, memory: Database) {
 
 /** Counters over what a session said itself; those of evicted events stay as they were. */
 export function countAgain(cache: Database, id: number): void {
-  const own = `NOT flags & ${FLAG.inherited | FLAG.copied}`
+  const own = `NOT flags & ${NOT_OWN}`
   const kind = (name: (typeof EVENT_KINDS)[number]): number => EVENT_KINDS.indexOf(name)
   prepared(
     cache,

@@ -3,8 +3,10 @@ import { EVENT_KINDS, type Role } from '../model.ts'
 import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent } from './batch.ts'
 
 export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
-/** `inherited` is the format's own word, `copied` was found by comparing sessions. */
-export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8 } as const
+/** `inherited` is the format's own word, `copied` was found by comparing sessions; `repeated` ones are told again by others. */
+export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8, repeated: 16 } as const
+/** What a session does not count as its own. */
+export const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.repeated
 
 export interface Row {
   id: number

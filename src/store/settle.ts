@@ -98,6 +98,12 @@ function recount(memory: Database): void {
 export const IS_GONE = `SELECT count(*) > 0 AND count(s.missing_at) = count(*) AS gone
   FROM source_sessions w JOIN sources s ON s.path = w.path WHERE w.session = ?`
 
+/** A session's files that are there, each once; where all are gone, those that went last. One that was copied elsewhere or compressed is not two. */
+export const OWN_SOURCES = `SELECT path, max(size) AS size FROM sources WHERE session_uid = ?1
+  AND missing_at IS (SELECT iif(count(*) > count(missing_at), NULL, max(missing_at)) FROM sources WHERE session_uid = ?1)
+  GROUP BY device, inode, born_at`
+export const SOURCE_BYTES = `SELECT coalesce(sum(size), 0) AS size FROM (${OWN_SOURCES})`
+
 const NOTHING_COPIED = { turns: 0, retries: 0, errors: 0 }
 
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
@@ -115,7 +121,7 @@ function describe(
   // Counted while they were not known as copies; read in again, they are.
   const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
   const readAgain = memory.prepare('DELETE FROM copied WHERE session_uid = ?')
-  const bytes = cache.prepare('SELECT coalesce(sum(size), 0) AS size FROM sources WHERE session_uid = ?')
+  const bytes = cache.prepare(SOURCE_BYTES)
   const isGone = cache.prepare(IS_GONE)
   const findings = cache.prepare(
     'SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule',

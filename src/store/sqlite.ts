@@ -8,7 +8,7 @@ import { Evictor } from './evict.ts'
 import { pairUp } from './pair.ts'
 import { payloadReader, type StorePaths } from './reading.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
-import { IS_GONE, settleAll } from './settle.ts'
+import { IS_GONE, SOURCE_BYTES, settleAll } from './settle.ts'
 import type {
   DigestRow,
   EvictOrder,
@@ -74,12 +74,17 @@ class SqliteStore implements Store {
       'SELECT c.id, c.session_uid FROM source_sessions w JOIN cached c ON c.id = w.session WHERE w.path = ?',
     )
     const isGone = this.#cache.prepare(IS_GONE)
-    const save = this.#memory.prepare('UPDATE sessions SET is_sole_copy = ? WHERE session_uid = ?')
+    const bytes = this.#cache.prepare(SOURCE_BYTES)
+    const save = this.#memory.prepare(
+      'UPDATE sessions SET is_sole_copy = ?, source_bytes = ? WHERE session_uid = ?',
+    )
     transaction(this.#cache, () => {
       for (const path of paths) {
         mark.run(at, path)
-        for (const { id, session_uid } of sessionsOf.all(path) as unknown as CachedRow[])
-          save.run((isGone.get(id) as { gone: number }).gone, session_uid)
+        for (const { id, session_uid } of sessionsOf.all(path) as unknown as CachedRow[]) {
+          const { size } = bytes.get(session_uid) as { size: number }
+          save.run((isGone.get(id) as { gone: number }).gone, size, session_uid)
+        }
       }
     })
   }

@@ -3,9 +3,9 @@
 //   2. memory.db committed                   usage, facts and edges that will be written again: all are upserts
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
-import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { EVENT_KINDS } from '../model.ts'
 import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
-import { type CachedSession, cachedSession, countEvent, latest } from './cached.ts'
+import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
 import { type Database, fromSqlite } from './database.ts'
 import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
@@ -260,11 +260,10 @@ export class CacheWriter {
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
     }
     if (isSame(known, event, ids)) return hangs
-    const flags = (known.flags & (FLAG.superseded | FLAG.copied)) | flagsOf(event)
+    const flags = (known.flags & (FLAG.superseded | FLAG.copied | FLAG.repeated)) | flagsOf(event)
     this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
-    countEvent(session, EVENT_KINDS[known.kind] as EventKind, known.flags, -1)
-    countEvent(session, event.kind, flags, 1)
+    countChange(session, known, { kind: EVENT_KINDS.indexOf(event.kind), flags })
     this.#sql.update.run(
       EVENT_KINDS.indexOf(event.kind),
       ROLES.indexOf(event.role),
@@ -351,10 +350,12 @@ export class CacheWriter {
   #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
     const session = this.#session(item.sessionUid)
     for (const key of item.keys) {
-      const seq = this.#seqOf(key, session.id)
-      if (seq === null) continue
-      this.#sql.unfold.run(session.id, seq)
-      this.#sql.supersedeOne.run(FLAG.superseded, key, session.id)
+      const row = this.#rowsWithKey(key, session.id)?.find((one) => one.session === session.id)
+      if (!row) continue
+      this.#sql.unfold.run(session.id, row.seq)
+      const flags = row.flags | FLAG.superseded | (item.isRepetition ? FLAG.repeated : 0)
+      countChange(session, row, { kind: row.kind, flags })
+      this.#sql.supersedeOne.run(flags, key, session.id)
     }
     if (item.sinceKey === null) return
     const since = this.#sql.seqOf.get(item.sinceKey, session.id) as Pick<Row, 'seq' | 'ts'> | undefined

@@ -226,6 +226,7 @@ class BatchBuilder {
           sessionUid: this.#uid(item.session),
           keys: (item.keys ?? []).map((key) => this.#ids.key(item.session, key)),
           sinceKey: item.sinceKey === undefined ? null : this.#ids.key(item.session, item.sinceKey),
+          isRepetition: item.isRepetition ?? false,
           eventCount: this.#batch.events.length,
           reason: item.reason,
         })

@@ -113,6 +113,7 @@ export function* giveBack(session: Session, state: State): Generator<Item> {
     type: 'supersede',
     session: session.id,
     keys: state.borrowed,
+    isRepetition: true,
     reason: 'the session tells it itself',
   }
   state.borrowed = []
