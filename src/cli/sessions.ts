@@ -1,7 +1,13 @@
 // `recollect sessions`: the list, as a table or a document.
 import type { Config } from '../config.ts'
 import type { Session } from '../model.ts'
-import { firstPrompts, type ListOptions, listSessions, SESSION_SORTS } from '../query/sessions.ts'
+import {
+  countSessions,
+  firstPrompts,
+  type ListOptions,
+  listSessions,
+  SESSION_SORTS,
+} from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { paint } from './colour.ts'
@@ -10,7 +16,7 @@ import type { FilterFlags } from './filters.ts'
 import { formatCount, formatDuration, formatTime } from './format.ts'
 import { print, printJson, tell } from './print.ts'
 import { terminal } from './streams.ts'
-import { type Column, tableLines } from './table.ts'
+import { type Column, SCREENFUL, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 import { parseChoice, parseLimit } from './values.ts'
 import { withMemory } from './with-memory.ts'
@@ -25,20 +31,20 @@ export interface SessionsCommand extends FilterFlags {
 const SORTS = [...SESSION_SORTS, 'cost'] as const
 type Sort = (typeof SORTS)[number]
 
-/** On a terminal, unless told: more would push the newest off the screen. */
-const SCREENFUL = 50
-
 export async function showSessions(options: SessionsCommand): Promise<void> {
   const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
+  const isScreenful = options.limit === undefined && !options.json && terminal(1) !== undefined
   if (options.limit !== undefined) filter.limit = parseLimit(options.limit)
+  else if (isScreenful) filter.limit = SCREENFUL
   await withMemory(async (handle, config) => {
     const sessions =
       sort === 'cost' ? await byCost(handle, config, filter) : listSessions(handle, { ...filter, sort })
     if (sessions.length === 0) refuseUnknown(handle, filter)
     if (options.json) printJson({ sessions })
     else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
-    else printTable(handle, sessions, sort, options.limit === undefined)
+    else printTable(handle, sessions, sort)
+    if (isScreenful && sessions.length === SCREENFUL) tellRest(handle, filter)
   })
 }
 
@@ -52,30 +58,32 @@ async function byCost(handle: ReadHandle, config: Config, filter: ListOptions): 
   return listByCost(handle, prices, filter)
 }
 
+function tellRest(handle: ReadHandle, filter: ListOptions): void {
+  const count = countSessions(handle, filter)
+  if (count > SCREENFUL) tell(`${count - SCREENFUL} more: --limit ${count}\n`)
+}
+
 interface Row {
   session: Session
   id: string
   what: string
 }
 
-function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort, isAll: boolean): void {
-  const shown = isAll && terminal(1) ? sessions.slice(0, SCREENFUL) : sessions
+function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort): void {
   const ids = shortIds(
     handle,
-    shown.map((session) => session.session_uid),
+    sessions.map((session) => session.session_uid),
   )
   const prompts = firstPrompts(
     handle,
-    shown.filter((session) => !session.title).map((session) => session.session_uid),
+    sessions.filter((session) => !session.title).map((session) => session.session_uid),
   )
-  const rows = shown.map((session) => ({
+  const rows = sessions.map((session) => ({
     session,
     id: ids.get(session.session_uid) ?? session.session_uid,
     what: oneLine(session.title ?? prompts.get(session.session_uid) ?? ''),
   }))
   print(tableLines(rows, columnsFor(sort)).join('\n'))
-  if (shown.length < sessions.length)
-    tell(`${sessions.length - shown.length} more: --limit ${sessions.length}\n`)
 }
 
 const MEASURES: Record<Exclude<Sort, 'recent'>, Column<Row>> = {

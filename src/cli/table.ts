@@ -19,6 +19,9 @@ export interface Column<Row> {
   style?: (text: string, row: Row) => string
 }
 
+/** Rows on a terminal, unless told: more would push the first ones, which matter most, off the screen. */
+export const SCREENFUL = 50
+
 const GAP = '  '
 
 /** The lines of a table, its titles first. */

@@ -1,6 +1,8 @@
 // `recollect usage`: the table, and what has to be known to read it.
 import { Config, parseInstant } from '../config.ts'
+import { dearestSessions } from '../query/cost-order.ts'
 import { pricesFor } from '../query/prices.ts'
+import { firstPrompts } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
@@ -18,8 +20,9 @@ import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { refuseReversed, refuseUnknown } from './filter-values.ts'
 import { formatCount } from './format.ts'
-import { printFolded, printJson } from './print.ts'
-import { type Column, tableLines } from './table.ts'
+import { printFolded, printJson, tell } from './print.ts'
+import { terminal } from './streams.ts'
+import { type Column, SCREENFUL, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 import { noTime, parseChoice, parseFlavor, parseName } from './values.ts'
 
@@ -50,10 +53,15 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
   const overrides = overridesOf(config)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
-    const report = usageReport(handle, { ...question, prices: await pricesFor(handle, overrides) })
+    const asked = { ...question, prices: await pricesFor(handle, overrides) }
+    // All sessions would push the dearest off a terminal.
+    const isScreenful = question.group === 'session' && !options.json && terminal(1) !== undefined
+    const report = isScreenful ? dearestSessions(handle, asked, SCREENFUL) : usageReport(handle, asked)
     if (report.rows.length === 0) refuseUnknown(handle, question)
     if (options.json) printJson(report)
     else printFolded(toText(report, namesOf(handle, report)))
+    if (isScreenful && report.rows.length === SCREENFUL)
+      tell(`the ${SCREENFUL} dearest; all of them: recollect usage session | less\n`)
   } finally {
     handle.close()
   }
@@ -90,17 +98,21 @@ const REPORTED: Column<UsageRow> = {
 /** Sessions by the ids that people type, and what they were about. */
 function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, string> {
   if (group !== 'session') return new Map()
-  const title = handle.memory.prepare(
-    `SELECT coalesce(s.title, d.digest ->> '$.first_prompt', '') AS title FROM sessions s
-     LEFT JOIN digests d USING (session_uid) WHERE s.session_uid = ?`,
-  )
-  const ids = shortIds(
+  const uids = rows.flatMap((row) => (row.key === null ? [] : [row.key]))
+  const titled = handle.memory
+    .prepare(
+      `SELECT s.session_uid AS uid, s.title FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value
+       WHERE s.title IS NOT NULL`,
+    )
+    .all(JSON.stringify(uids)) as unknown as { uid: string; title: string }[]
+  const titles = new Map(titled.map((row) => [row.uid, row.title]))
+  const prompts = firstPrompts(
     handle,
-    rows.flatMap((row) => (row.key === null ? [] : [row.key])),
+    uids.filter((uid) => !titles.has(uid)),
   )
-  const named = [...ids].map(([uid, id]): [string, string] => {
-    const found = title.get(uid) as { title: string } | undefined
-    return [uid, `${id}  ${oneLine(found?.title ?? '')}`.trimEnd()]
+  const named = [...shortIds(handle, uids)].map(([uid, id]): [string, string] => {
+    const title = titles.get(uid) ?? prompts.get(uid) ?? ''
+    return [uid, `${id}  ${oneLine(title)}`.trimEnd()]
   })
   return new Map(named)
 }

@@ -4,6 +4,8 @@ import { IS_NO_ALIAS } from './ids.ts'
 
 const SHORTEST = 8
 const STEP = 4
+/** From so many on, all of them are looked at. */
+const MANY = 500
 const AFTER_ALL = '\u{10ffff}'
 
 /** By uid. One that shares its id with another flavor's session keeps its whole uid. */
@@ -14,6 +16,8 @@ export function shortIds(
   const same = memory.prepare(
     `SELECT session_uid FROM sessions WHERE native_session_id >= ? AND native_session_id < ? AND ${IS_NO_ALIAS} LIMIT 2`,
   )
+  const wanted = [...uids]
+  if (wanted.length > MANY) return shortenMany(memory, wanted)
   const shorten = (uid: string): string => {
     const native = uid.slice(uid.indexOf(':') + 1)
     for (let length = SHORTEST; ; length += STEP) {
@@ -23,5 +27,30 @@ export function shortIds(
       if (length >= native.length) return uid
     }
   }
-  return new Map([...uids].map((uid) => [uid, shorten(uid)]))
+  return new Map(wanted.map((uid) => [uid, shorten(uid)]))
+}
+
+/** All ids in order, once: what an id shares with any other it shares with one beside it. */
+function shortenMany(memory: ReadHandle['memory'], wanted: readonly string[]): Map<string, string> {
+  const rows = memory
+    .prepare(
+      `SELECT session_uid AS uid, native_session_id AS native FROM sessions WHERE ${IS_NO_ALIAS} ORDER BY 2`,
+    )
+    .all() as unknown as { uid: string; native: string }[]
+  const short = new Map<string, string>()
+  let before = 0
+  for (const [at, { uid, native }] of rows.entries()) {
+    const after = commonLength(native, rows[at + 1]?.native ?? '')
+    const needed = Math.max(before, after) + 1
+    const length = SHORTEST + Math.max(0, Math.ceil((needed - SHORTEST) / STEP)) * STEP
+    short.set(uid, needed > native.length ? uid : native.slice(0, length))
+    before = after
+  }
+  return new Map(wanted.map((uid) => [uid, short.get(uid) ?? uid]))
+}
+
+function commonLength(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return at
 }

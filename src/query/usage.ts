@@ -7,7 +7,9 @@ import type { ReadHandle } from '../store/store.ts'
 import { cacheSavings, costOf } from '../usage/cost.ts'
 import { exactUsd, fromReported } from '../usage/money.ts'
 import { PRICE_LIST, type PriceBook } from '../usage/prices.ts'
+import type { Conditions } from './filters.ts'
 import { modelsIn } from './models.ts'
+import { priceClasses, stepwise } from './price-classes.ts'
 import { dateOf, type TimeZone, weekOf } from './timezone.ts'
 
 export const USAGE_GROUPS = ['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor'] as const
@@ -151,27 +153,48 @@ const isTime = (group: UsageGroup): boolean => group === 'day' || group === 'wee
 /** Rows that share key, model, size of prompt and price: few, however long the history. */
 function slotRows(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): SlotRow[] {
   const table = slotsTable(handle.memory)
-  const { where, values } = conditions(question)
+  const { where, values } = usageConditions(question)
   const key = keyExpression(question, isTime(question.group) ? spanOf(handle, table) : undefined)
   // Sessions are only looked up where something of them is asked: it takes a third of the time.
-  const join = /\bs\./.test(key + where) ? 'JOIN sessions s USING (session_uid)' : ''
-  const from = `FROM ${table} u ${join} ${where}`
+  const join = /\bs\./.test(`${key} ${where}`) ? 'JOIN sessions s USING (session_uid)' : ''
+  const from = `FROM ${table} u ${join} WHERE ${where}`
   const models = modelsIn(handle, question.sessions)
-  const changes = question.prices.changes(models)
-  // What does not differ is not grouped by: each column makes the sorting dearer.
-  const apart = [
-    stepwise(changes.startsAt.map((at, i) => [at / SLOT_MS, i + 1])),
-    onlyFor(changes.byTimeOfDay, 'u.slot % 96'),
-    onlyFor(changes.byPrompt, 'u.prompt_over'),
-  ].filter((expression) => expression !== '0')
+  const { period, quarter, over, named } = priceClasses(question.prices.changes(models))
+  const apart = [period, quarter, over].filter((expression) => expression !== '0')
   const sql = `SELECT ${key} AS key, min(u.slot) AS slot, u.model,
       min(u.prompt_over) AS promptOver, sum(u.responses) AS responses, sum(u.reported) AS reported,
       sum(u.input) AS input, sum(u.cache_read) AS cacheRead, sum(u.cache_write_5m) AS cacheWrite5m,
       sum(u.cache_write_1h) AS cacheWrite1h, sum(u.output) AS output, sum(u.reasoning) AS reasoning,
       sum(u.reported_cost) AS reportedCost
     ${from} GROUP BY ${['key', ...apart, 'u.model'].join(', ')}`
-  const named = [...changes.byTimeOfDay, ...changes.byPrompt]
-  return handle.memory.prepare(sql).all(...values, ...named) as unknown as SlotRow[]
+  const statement = handle.memory.prepare(sql)
+  // Of 20,000 sessions: arrays cross from the database in half the time of objects with names.
+  statement.setReturnArrays(true)
+  return (statement.all(...values, ...named) as unknown as SlotCells[]).map(toSlotRow)
+}
+
+/** In the order they are selected. */
+type SlotCells = [
+  key: SlotRow['key'],
+  slot: number,
+  model: string,
+  promptOver: number,
+  responses: number,
+  reported: number,
+  input: number,
+  cacheRead: number,
+  cacheWrite5m: number,
+  cacheWrite1h: number,
+  output: number,
+  reasoning: number,
+  reportedCost: number | null,
+]
+
+function toSlotRow(cells: SlotCells): SlotRow {
+  const [key, slot, model, promptOver, responses, reported, ...rest] = cells
+  const [input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning, reportedCost] = rest
+  const tokens = { input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning }
+  return { key, slot, model, promptOver, responses, reported, ...tokens, reportedCost }
 }
 
 interface Span {
@@ -187,13 +210,8 @@ function spanOf({ memory }: Pick<ReadHandle, 'memory'>, table: string): Span | u
   return first === null ? undefined : { firstSlot: first, lastSlot: last }
 }
 
-/** Keeps apart only what has different prices; one parameter for each model. */
-function onlyFor(models: readonly string[], expression: string): string {
-  if (models.length === 0) return '0'
-  return `CASE WHEN u.model IN (${models.map(() => '?').join(', ')}) THEN ${expression} ELSE 0 END`
-}
-
-function conditions(question: UsageQuestion): { where: string; values: (string | number)[] } {
+/** Over `u`, a row of the summed ledger, and `s`, its session. */
+export function usageConditions(question: UsageQuestion): Conditions {
   const where: string[] = []
   const values: (string | number)[] = []
   const add = (condition: string, value: string | number | undefined): void => {
@@ -212,7 +230,7 @@ function conditions(question: UsageQuestion): { where: string; values: (string |
   add('u.model = ?', question.model)
   if (question.sessions)
     add('u.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(question.sessions))
-  return { where: where.length > 0 ? `WHERE ${where.join(' AND ')}` : '', values }
+  return { where: where.join(' AND ') || '1', values }
 }
 
 function keyExpression({ group, zone }: UsageQuestion, span: Span | undefined): string {
@@ -223,13 +241,6 @@ function keyExpression({ group, zone }: UsageQuestion, span: Span | undefined): 
   const offsets = zone.offsets(span.firstSlot, span.lastSlot)
   const seconds = stepwise(offsets.map((one) => [one.fromSlot, one.seconds]))
   return `CASE WHEN u.slot >= 0 THEN (u.slot * ${SLOT_MS / 1000} + ${seconds}) / 86400 END`
-}
-
-/** The value of the last step a slot has reached; 0 before the first. */
-function stepwise(steps: [fromSlot: number, value: number][]): string {
-  if (steps.length === 0) return '0'
-  const cases = steps.toReversed().map(([from, value]) => `WHEN u.slot >= ${from} THEN ${value}`)
-  return `CASE ${cases.join(' ')} ELSE 0 END`
 }
 
 function keyOf(group: UsageGroup, key: string | number | null): string | null {
