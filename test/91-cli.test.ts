@@ -317,7 +317,10 @@ describe('a machine without anything', () => {
       const { code, stdout, stderr } = cli(empty.env, ...command.split(' '))
       expect([code, stdout]).toEqual([1, ''])
       for (const adapter of ADAPTERS)
-        for (const root of adapter.roots(empty.env)) expect(stderr).toContain(root)
+        for (const root of adapter.roots(empty.env)) {
+          // A root that is itself a file of the agent is no place to look in.
+          if (!adapter.claim(root)) expect(stderr).toContain(root)
+        }
       expect(stderr).toContain('recollect demo')
       empty.remove()
     },
