@@ -469,6 +469,23 @@ describe('killed in the middle', () => {
     expect(await logged()).toEqual(['created a', 'swapped f<a', 'compacted c<f'])
   })
 
+  it('a change whose second half fails says so: it is logged, and the next call carries it on', async () => {
+    mkdirSync(dir)
+    const current = join(dir, 'sessions.json')
+    // Between the look at the file and its replacement something that cannot be replaced comes to stand there.
+    const history = open({
+      now: () => {
+        mkdirSync(current)
+        return new Date(clock)
+      },
+    })
+    const failure = { code: 'NOT_A_FILE', message: expect.stringContaining('is logged'), where: current }
+    await expect(history.saveSessionId('a')).rejects.toMatchObject(failure)
+    rmSync(current, { recursive: true })
+    expect(await history.current()).toBe('a')
+    expect(await logged()).toEqual(['created a'])
+  })
+
   it('a note whose line never came, or that is spoilt, is dropped', async () => {
     const event = {
       session_id: 'b',

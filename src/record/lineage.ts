@@ -228,7 +228,16 @@ export class SessionHistory {
     const offset = statPath(this.historyPath)?.size ?? 0
     writeIntent(lock, this.#lockPath, { from, to, event: JSON.stringify(event), offset }, this.#durable)
     await this.#append(event)
-    this.#writeCurrent(to)
+    try {
+      this.#writeCurrent(to)
+    } catch (cause) {
+      const { code, where } = fromSystem(cause, '', this.currentPath)
+      throw new RecollectError(code, 'the change is logged, but the current-session file is behind', {
+        ...(where === undefined ? {} : { where }),
+        cause,
+        hint: 'mend what the cause says; the next call, of any process, brings the file up to date first',
+      })
+    }
     clearIntent(lock)
     return event
   }
