@@ -61,6 +61,60 @@ describe('the package', () => {
     expect(run('node', ['adapter.mjs', join(project, 'memory', path)])).toBe('claude user_msg\n')
   })
 
+  it.each([
+    // Checking the declarations themselves takes most of the time: once is enough.
+    ['nodenext, declarations checked too', 'nodenext', 'nodenext', 'false'],
+    ['bundler', 'bundler', 'esnext', 'true'],
+  ])('has types for a strict program (%s)', (_, resolution, module, skipLibCheck) => {
+    writeFileSync(
+      join(project, 'use.ts'),
+      `import { ADAPTERS, Config, getDigest, listSessions, openMemory, storePaths, sweep } from 'recollect'
+       import { turns } from 'recollect/adapters/turns'
+       import { accumulateMessage, EntireTranscript, type ErrorCode, type JsonlGap, loadRun, RecollectError } from 'recollect/record'
+       import { RunTranscript, SessionHistory, TranscriptEntry, TranscriptWriter } from 'recollect/record'
+       const writer = new TranscriptWriter('memory', { flush: 'fdatasync', lockTimeoutMs: 30_000 })
+       const entry: TranscriptEntry = { turnId: '1', role: 'tool', toolResults: [{ callId: 'c' }], ts: Date.now() }
+       await writer.append('main', 's', TranscriptEntry.parse(entry))
+       const onGap = (gap: JsonlGap): void => console.error(gap.offset)
+       for await (const turn of writer.readStream('main', 's', { onGap })) console.log(turn.content?.length)
+       const transcript = new EntireTranscript({ cwd: process.cwd(), version: '1', model: 'm' })
+       const { body } = await fetch('http://127.0.0.1')
+       const message = await accumulateMessage(body ?? [])
+       await transcript.assistant(message.content, message)
+       const run = await RunTranscript.start('base', { runId: { flow: 'f', identifier: 'i' } })
+       const id: number = (await run.addTurn('user', 'a', 1)).id
+       console.log(id, (await new SessionHistory('dir').saveSessionId('a'))?.event)
+       try {
+         await loadRun('base', run.runId)
+       } catch (error) {
+         const code: ErrorCode | undefined = error instanceof RecollectError ? error.code : undefined
+         console.log(code === 'NOT_FOUND')
+       }
+       // @ts-expect-error no such role
+       await run.addTurn('critic', 'a')
+       const env = { HOME: '/nowhere' }
+       const config = new Config({ env })
+       await sweep({ config, env, adapters: ADAPTERS })
+       const memory = openMemory(storePaths(config.home, config.get('store.db_path')))
+       for (const { session_uid } of listSessions(memory)) console.log(getDigest(memory, session_uid)?.outcome)
+       console.log(turns.flavor)`,
+    )
+    const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess']
+    const types = ['--typeRoots', join(process.cwd(), 'node_modules/@types'), '--types', 'node']
+    const target = [
+      '--target',
+      'es2022',
+      '--module',
+      module,
+      '--moduleResolution',
+      resolution,
+      '--skipLibCheck',
+      skipLibCheck,
+    ]
+    const tsc = join(process.cwd(), 'node_modules/typescript/bin/tsc')
+    expect(run(process.execPath, [tsc, ...options, ...types, ...target, 'use.ts'])).toBe('')
+  })
+
   it('runs as a command', () => {
     const line = '{"turnId":"2","role":"user","ts":2}\n'
     const args = ['recollect', 'record', 'turns', '--base', 'memory', '--agent', 'a', '--session', 't']
