@@ -43,6 +43,8 @@ export interface SessionFacts {
   titleByPerson?: boolean
   agentVersion?: string
   startedAt?: number
+  /** All that is told of when it was, start and end: replaces what was told before. */
+  onlyAt?: number
   /** `subagent` sessions are left out of plain lists. */
   relation?: 'main' | 'subagent' | 'fork'
 }

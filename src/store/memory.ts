@@ -34,7 +34,8 @@ export class MemoryWriter {
        title = CASE WHEN :title IS NULL OR (title_by_person AND NOT :byPerson) THEN title ELSE :title END,
        title_by_person = max(title_by_person, CASE WHEN :title IS NULL THEN 0 ELSE :byPerson END),
        agent_version = coalesce(:version, agent_version), relation = coalesce(:relation, relation),
-       started_at = CASE WHEN :startedAt IS NULL THEN started_at ELSE min(coalesce(started_at, :startedAt), :startedAt) END,
+       ended_at = coalesce(:onlyAt, ended_at),
+       started_at = CASE WHEN :onlyAt IS NOT NULL THEN :onlyAt WHEN :startedAt IS NULL THEN started_at ELSE min(coalesce(started_at, :startedAt), :startedAt) END,
        task_ref = CASE WHEN :taskRank > task_ref_rank THEN :taskRef ELSE task_ref END,
        task_ref_rank = max(task_ref_rank, :taskRank), source_path = coalesce(:path, source_path)
        WHERE session_uid = :uid`,
@@ -111,6 +112,7 @@ export class MemoryWriter {
       version: facts.agentVersion ?? null,
       relation: facts.relation ?? null,
       startedAt: facts.startedAt ?? null,
+      onlyAt: facts.onlyAt ?? null,
       taskRef: facts.taskRef ?? null,
       taskRank: facts.taskRefRank ?? 0,
       path,

@@ -337,6 +337,8 @@ class BatchBuilder {
     if (item.relation !== undefined) facts.relation = item.relation
     const startedAt = timeOrNull(item.startedAt)
     if (startedAt !== null) facts.startedAt = startedAt
+    const onlyAt = timeOrNull(item.onlyAt)
+    if (onlyAt !== null) facts.onlyAt = onlyAt
     this.#batch.facts.push(facts)
     if (anyOf(findings)) this.#batch.findings[uid] = findings
     if (item.gitBranch !== undefined) this.#noteTask(uid, item.session, item.gitBranch, 3)

@@ -9,7 +9,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 5,
+  version: 6,
   roots,
   claim,
   read: ({ path }, from) =>

@@ -1,6 +1,7 @@
 // Records about the thread itself: its first line, its settings, its compactions, and where copied parent lines end.
 import type { EventItem, Item, SessionItem } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { flatTimes } from './flat-times.ts'
 import { threadName } from './names.ts'
 import { supersedeReverted } from './revert.ts'
 import { birthOf, eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
@@ -147,7 +148,12 @@ function metaEvent(spot: Spot): EventItem {
 
 /** The first line of a flat file, or of the single-JSON files before them. */
 export function flatHeader(spot: Spot): Item[] {
-  return spot.state.count > 1 ? [metaEvent(spot)] : [facts(spot), metaEvent(spot)]
+  const header = metaEvent({ ...spot, ts: null })
+  if (spot.state.count > 1) return [header]
+  const { startedAt, ...item } = facts(spot)
+  if (startedAt === undefined) return [item, header]
+  spot.state.flat = flatTimes(spot.path, startedAt)
+  return [{ ...item, onlyAt: startedAt }, header]
 }
 
 export function turnContext(spot: Spot): Item[] {

@@ -3,6 +3,7 @@
 import type { Item } from '../adapter.ts'
 import { isRecord, num, str, time } from '../guards.ts'
 import { chatMessage } from './chat.ts'
+import { datedBy } from './flat-times.ts'
 import { agentMessage, message, reasoning, reasoningParts } from './messages.ts'
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
@@ -35,7 +36,7 @@ export function parserOf(path: string): (state: State, line: { record: Native })
       inherited: isCopied(state, record, ts),
       path,
     }
-    return isWrapped ? wrapped(spot) : flat(spot, record)
+    return isWrapped ? wrapped(spot) : datedFlat(spot, record)
   }
 }
 
@@ -83,6 +84,13 @@ function wrapped(spot: Spot): Item[] {
     default:
       return [plain(spot, spot.type, spot.payload), { type: 'unknown', name: spot.type }]
   }
+}
+
+function datedFlat(spot: Spot, record: Native): Item[] {
+  const { at, startedAt } = datedBy(spot.state, record)
+  const items = flat(at === null ? spot : { ...spot, ts: at }, record)
+  const { session } = spot
+  return startedAt === undefined ? items : [{ type: 'session', session, onlyAt: startedAt }, ...items]
 }
 
 /** Lines before 0.32: a header, bare response items, and `{"record_type":"state"}` marks that say nothing. */

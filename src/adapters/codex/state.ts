@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import type { EventItem } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
+import type { FlatTimes } from './flat-times.ts'
 import type { Totals } from './usage.ts'
 
 /** Facts of a tool's end that arrive apart from its output: [call id, exit code, duration, failed]. */
@@ -10,6 +11,8 @@ type EndFacts = [string, number | null, number | null, boolean]
 
 export interface State {
   session: string | null
+  /** Only in files whose lines have no times. */
+  flat: FlatTimes | null
   /** Records read so far. */
   count: number
   /** The greatest ordinal so far. */
@@ -54,6 +57,7 @@ export interface State {
 
 export const newState = (): State => ({
   session: null,
+  flat: null,
   count: 0,
   lastOrdinal: -1,
   copy: 'none',
