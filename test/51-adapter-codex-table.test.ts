@@ -38,6 +38,31 @@ test.each([
   expect(kindOf(asked(`<${tag}>x</${tag}>`))).toBe('lifecycle')
 })
 
+test('what a person ran with ! is told once', () => {
+  const text =
+    '<user_shell_command>\n<command>\nls -1\n</command>\n<result>\nExit code: 2\nDuration: 1 seconds\nOutput:\nREADME.md\n</result>\n</user_shell_command>'
+  const ran = told('item_completed', {
+    item: {
+      type: 'CommandExecution',
+      id: 'x',
+      command: ['bash', '-lc', 'ls -1'],
+      source: 'user_shell',
+      exit_code: 2,
+    },
+  })
+  const { events } = read([meta(THREAD), asked(text)])
+  expect(events.at(-1)).toMatchObject({
+    kind: 'human_intervention',
+    role: 'user',
+    summary: '! ls -1',
+    text,
+    exitCode: 2,
+  })
+  expect(kindOf(ran, asked(text))).toBe('lifecycle')
+  // The item was that of the first.
+  expect(kindOf(ran, asked(text), asked(text))).toBe('human_intervention')
+})
+
 test('so are instructions, and what the developer says', () => {
   expect(kindOf(asked('# AGENTS.md instructions for /w\n\nx'))).toBe('lifecycle')
   const content = [{ type: 'input_text', text: 'x' }]

@@ -23,6 +23,8 @@ const OPENINGS: [string, Author][] = [
   ['<local-command-stderr>', 'answer'],
   ['<task-notification>', 'answer'],
   ['<agent-notification>', 'answer'],
+  ['[SYSTEM NOTIFICATION - NOT USER INPUT]', 'answer'],
+  ['<agent-message from=', 'answer'],
   ['<teammate-message', 'answer'],
   ['<local-command-caveat>', 'injected'],
   ['Caveat: The messages below were generated', 'injected'],

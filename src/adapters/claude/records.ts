@@ -135,6 +135,7 @@ const ATTACHMENTS = new Set([
   'critical_system_reminder',
   'output_style',
   'mcp_resource',
+  'structured_output',
 ])
 
 export function attachmentDrafts(line: Line): Draft[] {

@@ -124,7 +124,10 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
     ts: time(spot.payload['started_at_ms']) ?? spot.ts,
   })
   // A person's own `!command`.
-  if (item['source'] === 'user_shell') call.role = 'user'
+  if (item['source'] === 'user_shell') {
+    call.role = 'user'
+    spot.state.shellItems++
+  }
   const files = type === 'FileChange' ? changedFiles(item) : readFiles(item)
   if (files.length > 0) call.files = files
   if (type === 'FileChange') call.summary = `Edit ${files.join(', ')}`

@@ -22,6 +22,8 @@ export function message(spot: Spot): Item[] {
     return answer(spot, 'item', content, str(spot.payload['id']), str(spot.payload['phase']))
   }
   const prompt = role === 'user' ? promptOf(spot, content) : undefined
+  const typed = prompt === undefined && role === 'user' ? shellCommand(spot, content) : undefined
+  if (typed) return [typed]
   if (prompt === undefined)
     return [...cwdFrom(spot, content), harnessText(spot, content, `${role ?? 'unnamed'} context`)]
   return userPrompt(spot, 'item', prompt, { content })
@@ -51,6 +53,29 @@ function promptOf(spot: Spot, content: unknown[]): string | undefined {
     return isRecord(part) && !FRAGMENT.test(str(part['text']) ?? '')
   })
   return written.length > 0 ? partsText(written) : undefined
+}
+
+const SHELL_COMMAND = /^\s*<user_shell_command>\n<command>\n([\s\S]*?)\n<\/command>/
+
+/** A command that a person ran with `!`. Since 0.147 an item of its own tells it, better and first. */
+function shellCommand(spot: Spot, content: unknown[]): EventItem | undefined {
+  const text = partsText(content)
+  const command = SHELL_COMMAND.exec(text)?.[1]
+  if (command === undefined) return undefined
+  if (spot.state.shellItems > 0) {
+    spot.state.shellItems--
+    return undefined
+  }
+  const exit = /\n<result>\nExit code: (-?\d+)\n/.exec(text)
+  const event = eventAt(spot, {
+    origin: originOf(spot, 'shell', text),
+    kind: 'human_intervention',
+    role: 'user',
+    summary: `! ${firstLine(command)}`,
+    text,
+    payload: { type: 'message', role: 'user', content },
+  })
+  return exit ? { ...event, exitCode: Number(exit[1]) } : event
 }
 
 /** Files before 0.32 name their directory only in the context they show the model. */

@@ -46,6 +46,8 @@ export interface State {
   /** [call id, tool] of calls whose output has been read. */
   answered: [string, string][]
   ends: EndFacts[]
+  /** Commands of a person told as items, whose message is still to come. */
+  shellItems: number
   /** The next agent message starts a turn. */
   triggersTurn: boolean
   totals: Totals | null
@@ -78,6 +80,7 @@ export const newState = (): State => ({
   book: newCallBook(),
   answered: [],
   ends: [],
+  shellItems: 0,
   triggersTurn: false,
   totals: null,
   resets: 0,
