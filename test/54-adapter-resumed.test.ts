@@ -7,6 +7,7 @@ import type { Adapter } from '../src/adapters/adapter.ts'
 import { claude } from '../src/adapters/claude/index.ts'
 import { codex } from '../src/adapters/codex/index.ts'
 import { grok } from '../src/adapters/grok/index.ts'
+import { BrowserSession, describeInBrowser } from './setup/browser.ts'
 import { collect } from './setup/collect.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, World } from './setup/sweeping.ts'
@@ -93,4 +94,21 @@ it('stands in the lineage, with its time', async () => {
   ])
   expect(cli(world.env, 'lineage', '@last').stdout).toContain('resumed 2026-11-15 18:43')
   world.remove()
+})
+
+describeInBrowser('the page', () => {
+  it('shows it among the relatives of the session', async () => {
+    const world = new World(join(unpackAgent('codex'), 'resume'))
+    await world.sweep()
+    const web = await BrowserSession.open(world.memory)
+    try {
+      await web.goto('/s/@last?tab=lineage')
+      const facts = web.page.locator('.node-facts')
+      await facts.waitFor()
+      expect(await facts.textContent()).toMatch(/resumed \S/)
+    } finally {
+      await web.close()
+      world.remove()
+    }
+  })
 })

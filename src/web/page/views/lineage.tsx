@@ -1,6 +1,6 @@
 // Which session came from which: trees as nested rows, each below the one it was born from.
 import type { JSX } from 'preact'
-import type { Lineage, LineageDocument, LineageNode } from '../../../query/lineage.ts'
+import type { Lineage, LineageDocument, LineageEdge, LineageNode } from '../../../query/lineage.ts'
 import { useAnswer } from '../api.ts'
 import { plural, short, titleOf, usd } from '../format.ts'
 import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
@@ -15,6 +15,13 @@ const EDGES: Record<string, string> = {
   bg_fork: 'forked in the background',
   resumed: 'resumed as',
   subagent: 'sub-agent',
+}
+
+/** Beside the birth that puts a session where it stands. */
+const ALSO: Record<string, string> = {
+  interactive_fork: 'forked',
+  bg_fork: 'forked in the background',
+  subagent: 'a sub-agent',
 }
 
 const SHOWN = 200
@@ -106,11 +113,40 @@ function NodeRow({ node, isHere }: { node: LineageNode; isHere: boolean }): JSX.
         <When at={node.started_at} />
         {node.agents.length > 0 && <span>{plural(node.agents.length, 'sub-agent')} inside</span>}
         {node.compactions > 0 && <span>{plural(node.compactions, 'compaction')}</span>}
+        {node.other_edges
+          .filter((edge) => edge.kind !== 'created')
+          .map((edge) => (
+            <OtherEdge edge={edge} />
+          ))}
         {node.commits.length > 0 && <span>{plural(node.commits.length, 'commit')}</span>}
         {node.total_tokens > 0 && <span>{short(node.total_tokens)} tokens</span>}
         {node.cost_usd !== null && <strong>{usd(node.cost_usd)}</strong>}
         {isKnown && <OutcomeBadge outcome={node.outcome} />}
       </span>
     </li>
+  )
+}
+
+/** A log says `cleared` of the session that ended; a session's own file says it of the one that began afterwards. */
+function OtherEdge({ edge }: { edge: LineageEdge }): JSX.Element {
+  if (edge.kind === 'cleared')
+    return <span>{edge.source === 'logged' ? 'ended by clear' : 'began with clear'}</span>
+  // Gone on with in its own file: no other session is part of it.
+  if (edge.kind === 'resumed' && edge.parent_uid === null)
+    return (
+      <span>
+        resumed <When at={edge.at} />
+      </span>
+    )
+  return (
+    <span>
+      also {ALSO[edge.kind] ?? edge.kind}
+      {edge.parent_uid !== null && (
+        <>
+          {' '}
+          from <a href={sessionPath(edge.parent_uid)}>{edge.parent_uid}</a>
+        </>
+      )}
+    </span>
   )
 }
