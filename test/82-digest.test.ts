@@ -450,6 +450,35 @@ describe('when digests are made', () => {
     expect(last.frozen?.until_seq).toBeGreaterThan(after.frozen?.until_seq as number)
   })
 
+  it('with failures named by the rules of today, from the samples that a frozen one kept', async () => {
+    const { memory, uid } = copyOf('codex/tools', '.codex')
+    await memory.sweep()
+    const before = memory.digests().get(uid) as Digest
+    expect(before.error_snippets.length).toBeGreaterThan(0)
+    const failures = (): unknown[] =>
+      memory.read((handle) => handle.memory.prepare('SELECT * FROM failures').all())
+    const now = failures()
+    memory.write((store) => {
+      store.read().cache.exec('DELETE FROM events; DELETE FROM touched')
+      store.read().memory.exec(`UPDATE digests SET digest = replace(digest, 'e2:', 'e1:');
+        UPDATE failures SET fingerprint = replace(fingerprint, 'e2:', 'e1:');
+        UPDATE signals SET subject = replace(subject, 'e2:', 'e1:')`)
+    })
+    expect(failures()).not.toEqual(now)
+    expect((await memory.sweep()).digestedCount).toBe(1)
+    expect(memory.digests().get(uid)).toEqual(before)
+    expect(failures()).toEqual(now)
+    // What was cut keeps its name, and is not tried again and again.
+    memory.write((store) =>
+      store
+        .read()
+        .memory.exec(
+          "UPDATE failures SET fingerprint = replace(fingerprint, 'e2:', 'e1:'), sample = sample || '…'",
+        ),
+    )
+    expect((await memory.sweep()).digestedCount).toBe(0)
+  })
+
   it('with the watermark in one transaction: a digest that cannot be written leaves it alone', async () => {
     const { memory } = copyOf('claude/qa', 'projects')
     await memory.sweep()

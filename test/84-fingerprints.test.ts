@@ -1,7 +1,7 @@
 // The same failure with other paths, lines, ids, times is one fingerprint; another failure is another.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failureOf } from '../src/digest/errors.ts'
+import { failureOf, isCut } from '../src/digest/errors.ts'
 
 const word = fc.stringMatching(/^[a-z]{2,9}$/)
 const file = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_-]{0,11}$/)
@@ -367,6 +367,32 @@ describe('fingerprints', () => {
       fc.property(fc.array(noise, { maxLength: 8 }), fc.array(noise, { maxLength: 8 }), (before, after) => {
         const text = [...before, 'TypeError: x is not a function', ...after].join('\n')
         expect(failureOf('Bash', text)).toEqual(failureOf('Bash', 'TypeError: x is not a function'))
+      }),
+    )
+  })
+
+  it('are those of their sample, unless it was cut: what is kept is enough to name a failure again', () => {
+    const about = fc
+      .tuple(word, path, number, host)
+      .map(([what, where, n, at]) => [
+        `TypeError: ${what} is not a function\n    at ${where}:${n}:7`,
+        `${where}(${n},3): error TS2304: Cannot find name '${what}'.`,
+        `cat: ${where}: No such file or directory`,
+        `\u001b[31mE   AssertionError: ${what} != ${n}\u001b[0m`,
+        `curl: (7) Failed to connect to ${at} after ${n} ms`,
+        `{"type":"error","error":{"message":"${what} is overloaded","code":${n}}}`,
+        `npm ERR! code E404\nnpm ERR! 404 Not Found - ${what}`,
+        `thread 'main' panicked at ${where}:${n}:5:\n${what} failed`,
+        `exit code: ${n % 256}`,
+        `${what} ${n}`,
+        '',
+      ])
+    fc.assert(
+      fc.property(about, fc.constantFrom('Bash', 'Read', 'exec_command', null), (texts, tool) => {
+        for (const text of texts) {
+          const failure = failureOf(tool, text, 'npm test')
+          if (!isCut(failure.sample)) expect(failureOf(tool, failure.sample)).toEqual(failure)
+        }
       }),
     )
   })

@@ -13,6 +13,7 @@ export interface Failure {
 
 /** Raised with every change of the rules below: fingerprints of different rules must not be compared. */
 const VERSION = 2
+export const FINGERPRINT_PREFIX = `e${VERSION}:`
 const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
 
@@ -29,8 +30,11 @@ export function failureOf(tool: string | null, text: string, command = ''): Fail
   const digest = createHash('sha256')
     .update(`${VERSION}\0${toolClass(tool)}\0${shape}`)
     .digest('hex')
-  return { fingerprint: `e${VERSION}:${digest.slice(0, 16)}`, sample: snippet(line, SAMPLE_LENGTH) }
+  return { fingerprint: FINGERPRINT_PREFIX + digest.slice(0, 16), sample: snippet(line, SAMPLE_LENGTH) }
 }
+
+/** Whether the line went on behind the sample. */
+export const isCut = (sample: string): boolean => sample.endsWith('…')
 
 // What surrounds a failure but does not name it: frames, carets, rulers, progress, the client's own wrapping.
 const NOISE =

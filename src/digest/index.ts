@@ -4,11 +4,13 @@ import type { Session } from '../model.ts'
 import type { DigestRow, Fold, Store } from '../store/store.ts'
 import { tellDecisions } from './decisions.ts'
 import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
+import { FINGERPRINT_PREFIX } from './errors.ts'
 import { type Facts, Gatherer } from './facts.ts'
 import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
 import { type Range, type SessionReader, sessionReader } from './reader.ts'
 import { type Copies, recountDigest } from './recount.ts'
+import { renameFailures } from './rename.ts'
 
 export interface DigestOptions {
   buckets: Buckets
@@ -24,7 +26,7 @@ const GROUP = 256
 
 /** Returns how many sessions were digested. */
 export function digestChanged(store: Store, options: DigestOptions): number {
-  const uids = store.undigested(ruleVersion(options.buckets))
+  const uids = store.undigested(ruleVersion(options.buckets), FINGERPRINT_PREFIX)
   if (uids.length === 0) return 0
   const reader = sessionReader(store.read())
   let rows: DigestRow[] = []
@@ -50,7 +52,10 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const recount = (digest: string): Digest =>
     recountDigest(JSON.parse(digest) as Digest, session, price, copiesOf(reader, session, buckets), buckets)
   const frozen = reader.frozen(uid)
-  if (frozen) return toRow(session, recount(frozen.digest), frozen.earlier_seq, frozen.earlier, null)
+  if (frozen) {
+    const told = reader.isMiscounted(uid) ? recount(frozen.digest) : (JSON.parse(frozen.digest) as Digest)
+    return toRow(session, renameFailures(told), frozen.earlier_seq, frozen.earlier, null)
+  }
   const { facts, fold } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
   const digest = buildDigest({
     session,
@@ -63,7 +68,7 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const earlier = reader.earlier(uid)
   if (earlier === undefined) return toRow(session, digest, 0, null, fold)
   const before = reader.copied(uid) ? recount(earlier.digest) : (JSON.parse(earlier.digest) as Digest)
-  const whole = mergeDigests(before, digest, earlier.seq, buckets)
+  const whole = mergeDigests(renameFailures(before), digest, earlier.seq, buckets)
   return toRow(session, whole, earlier.seq, earlier.digest, fold)
 }
 

@@ -1,6 +1,6 @@
 // A session that goes on after its first events were evicted: the digest of the events that are gone, frozen as it was,
 // and that of the events that are here become one. What is told by the session's own row (times, cost) is already whole.
-import { type Digest, MAX_COMMANDS, MAX_ERRORS, MAX_FILES } from './digest.ts'
+import { type Digest, type ErrorSnippet, MAX_COMMANDS, MAX_ERRORS, MAX_FILES } from './digest.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { cite } from './seqs.ts'
 import { COST_OUTLIER } from './signals.ts'
@@ -24,7 +24,7 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
     markers: sum({ ...earlier.markers }, { ...later.markers }) as unknown as Digest['markers'],
     first_prompt: earlier.first_prompt || later.first_prompt,
     last_assistant: later.last_assistant || earlier.last_assistant,
-    error_snippets: mergeErrors(earlier, later),
+    error_snippets: mergeErrors([...earlier.error_snippets, ...later.error_snippets]),
     metrics: {
       ...later.metrics,
       infra_overhead_share: shares[INFRA] ?? 0,
@@ -61,9 +61,10 @@ function join<T>(all: readonly T[], keyOf: (one: T) => string, merge: (a: T, b: 
   return [...joined.values()]
 }
 
-function mergeErrors(earlier: Digest, later: Digest): Digest['error_snippets'] {
+/** Oldest first. */
+export function mergeErrors(all: readonly ErrorSnippet[]): ErrorSnippet[] {
   return join(
-    [...earlier.error_snippets, ...later.error_snippets],
+    all,
     (one) => one.fingerprint,
     (a, b) => ({
       ...a,

@@ -22,6 +22,8 @@ export interface SessionReader {
   children(uid: string): Child[]
   /** The digest of a session none of whose events are here. */
   frozen(uid: string): StoredDigest | undefined
+  /** Whether that counts what turned out to be copied, or tokens that are told anew. */
+  isMiscounted(uid: string): boolean
   /** What it copied, as far as that was found out after its events had gone. */
   copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
@@ -111,13 +113,15 @@ export function sessionReader(handle: ReadHandle): SessionReader {
 function storedDigests(
   { cache, memory }: ReadHandle,
   idOf: (uid: string) => number,
-): Pick<SessionReader, 'frozen' | 'copied' | 'earlier'> {
+): Pick<SessionReader, 'frozen' | 'isMiscounted' | 'copied' | 'earlier'> {
   const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
   const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
   const copied = memory.prepare(
     "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
   )
+  const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
   return {
+    isMiscounted: (uid) => untold.get(uid) !== undefined,
     frozen(uid) {
       const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
       return seq === null ? (stored.get(uid) as StoredDigest | undefined) : undefined

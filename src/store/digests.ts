@@ -6,7 +6,12 @@ import { DigestWords, indexOldDigests } from './digest-words.ts'
 import { packText, unpackText } from './packed.ts'
 import type { DigestRow, Fold } from './store.ts'
 
-export function undigested(cache: Database, memory: Database, ruleVersion: string): string[] {
+export function undigested(
+  cache: Database,
+  memory: Database,
+  ruleVersion: string,
+  fingerprintPrefix: string,
+): string[] {
   indexOldDigests(memory)
   // One by one: put together in SQL, every digest there is would be looked at.
   const found = [
@@ -14,16 +19,20 @@ export function undigested(cache: Database, memory: Database, ruleVersion: strin
     'SELECT session_uid FROM digests WHERE rule_version < ?1',
     'SELECT session_uid FROM digests WHERE rule_version > ?1',
   ].flatMap((sql) => memory.prepare(sql).all(ruleVersion) as unknown as { session_uid: string }[])
-  // A digest whose events are gone is only told anew what it counted in vain.
+  // A digest whose events are gone is only told anew what it counted in vain, and what its failures are called by now.
   const frozen = memory
-    .prepare('SELECT session_uid FROM copied JOIN digests USING (session_uid) WHERE NOT is_told')
-    .all() as unknown as { session_uid: string }[]
-  const recounted = new Set(frozen.map((row) => row.session_uid))
-  const uids = [...new Set([...found.map((row) => row.session_uid), ...recounted])].sort()
+    .prepare(
+      `SELECT session_uid FROM copied JOIN digests USING (session_uid) WHERE NOT is_told
+       UNION SELECT session_uid FROM failures
+       WHERE (fingerprint < ?1 OR fingerprint > ?1 || '~') AND sample NOT LIKE '%…'`,
+    )
+    .all(fingerprintPrefix) as unknown as { session_uid: string }[]
+  const corrected = new Set(frozen.map((row) => row.session_uid))
+  const uids = [...new Set([...found.map((row) => row.session_uid), ...corrected])].sort()
   const isHere = cache.prepare(
     'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
-  return uids.filter((uid) => recounted.has(uid) || isHere.get(uid) !== undefined)
+  return uids.filter((uid) => corrected.has(uid) || isHere.get(uid) !== undefined)
 }
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */

@@ -94,8 +94,8 @@ class SqliteStore implements Store {
     return settleAll(this.#cache, this.#memory, place)
   }
 
-  undigested(ruleVersion: string): string[] {
-    return undigested(this.#cache, this.#memory, ruleVersion)
+  undigested(ruleVersion: string, fingerprintPrefix: string): string[] {
+    return undigested(this.#cache, this.#memory, ruleVersion, fingerprintPrefix)
   }
 
   writeDigests(rows: readonly DigestRow[]): void {

@@ -34,7 +34,7 @@ export interface Store {
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
   /** Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. */
-  undigested(ruleVersion: string): string[]
+  undigested(ruleVersion: string, fingerprintPrefix: string): string[]
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
   /** Drops the raw of sessions for good, after finishing what a kill interrupted. One caller at a time: the sweep lock. */
