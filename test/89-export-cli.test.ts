@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -15,6 +16,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { segmentPath } from '../src/store/segments.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { atifProblems, type Trajectory } from './setup/atif-schema.ts'
 import { type CliResult, cli, cliPath, World } from './setup/sweeping.ts'
@@ -167,6 +169,30 @@ describe('a session whose events are gone', () => {
     expect(run(gone.id, '--format', 'otlp').stdout).toContain('recollect.loss')
   })
 })
+
+it.each(['lost', 'damaged'])(
+  'a session whose bodies are %s is exported with its summaries, and named',
+  async (how) => {
+    const own = new World()
+    const bad = tell(own.home, 'bad', [{ ask: 'Mend the till' }, { answer: 'Mended.' }])
+    const good = tell(own.home, 'good', [{ ask: 'Check the wires' }, { answer: 'Fine.' }], {
+      at: '2026-01-01T10:00:00Z',
+    })
+    await own.sweep()
+    const path = segmentPath(join(own.paths.cacheDirectory, 'blobs'), bad.uid)
+    if (how === 'lost') rmSync(path)
+    else writeFileSync(path, Buffer.alloc(statSync(path).size, 7))
+    for (const format of ['md', 'jsonl']) {
+      const { code, stdout, stderr } = cli(own.env, 'export', '--all', '--format', format)
+      expect(code).toBe(4)
+      expect(stderr).toMatch(new RegExp(`${bad.uid}: \\d+ bodies cannot be read .*\\n.*recollect verify`))
+      expect(stderr).not.toContain(good.uid)
+      for (const text of ['Mend the till', 'Mended.', 'Check the wires', 'Fine.'])
+        expect(stdout).toContain(text)
+    }
+    own.remove()
+  },
+)
 
 describe('a collector', () => {
   it('is never named with a password or a key', () => {

@@ -22,7 +22,8 @@ Sub-agents are exported with their session. What was recorded is redacted
 already. Of a session whose events are gone its digest is exported, and the
 export says so. docs/export.md
 
-Exit code: 0 done, 4 done but a collector rejected some spans.`,
+Exit code: 0 done, 4 done but a collector rejected some spans, or some
+bodies could not be read (their sessions are named).`,
     )
     .action(async (ids, options) => (await import('./export.ts')).runExport(ids, options))
   addExamples(

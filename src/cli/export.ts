@@ -89,8 +89,20 @@ function* sourcesOf(
   for (const [at, uid] of uids.entries()) {
     progress.show(() => `${at} of ${uids.length} sessions`)
     const session = getSession(handle, uid)
-    if (session) yield new ExportSource(handle, session)
+    if (!session) continue
+    const source = new ExportSource(handle, session)
+    yield source
+    if (source.unread.size > 0) warnOf(source)
   }
+}
+
+function warnOf({ session, unread }: ExportSource): void {
+  const bodies = unread.size === 1 ? '1 body' : `${unread.size} bodies`
+  tell(
+    `warning: ${harmless(session.session_uid)}: ${bodies} cannot be read from the cache; summaries stand in for them\n`,
+  )
+  tell('try: recollect verify\n')
+  process.exitCode = EXIT.partial
 }
 
 function* together(sources: Iterable<ExportSource>, format: Format): Generator<string> {

@@ -1,5 +1,6 @@
 // What every format is made of: one session with what Tier 2 knows of it, and its events one by one with their bodies.
 import type { Digest } from '../digest/digest.ts'
+import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { rawLost } from '../query/lost.ts'
@@ -34,10 +35,13 @@ export class ExportSource {
   readonly receipts: Receipt[]
   /** Sub-agents with a session of their own. */
   readonly children: string[]
+  /** Bodies that should be in the cache and cannot be read, also those of sub-agents: their summaries stand in for them. */
+  readonly unread: Set<string>
 
-  constructor(handle: ReadHandle, session: Session) {
+  constructor(handle: ReadHandle, session: Session, unread = new Set<string>()) {
     this.#handle = handle
     this.session = session
+    this.unread = unread
     this.receipts = receiptsOf(handle, session.session_uid)
     this.children = childrenOf(handle, session.session_uid)
   }
@@ -45,7 +49,7 @@ export class ExportSource {
   /** Another session of the same memory; undefined when it is not remembered. */
   other(uid: string): ExportSource | undefined {
     const session = getSession(this.#handle, uid)
-    return session && new ExportSource(this.#handle, session)
+    return session && new ExportSource(this.#handle, session, this.unread)
   }
 
   /** Why there are fewer events than there were; undefined when nothing is missing. */
@@ -96,8 +100,21 @@ export class ExportSource {
 
   /** The redacted body, parsed; undefined when it is gone. */
   payload(event: SessionEvent): unknown {
-    const body = event.payload_ref === null ? undefined : this.#handle.payload(event.payload_ref)
-    return body === undefined ? undefined : (JSON.parse(body) as unknown)
+    if (event.payload_ref === null) return undefined
+    const body = this.#body(event.payload_ref)
+    if (body !== undefined) return JSON.parse(body) as unknown
+    this.unread.add(event.payload_ref)
+    return undefined
+  }
+
+  /** One that is damaged keeps nothing else from being exported. */
+  #body(ref: string): string | undefined {
+    try {
+      return this.#handle.payload(ref)
+    } catch (error) {
+      if (error instanceof RecollectError && error.code === 'CORRUPT') return undefined
+      throw error
+    }
   }
 
   /** Sub-agents inside the session, with the event that started each, in the order they began. */
