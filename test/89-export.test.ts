@@ -6,6 +6,7 @@ import { marked } from 'marked'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endsOpen } from '../src/export/ends-open.ts'
 import { type EXPORT_FORMATS, ExportSource, FORMATS } from '../src/export/index.ts'
+import { harmless } from '../src/export/text.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { getSession, listSessions, listUids } from '../src/query/sessions.ts'
 import type { ReadHandle } from '../src/store/store.ts'
@@ -350,4 +351,19 @@ describe('calls that share an id', () => {
       expect(spans.match(/execute_tool Read/g)).toHaveLength(2)
     })
   })
+})
+
+it('escape sequences go, the words around them stay', () => {
+  expect(harmless('a\x1b[1;31mred\x1b[0m\x07 b')).toBe('ared b')
+  expect(harmless('\x1b[31mdone\x07')).toBe('done')
+  expect(harmless('\x1b]8;;http://x\x07text\x1b]8;;\x1b\\ \x1b]0;never ended\nmore')).toBe(
+    'text ]0;never ended\nmore',
+  )
+  expect(harmless('\x9b2Jé\r\nb\rc\td\u202e')).toBe('é\nb\nc\td')
+  const sign = fc.constantFrom('\x1b', '\x9b', '[', ']', 'P', '\\', '\x07', '3', 'm', ';', ' ', '\n', 'é')
+  fc.assert(
+    fc.property(fc.array(sign, { maxLength: 12 }), (signs) => {
+      expect(harmless(signs.join(''))).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/)
+    }),
+  )
 })

@@ -1,16 +1,23 @@
 // Recorded text on its way out. Whoever shows it, terminal or page, must not obey it, and whoever parses it must be able to.
-import { stripVTControlCharacters } from 'node:util'
 
 /** Controls a terminal would obey, and marks that turn the direction of writing. */
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/**
+ * Escape sequences as ECMA-48 has them: a command with its parameters; a text for the terminal (a title, a link), to its end on
+ * the same line; two signs. Not Node's own `stripVTControlCharacters`, which takes words before a bell for such a text.
+ */
+const SEQUENCES =
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-Z\\`-~]/g
 
 /** What was recorded is foreign text: no escape sequence of it is left. Line ends and tabs stay. */
 export const harmless = (text: string): string =>
   isPlain(text)
     ? text
-    : stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(UNSAFE, (sign) =>
-        sign === '\r' ? '\n' : '',
-      )
+    : text
+        .replaceAll('\r\n', '\n')
+        .replace(SEQUENCES, '')
+        .replace(UNSAFE, (sign) => (sign === '\r' ? '\n' : ''))
 
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
