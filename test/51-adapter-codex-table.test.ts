@@ -38,6 +38,24 @@ test.each([
   expect(kindOf(asked(`<${tag}>x</${tag}>`))).toBe('lifecycle')
 })
 
+test('a prompt typed into a running turn is an intervention, the next turn begins with one', () => {
+  const started = told('task_started', { turn_id: 'a' })
+  const prompt = (text: string) => [asked(text), told('user_message', { message: text })]
+  const kindsOf = (records: Json[]) =>
+    read([meta(THREAD), ...records])
+      .events.filter((event) => event.text)
+      .map((event) => event.kind)
+  const [one, two] = ['user_msg', 'human_intervention']
+  expect(kindsOf([started, ...prompt('go'), ...prompt('not there')])).toEqual([one, two])
+  const ended = told('task_complete', { turn_id: 'a' })
+  const stopped = told('turn_aborted', { turn_id: 'a', reason: 'interrupted' })
+  expect(kindsOf([started, ...prompt('go'), ended, started, ...prompt('on')])).toEqual([one, one])
+  expect(kindsOf([started, ...prompt('go'), stopped, ...prompt('on')])).toEqual([one, one])
+  // A process that was killed ends no turn; the next one begins another.
+  expect(kindsOf([started, ...prompt('go'), started, ...prompt('on')])).toEqual([one, one])
+  expect(kindsOf([...prompt('go'), ...prompt('on')])).toEqual([one, one])
+})
+
 test('what a person ran with ! is told once', () => {
   const text =
     '<user_shell_command>\n<command>\nls -1\n</command>\n<result>\nExit code: 2\nDuration: 1 seconds\nOutput:\nREADME.md\n</result>\n</user_shell_command>'

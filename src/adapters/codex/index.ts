@@ -9,7 +9,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 7,
+  version: 8,
   roots,
   claim,
   read: ({ path }, from) =>

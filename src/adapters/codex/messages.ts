@@ -115,9 +115,12 @@ function withoutContext(text: string): string {
 export function userPrompt(spot: Spot, side: Side, whole: string, body: Record<string, unknown>): Item[] {
   if (isTold(spot.state, side, 'user', whole)) return []
   const text = withoutContext(whole)
+  // The turn that runs has its prompt already: this one was typed into it.
+  const isMidTurn = (spot.state.turnPrompts ?? 0) > 0
+  if (spot.state.turnPrompts !== null) spot.state.turnPrompts++
   const event = eventAt(spot, {
     origin: originOf(spot, 'prompt', whole),
-    kind: 'user_msg',
+    kind: isMidTurn ? 'human_intervention' : 'user_msg',
     role: 'user',
     summary: firstLine(text) || '(no text)',
     payload: { type: 'message', role: 'user', ...body },

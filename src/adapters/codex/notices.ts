@@ -36,13 +36,16 @@ export function notice(spot: Spot): Item[] {
       return itemCompleted(spot)
     case 'task_complete':
     case 'turn_complete':
+      spot.state.turnPrompts = null
       return [taskComplete(spot)]
     case 'turn_aborted':
+      spot.state.turnPrompts = null
       return [aborted(spot)]
     case 'thread_rolled_back':
       return rolledBack(spot)
     case 'task_started':
     case 'turn_started':
+      spot.state.turnPrompts = 0
       return [...resumeAtTurn(spot), noted(spot)]
     case 'thread_settings_applied': {
       const settings = payload['thread_settings']

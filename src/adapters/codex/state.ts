@@ -46,6 +46,8 @@ export interface State {
   /** [call id, tool] of calls whose output has been read. */
   answered: [string, string][]
   ends: EndFacts[]
+  /** Prompts in the turn that runs; null while none does, or no line says so (before 0.100). */
+  turnPrompts: number | null
   /** Commands of a person told as items, whose message is still to come. */
   shellItems: number
   /** The next agent message starts a turn. */
@@ -80,6 +82,7 @@ export const newState = (): State => ({
   book: newCallBook(),
   answered: [],
   ends: [],
+  turnPrompts: null,
   shellItems: 0,
   triggersTurn: false,
   totals: null,
