@@ -41,7 +41,7 @@ describe('money', () => {
     expect(rateOf(3)).toBe(3_000_000_000_000n)
     expect(rateOf(1e-7)).toBe(100_000n)
     expect(rateOf('2.5e1')).toBe(25_000_000_000_000n)
-    for (const text of ['', '-1', 'NaN', 'Infinity', '1,5', '0x10'])
+    for (const text of ['', '-1', 'NaN', 'Infinity', '1,5', '0x10', '1e999999999', '1e-999999999'])
       expect(rateOf(text), text).toBeUndefined()
   })
 
@@ -178,6 +178,14 @@ describe('the price list', () => {
       expect(book.rates(model, NOW, 0), model).toBeUndefined()
     }
     expect(book.pricedAs('claude-mythos-5')).toBeNull()
+  })
+
+  it('has none for models that are called like what every object has', async () => {
+    const prices = await loadPrices(none)
+    for (const model of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+      expect(prices.lookUp(model), model).toEqual({ name: model, listed: null })
+      expect(prices.rates(model, NOW, 0), model).toBeUndefined()
+    }
   })
 
   it('finds models under the names that logs and gateways give them', async () => {

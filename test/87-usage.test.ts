@@ -174,6 +174,24 @@ describe('days', () => {
     expect(later.total.input_tokens).toBe(4)
   })
 
+  // One line of a broken clock must not make every question after it look through all of that time.
+  it('of a clock that was wrong by any time are told as they are, and at once', async () => {
+    const responses = [
+      { at: '2026-11-15', input: 1 },
+      { at: '9999-12-31T23:30Z', input: 2 },
+      { at: '+275760-09-12', input: 4 },
+    ]
+    const { rows } = await ask(responses, { zone: 'Europe/Berlin' })
+    expect(rows.map((row) => row.key)).toEqual(['+010000-01-01', '+275760-09-12', '2026-11-15'])
+    const looks = new TimeZone('Europe/Berlin').offsets(0, 8.64e15 / 900_000)
+    expect(looks.length).toBeLessThan(400)
+    expect(counts(await ask(responses, { group: 'month' }))).toEqual({
+      '2026-11': 1,
+      '9999-12': 1,
+      '+275760-09': 1,
+    })
+  })
+
   it('make ISO weeks, and months', async () => {
     const week = (date: string) => weekOf(Date.parse(date) / 86_400_000)
     expect(

@@ -14,6 +14,8 @@ export interface Offset {
 const SLOTS_PER_DAY = 96
 /** No zone changes its offset twice within so few days. */
 const STEP = 5 * SLOTS_PER_DAY
+/** Nobody knows the rules of a zone this late; a time beyond is of a clock that was wrong, and may lie very far off. */
+const LAST_KNOWN_SLOT = Date.UTC(2100, 0, 1) / SLOT_MS
 
 export class TimeZone {
   readonly name: string
@@ -35,7 +37,8 @@ export class TimeZone {
   }
 
   /** The offsets in force between two slots, oldest first. */
-  offsets(firstSlot: number, lastSlot: number): Offset[] {
+  offsets(firstSlot: number, last: number): Offset[] {
+    const lastSlot = Math.min(last, LAST_KNOWN_SLOT)
     const found: Offset[] = [{ fromSlot: firstSlot, seconds: this.#secondsAt(firstSlot) }]
     for (let slot = firstSlot; slot < lastSlot; slot += STEP) {
       const end = Math.min(slot + STEP, lastSlot)
@@ -153,8 +156,8 @@ function firstWhere(from: number, to: number, test: (at: number) => boolean): nu
   return high
 }
 
-/** `2026-11-15` */
-export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
+/** `2026-11-15`; of a year with more than four digits as ISO 8601 writes it, `+012026-11-15`. */
+export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, -14)
 
 /** The ISO week a day is in: `2026-W46`. It belongs to the year of its Thursday. */
 export function weekOf(day: number): string {

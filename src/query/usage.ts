@@ -246,7 +246,7 @@ function keyExpression({ group, zone }: UsageQuestion, span: Span | undefined): 
 function keyOf(group: UsageGroup, key: string | number | null): string | null {
   if (typeof key !== 'number') return key === '' ? null : key
   if (group === 'week') return weekOf(key)
-  return group === 'month' ? dateOf(key).slice(0, 7) : dateOf(key)
+  return group === 'month' ? dateOf(key).slice(0, -3) : dateOf(key)
 }
 
 const COUNTERS = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'output', 'reasoning'] as const

@@ -5,6 +5,8 @@ const UNIT_DECIMALS = 18
 /** What the ledger keeps of a cost that an agent reported: 1e-8 USD. */
 const REPORTED_UNITS = 10n ** 10n
 const RATE_DECIMALS = 12
+/** Of what a number can print as; a text with more would have as many digits. */
+const MAX_POWER = 400
 
 export const fromReported = (amount: number): bigint => BigInt(amount) * REPORTED_UNITS
 
@@ -13,6 +15,7 @@ export function rateOf(price: number | string): bigint | undefined {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(String(price).trim())
   if (!match) return undefined
   const [, whole = '', fraction = '', power = '0'] = match
+  if (Math.abs(Number(power)) > MAX_POWER) return undefined
   const shift = RATE_DECIMALS - fraction.length + Number(power)
   const digits = BigInt(whole + fraction)
   if (shift >= 0) return digits * 10n ** BigInt(shift)

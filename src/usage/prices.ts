@@ -68,7 +68,9 @@ export async function loadPrices(overrides: Overrides, kept?: KeptPrices): Promi
 
 /** Under which name the list may have a model. */
 function listedName(model: string, overrides: Overrides): string {
-  return overrides.aliases.get(model) ?? (aliases as Record<string, string | undefined>)[model] ?? model
+  // A model may be called as the transcript likes, also `constructor`.
+  const own = Object.hasOwn(aliases, model) ? aliases[model as keyof typeof aliases] : undefined
+  return overrides.aliases.get(model) ?? own ?? model
 }
 
 export class PriceBook {
