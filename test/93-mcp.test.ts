@@ -234,6 +234,26 @@ describe("the caller's own session", () => {
     const { entries } = await client.call('search', { query: 'lion' })
     expect(entries.map((one) => one['text'])).toEqual(['old lion'])
   })
+
+  it('is not what a recurring error points at', async () => {
+    const here = new World()
+    const project = join(here.home, '.claude', 'projects', '-w')
+    for (const [at, sessionId] of [OTHER, SESSION].entries()) {
+      const of = { sessionId, timestamp: `2026-11-1${at}T10:00:00Z` }
+      write(join(project, `${sessionId}.jsonl`), [
+        user(`a${at}`, null, 'make it', of),
+        assistant(`b${at}`, `a${at}`, [call(`t${at}`, 'Bash', { command: 'make' })], of),
+        user(`c${at}`, `b${at}`, [result(`t${at}`, 'Error: the lynx is missing', true)], of),
+      ])
+    }
+    expect(cli(here.env, 'sweep').code).toBe(0)
+    const pointedAt = async (env: Record<string, string>) => {
+      const { entries } = await (await overStdio({ ...here.env, ...env })).call('patterns')
+      return entries.filter((one) => one['kind'] === 'error').map((one) => one['see'])
+    }
+    expect(await pointedAt({})).toEqual([`claude:${SESSION}#3`])
+    expect(await pointedAt({ CLAUDE_CODE_SESSION_ID: SESSION })).toEqual([`claude:${OTHER}#3`])
+  })
 })
 
 describe('a decision', () => {
@@ -429,8 +449,13 @@ describe('over HTTP', () => {
     expect(await ask(server, { path: `/?token=${server.token}`, headers: { authorization: '' } })).toBe(401)
     expect(await ask(server, { body: '{"jsonrpc":' })).toBe(400)
     expect(await ask(server, { headers: { 'content-type': 'text/plain' } })).toBe(415)
-    expect(await ask(server, { body: `"${'x'.repeat(2 << 20)}"` })).toBe(413)
-    expect(await ask(server, {})).toBe(200)
+    expect(await ask(server, { headers: { authorization: `bearer ${server.token}` } })).toBe(200)
+    expect(await ask(server, { method: 'TRACE' })).toBe(405)
+    const large = `"${'x'.repeat(2 << 20)}"`
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+      expect(await ask(server, { body: large, headers })).toBe(413)
+      expect(await ask(server, {})).toBe(200)
+    }
   })
 
   it('takes the token it is given, ends on a signal, and says when the port is taken', async () => {

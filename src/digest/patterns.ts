@@ -26,6 +26,8 @@ export interface Pattern {
 export interface PatternFilter {
   sinceAt?: number
   limit?: number
+  /** Counted, but not pointed at. */
+  notShown?: ReadonlySet<string>
 }
 
 type Memory = Pick<ReadHandle, 'memory'>
@@ -39,14 +41,15 @@ export function listPatterns(handle: Memory, filter: PatternFilter = {}): Patter
        ORDER BY sessions DESC, count DESC, kind, subject LIMIT ?`,
     )
     .all(filter.sinceAt ?? 0, filter.limit ?? 20) as unknown as Record<string, unknown>[]
-  return rows.map((row) => describe(handle, row))
+  return rows.map((row) => describe(handle, row, filter.notShown))
 }
 
-function describe(handle: Memory, row: Record<string, unknown>): Pattern {
+function describe(handle: Memory, row: Record<string, unknown>, notShown?: ReadonlySet<string>): Pattern {
   const kind = row['kind'] as string
   const subject = row['subject'] as string
   const seen = occurrences(handle, kind, subject)
-  const resolved = seen.find((one) => one.resolved_by !== null)
+  const shown = seen.filter((one) => !notShown?.has(one.session_uid))
+  const resolved = shown.find((one) => one.resolved_by !== null)
   const distinct = (field: 'repo' | 'flavor'): string[] =>
     [...new Set(seen.map((one) => one[field]).filter((value) => value !== null))].sort()
   return {
@@ -60,7 +63,7 @@ function describe(handle: Memory, row: Record<string, unknown>): Pattern {
     flavors: distinct('flavor'),
     first_seen: iso(row['first_at']),
     last_seen: iso(row['last_at']),
-    evidence: seen
+    evidence: shown
       .slice(0, MAX_EVIDENCE)
       .map((one) => ({ session_uid: one.session_uid, seqs: JSON.parse(one.seqs) as number[] })),
     last_resolution: resolved

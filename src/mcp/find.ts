@@ -95,7 +95,8 @@ export const patternsTool = tool({
   run: (context, input) => {
     const from = input.cursor ?? 0
     if (input.error !== undefined && input.error.trim() !== '') return solved(context, input.error, from)
-    const patterns = listPatterns(context.handle, { limit: from + PAGE + 1 }).slice(from)
+    const notShown = ownSessions(context.handle, context.caller)
+    const patterns = listPatterns(context.handle, { limit: from + PAGE + 1, notShown }).slice(from)
     return {
       about:
         patterns.length === 0

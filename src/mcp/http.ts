@@ -34,7 +34,10 @@ export async function serveHttp(
   const handler = createMcpHandler(factory, { maxRequestBodySize: MAX_BODY })
   const server = createServer((request, response) => {
     const refused = refusal(request, token)
-    if (refused) return void response.writeHead(refused.status, refused.headers).end(`${refused.text}\n`)
+    if (refused) {
+      leave(request, response)
+      return void response.writeHead(refused.status, refused.headers).end(`${refused.text}\n`)
+    }
     answer(request, response, handler.fetch).catch(() => response.destroy())
   })
   await listen(server, port)
@@ -69,16 +72,22 @@ function refusal(request: IncomingMessage, token: string): Refusal | undefined {
   if (!host.ok) return { status: 403, text: 'this server answers to loopback names only' }
   const origin = validateOriginHeader(request.headers.origin, localhostAllowedOrigins())
   if (!origin.ok) return { status: 403, text: 'this origin may not ask' }
-  const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
   if (!timingSafeEqual(hash(given), hash(token)))
     return { status: 401, text: 'a token is needed', headers: { 'www-authenticate': 'Bearer' } }
   // Not parsed: a request may ask for what is no address, such as `//`.
   if ((request.url ?? '').split('?')[0] !== PATH)
     return { status: 404, text: `nothing here: the server is at ${PATH}` }
+  if (request.method === 'TRACE') return { status: 405, text: 'not a way to ask' }
   // Said before the body is read: a client that is still sending would see a broken connection instead.
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY)
     return { status: 413, text: `more than ${MAX_BODY} bytes` }
   return undefined
+}
+
+/** What is left of a body that nobody reads would be taken for the next request. */
+function leave(request: IncomingMessage, response: ServerResponse): void {
+  if (!request.complete) response.setHeader('connection', 'close')
 }
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -105,6 +114,7 @@ async function answer(
       signal: abort.signal,
     } as RequestInit),
   )
+  leave(request, response)
   response.writeHead(answered.status, Object.fromEntries(answered.headers))
   if (answered.body) await pipeline(Readable.fromWeb(answered.body as never), response)
   else response.end()
