@@ -3,9 +3,10 @@
 import { appendFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { getDigest } from '../src/digest/patterns.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { receiptsOf } from '../src/query/receipts.ts'
-import { search } from '../src/query/search.ts'
+import { search, searchSessions } from '../src/query/search.ts'
 import { getSession } from '../src/query/sessions.ts'
 import type { RetentionEvent } from '../src/retention/apply.ts'
 import { forget } from '../src/retention/apply.ts'
@@ -14,7 +15,9 @@ import { pin, unpin } from '../src/retention/sessions.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
 import { compact } from '../src/store/erase.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
+import { startOver } from '../src/store/start-over.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
+import { cli } from './setup/sweeping.ts'
 
 const DAY = 86_400_000
 let memory: Memory
@@ -37,6 +40,16 @@ const capAt = (share: number): void => {
 }
 const goneOf = (made: readonly MadeSession[], steps: readonly { uid: string }[]): MadeSession[] =>
   made.filter((one) => steps.some((step) => step.uid === one.uid))
+
+/** Which of its receipts say that it is here again, whether its digest answers for it, and what a search says of it. */
+const toldGone = (one: MadeSession) =>
+  memory.with((store) => {
+    const handle = store.read()
+    const [found] = searchSessions(handle, one.words[0] as string, { session: one.uid })
+    const receipts = receiptsOf(handle, one.uid)
+    const fromDigest = found?.hits.filter((hit) => hit.is_evicted).length
+    return [receipts.map((receipt) => receipt.is_restored), fromDigest, found?.evicted?.reason]
+  })
 
 /** Pages of a database whose unallocated part is not all zeros: where SQLite leaves copies of cells it moved. */
 function pagesWithRemains(path: string): number[] {
@@ -243,9 +256,52 @@ describe('the next sweep', () => {
     const before = made.map((one) => [eventsOf(one), bodiesOf(one)])
     await evictAll(made)
     expect(made.map((one) => eventsOf(one).length)).toEqual([0, 0, 0])
+    expect(made.map(toldGone)).toEqual(made.map(() => [[false], 1, 'age']))
     await memory.sweep({ full: true })
     expect(made.map((one) => [eventsOf(one), bodiesOf(one)])).toEqual(before)
+    expect(made.map(toldGone)).toEqual(made.map(() => [[true], 0, undefined]))
     expect(memory.problems()).toEqual([])
+  })
+
+  it('is told to be gone only as far as it is', async () => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    writeLines(one, 0, 12)
+    await memory.sweep()
+    await evictAll([one])
+    writeLines(one, 12)
+    await memory.sweep()
+    expect(toldGone(one)).toEqual([[false], 1, 'age'])
+    const show = () => cli(memory.env, 'show', one.uid).stdout
+    const exported = () => cli(memory.env, 'export', one.uid, '--format', 'md').stdout
+    expect(show()).toMatch(/evicted +events 1–12 on (?!.*read in again)/)
+    expect(exported()).toContain('events 1 to 12 were evicted')
+    await memory.sweep({ full: true })
+    expect(eventsOf(one).map((event) => event.seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))
+    expect(bodiesOf(one).every((body) => body !== undefined)).toBe(true)
+    memory.with((store) => {
+      expect(getSession(store.read(), one.uid)).toMatchObject({ cost: { turns: 5 } })
+      expect(getDigest(store.read(), one.uid)).toMatchObject({ event_count: 20, frozen: null })
+    })
+    expect(memory.problems()).toEqual([])
+    expect(toldGone(one)).toEqual([[true], 0, undefined])
+    expect(show().replace(/\s+/g, ' ')).toMatch(/evicted events 1–12 on .*read in again since/)
+    expect(exported()).not.toContain('evicted')
+  })
+
+  it('reads a session again that a killed sweep had readied for it', async () => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    writeLines(one, 0, 12)
+    await memory.sweep()
+    await evictAll([one])
+    writeLines(one, 12)
+    await memory.sweep()
+    memory.with((store) => startOver(store.read().cache, one.uid))
+    expect((await memory.sweep()).newEventCount).toBe(20)
+    expect(eventsOf(one).map((event) => event.seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))
+    expect(memory.problems()).toEqual([])
+    await evictAll([one])
+    // As many as there are events, however often they came and went: a number follows from the place.
+    expect(memory.rows('SELECT length(keys) / 8 AS count FROM kept_keys')).toEqual([{ count: 20 }])
   })
 
   it('rebuilds a cache that was removed, and evicts again', async () => {

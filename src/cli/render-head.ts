@@ -95,6 +95,7 @@ function outcomeText(session: Session, digest: Digest | undefined): string {
   return digest ? `${session.outcome} (${digest.outcome_detail.rule})` : session.outcome
 }
 
-function goneText({ first_seq, last_seq, evicted_at, bytes, reason }: Receipt): string {
-  return `events ${first_seq}–${last_seq} on ${formatTime(evicted_at)} (${formatBytes(bytes)}): ${REASONS[reason]}`
+function goneText({ first_seq, last_seq, evicted_at, bytes, reason, is_restored }: Receipt): string {
+  const again = is_restored ? '; read in again since' : ''
+  return `events ${first_seq}–${last_seq} on ${formatTime(evicted_at)} (${formatBytes(bytes)}): ${REASONS[reason]}${again}`
 }

@@ -17,7 +17,7 @@ export function reportRetentionEvent(event: RetentionEvent): void {
   const size = formatBytes(event.bytes)
   const text: Record<RetentionEvent['name'], string> = {
     'session_memory.data_loss': `${event.sessionUid}: ${size} dropped before analysis, the hard cap left no other way`,
-    'session_memory.over_hard_cap': `the raw cache is ${size} over its hard cap, and what is left is pinned`,
+    'session_memory.over_hard_cap': `the raw cache is ${size} over its hard cap: what is left is pinned, or takes that much empty`,
     'session_memory.distilled_over_cap': `the durable memory is ${size} over distilled_cap_bytes: nothing was dropped, please review`,
   }
   tell(`warning: ${event.name}: ${text[event.name]}\n`)

@@ -56,7 +56,7 @@ export class ExportSource {
   get loss(): string | undefined {
     const lost = rawLost(this.#handle, this.session.session_uid)
     if (lost) return lost.text
-    const last = this.receipts.at(-1)
+    const last = this.receipts.findLast((receipt) => !receipt.is_restored)
     if (!last) return undefined
     const what = `events ${last.first_seq} to ${last.last_seq} were evicted at ${last.evicted_at} (${last.reason})`
     return `${what}; what is left of them is the digest`

@@ -7,6 +7,7 @@ import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
 import { rawLost } from '../query/lost.ts'
+import { goneOf } from '../query/receipts.ts'
 import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
@@ -48,7 +49,9 @@ export const sessionTool = tool({
 function goneText(handle: ReadHandle, { session_uid: uid, evicted_at }: Session): string {
   if (evicted_at !== null) return ' Its events were evicted: digest tells what it was.'
   const lost = rawLost(handle, uid)
-  return lost ? ` Note: ${lost.text}.` : ''
+  if (lost) return ` Note: ${lost.text}.`
+  const part = goneOf(handle, [uid]).get(uid)
+  return part ? ` Those up to #${part.last_seq} were evicted: digest tells what they were.` : ''
 }
 
 function recent({ handle, caller }: Context, from: number): Answer {

@@ -4,6 +4,7 @@ import { toolWord } from '../store/digest-words.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type SessionFilter, sessionConditions } from './filters.ts'
 import type { LineFinder, MatchingLine } from './line.ts'
+import { goneOf } from './receipts.ts'
 
 export interface DigestMatch {
   uid: string
@@ -32,13 +33,21 @@ export function findDigests(
       )
       .all(query, ...values) as unknown as DigestMatch[]
   const receipt = 'EXISTS (SELECT 1 FROM receipts r WHERE r.session_uid = t.session_uid)'
-  const evicted = hasReceipts(handle) ? find(receipt) : []
+  const evicted = hasReceipts(handle) ? stillGone(handle, find(receipt)) : []
   if (!isCacheIncomplete(handle)) return evicted
   const isHere = handle.cache.prepare(
     'SELECT 1 FROM cached c WHERE c.session_uid = ? AND EXISTS (SELECT 1 FROM events e WHERE e.session = c.id)',
   )
   const rest = find(`s.event_count > 0 AND NOT ${receipt}`).filter((one) => isHere.get(one.uid) === undefined)
   return [...evicted, ...rest]
+}
+
+function stillGone(handle: ReadHandle, found: readonly DigestMatch[]): DigestMatch[] {
+  const gone = goneOf(
+    handle,
+    found.map((one) => one.uid),
+  )
+  return found.filter((one) => gone.has(one.uid))
 }
 
 const hasReceipts = ({ memory }: ReadHandle): boolean =>

@@ -13,7 +13,7 @@ import { parseQuery } from '../store/words.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
 import { narrowed, type SessionFilter } from './filters.ts'
 import { LineFinder, type MatchingLine } from './line.ts'
-import type { Receipt } from './receipts.ts'
+import { goneOf, type Receipt } from './receipts.ts'
 import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
 import { bestGroups, type Match, type MatchByUid, numbered } from './search-groups.ts'
@@ -333,12 +333,8 @@ function stringsIn(body: string): string {
   return found.join('\n')
 }
 
-/** When and why events of each session went last. */
+/** When and why events of each session went last, where they are still gone. */
 function lossesOf(handle: ReadHandle, uids: readonly string[]): Map<string, SessionHits['evicted']> {
-  const rows = prepared(
-    handle.memory,
-    `SELECT r.session_uid AS uid, max(r.at) AS at, r.reason FROM json_each(?) j
-     CROSS JOIN receipts r ON r.session_uid = j.value GROUP BY r.session_uid`,
-  ).all(JSON.stringify(uids)) as unknown as { uid: string; at: number; reason: Receipt['reason'] }[]
-  return new Map(rows.map((row) => [row.uid, { at: new Date(row.at).toISOString(), reason: row.reason }]))
+  const gone = [...goneOf(handle, uids)]
+  return new Map(gone.map(([uid, { evicted_at: at, reason }]) => [uid, { at, reason }]))
 }

@@ -80,12 +80,10 @@ export function unpin(handle: ReadHandle, uid: string): boolean {
   return handle.memory.prepare('DELETE FROM pins WHERE session_uid = ?').run(uid).changes !== 0
 }
 
-/** Sessions all of whose raw was evicted. */
-export function evictedUids(handle: ReadHandle): Set<string> {
-  return uidsOf(
-    handle.cache,
-    'SELECT session_uid FROM cached WHERE evicted_seq > 0 AND next_seq - 1 = evicted_seq',
-  )
+/** Sessions all of whose raw was evicted, or at least some of it. */
+export function evictedUids(handle: ReadHandle, howMuch: 'all' | 'in part' = 'all'): Set<string> {
+  const all = howMuch === 'all' ? 'AND next_seq - 1 = evicted_seq' : ''
+  return uidsOf(handle.cache, `SELECT session_uid FROM cached WHERE evicted_seq > 0 ${all}`)
 }
 
 /** Sessions that no sweep may bring back. */

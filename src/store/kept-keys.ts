@@ -26,16 +26,19 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   // One that only copied has nothing that others could have from it.
   if (!first) return
   // As one text: a row for each of so many would cost several times as much.
-  const { hex } = prepared(
+  const { hex, firstSeq } = prepared(
     cache,
-    `SELECT group_concat(hex(substr(key, 1, ${KEY_BYTES})), '') AS hex FROM (SELECT e.key ${from} ORDER BY e.seq LIMIT ${MAX_KEYS})`,
-  ).get(uid) as { hex: string }
+    `SELECT group_concat(hex(substr(key, 1, ${KEY_BYTES})), '') AS hex, min(seq) AS firstSeq
+     FROM (SELECT e.key, e.seq ${from} ORDER BY e.seq LIMIT ${MAX_KEYS})`,
+  ).get(uid) as { hex: string; firstSeq: number }
   const keys = Buffer.from(hex, 'hex')
   const before = prepared(
     memory,
     'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
   ).get(uid) as (Kept & { first_at: number | null; keys: Uint8Array }) | undefined
-  const all = Buffer.concat([before?.keys ?? new Uint8Array(), keys]).subarray(0, MAX_KEYS * KEY_BYTES)
+  // One that was read in again since is there once more, from its first event on.
+  const gone = (before?.keys ?? new Uint8Array()).subarray(0, (firstSeq - 1) * KEY_BYTES)
+  const all = Buffer.concat([gone, keys]).subarray(0, MAX_KEYS * KEY_BYTES)
   prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
     uid,
     before?.first_key ?? first.key.subarray(0, KEY_BYTES),

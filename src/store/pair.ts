@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { SCHEMA_VERSION } from '../model.ts'
 import { type Database, transaction } from './database.ts'
 
-const NO_VERSION = -1
+export const NO_VERSION = -1
 
 export function pairUp(memory: Database, cache: Database): void {
   const id = idOf(memory)

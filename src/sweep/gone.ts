@@ -3,6 +3,7 @@
 import { evictedUids, forgottenUids } from '../retention/sessions.ts'
 import { type Change, type FileFacts, hasSameEnds, isSameFile } from '../sources/identity.ts'
 import { type Batch, type Cursor, ID_BYTES } from '../store/batch.ts'
+import { startOver } from '../store/start-over.ts'
 import type { ReadHandle } from '../store/store.ts'
 
 interface Task {
@@ -12,7 +13,9 @@ interface Task {
 
 export class Gone {
   readonly #cache: ReadHandle['cache']
+  /** All of them, and those of which only something is gone. */
   readonly #evicted: Set<string>
+  readonly #evictedInPart: Set<string>
   readonly #forgotten: Set<string>
   /** Sources that were only touched. */
   readonly #touched: [path: string, facts: FileFacts][] = []
@@ -20,6 +23,7 @@ export class Gone {
   constructor(handle: ReadHandle) {
     this.#cache = handle.cache
     this.#evicted = evictedUids(handle)
+    this.#evictedInPart = evictedUids(handle, 'in part')
     this.#forgotten = forgottenUids(handle)
   }
 
@@ -52,20 +56,14 @@ export class Gone {
    * read goes on numbering, and keeps saying which part is gone.
    */
   revive(tasks: readonly Task[]): void {
-    if (this.#evicted.size === 0) return
     const sources = this.#cache.prepare('SELECT count(*) AS count FROM sources WHERE session_uid = ?')
-    const revive = this.#cache.prepare(
-      `UPDATE cached SET next_seq = 1, evicted_seq = 0, evicted_count = 0, event_count = 0, turn_count = 0,
-       retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0
-       WHERE session_uid = ? AND evicted_seq = next_seq - 1`,
-    )
     const waiting = new Map<string, number>()
     for (const { cursor, isResumed } of tasks) {
       const uid = cursor?.sessionUid
-      if (!uid || isResumed || !this.#evicted.has(uid)) continue
+      if (!uid || isResumed || !this.#evictedInPart.has(uid)) continue
       const count = waiting.get(uid) ?? (sources.get(uid) as { count: number }).count
       waiting.set(uid, count - 1)
-      if (count === 1) revive.run(uid)
+      if (count === 1) startOver(this.#cache, uid)
     }
   }
 

@@ -20,7 +20,7 @@ export interface Storage {
   policy: { raw_max_age_days: number; cadence: string }
   /** As `recollect evict --dry-run --json` prints it. */
   plan: Record<string, unknown>
-  receipts: Receipt[]
+  receipts: Omit<Receipt, 'is_restored'>[]
   receipt_count: number
   pins: { session_uid: string; title: string | null; first_prompt: string; pinned_at: string }[]
 }

@@ -169,6 +169,7 @@ function Warnings({ document: shown }: { document: SessionDocument }): JSX.Eleme
         <li>
           events {receipt.first_seq}–{receipt.last_seq} were evicted <When at={receipt.evicted_at} /> (
           {receipt.reason.replace('_', ' ')}, {bytes(receipt.bytes)})
+          {receipt.is_restored && ', and read in again since'}
         </li>
       ))}
       {secrets.length > 0 && (
