@@ -164,3 +164,6 @@ export interface Batch {
   /** Redactions in facts, by session and rule. */
   findings: Record<string, Record<string, number>>
 }
+
+export const payloadOf = ({ payloadAt, payloadLength }: PreparedEvent, batch: Batch): Uint8Array =>
+  batch.payloads.subarray(payloadAt, payloadAt + payloadLength)

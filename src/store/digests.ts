@@ -28,11 +28,20 @@ export function undigested(
     )
     .all(fingerprintPrefix) as unknown as { session_uid: string }[]
   const corrected = new Set(frozen.map((row) => row.session_uid))
-  const uids = [...new Set([...found.map((row) => row.session_uid), ...corrected])].sort()
+  const uids = inOrder(memory, new Set([...found.map((row) => row.session_uid), ...corrected]))
   const isHere = cache.prepare(
     'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
   return uids.filter((uid) => corrected.has(uid) || isHere.get(uid) !== undefined)
+}
+
+/** What was active longest ago is analyzed first: in that order it may have to go. */
+function inOrder(memory: Database, uids: ReadonlySet<string>): string[] {
+  const last = memory.prepare(
+    'SELECT coalesce(ended_at, started_at, 0) AS at FROM sessions WHERE session_uid = ?',
+  )
+  const at = new Map([...uids].map((uid) => [uid, (last.get(uid) as { at: number } | undefined)?.at ?? 0]))
+  return [...uids].sort((a, b) => (at.get(a) ?? 0) - (at.get(b) ?? 0) || (a < b ? -1 : 1))
 }
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */

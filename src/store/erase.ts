@@ -1,42 +1,50 @@
 // Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
 // write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { scrubPages } from './scrub.ts'
+import { type Layout, layOut, rowsByOrigin } from './word-segments.ts'
+import type { WordTable } from './word-structure.ts'
 
-/** How much is changed per commit. Small steps need little room in the log, large ones take half the time. */
+/** How much is changed per commit, and how long the log may get before it goes into the file. Small steps need little room. */
 export interface Steps {
   mergePages: number
+  vacuumPages: number
   checkpointPages: number
   events: number
   sessions: number
+  /** There is room for a copy of all that is there. */
   isAmple: boolean
 }
 
 const LARGE: Steps = {
-  mergePages: 4096,
-  checkpointPages: 4000,
-  events: 50_000,
+  mergePages: 1 << 16,
+  vacuumPages: 1 << 16,
+  checkpointPages: 1 << 16,
+  events: Number.POSITIVE_INFINITY,
   sessions: Number.POSITIVE_INFINITY,
   isAmple: true,
 }
-const SMALL: Steps = { mergePages: 128, checkpointPages: 128, events: 128, sessions: 2, isAmple: false }
+const SMALL: Steps = {
+  mergePages: 128,
+  vacuumPages: 1024,
+  checkpointPages: 128,
+  events: 128,
+  sessions: 2,
+  isAmple: false,
+}
 const AMPLE_BYTES = 256 << 20
 
 export function stepsFor(database: Database): Steps {
-  const { bavail, bsize } = statfsSync(dirname(database.location() as string))
-  return bavail * bsize < AMPLE_BYTES ? SMALL : LARGE
+  const path = database.location() as string
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize < AMPLE_BYTES + statSync(path).size ? SMALL : LARGE
 }
-
-const VACUUM_PAGES = 1024
-
-/** The full-text index of either database. */
-type WordTable = 'words' | 'digest_words'
 
 /** False when a reader kept the log from being cut: to be done again. */
 export function eraseDeleted(database: Database, table: WordTable): boolean {
-  mergeIndex(database, table)
+  dropDeletedWords(database, table)
   giveBackPages(database)
   if (!cutLog(database)) return false
   scrubPages(database)
@@ -46,24 +54,57 @@ export function eraseDeleted(database: Database, table: WordTable): boolean {
 /** Gives back what lies idle, without the care that erasing takes. Not on a full disk: eviction needs the room. */
 export function compact(cache: Database): void {
   if (!stepsFor(cache).isAmple) return
-  mergeIndex(cache, 'words')
+  rewrite(cache, 'words', 'small')
   giveBackPages(cache)
   cutLog(cache)
 }
 
-/**
- * A deletion from a contentless index is only a tombstone beside the words. Merging all segments into one drops them;
- * the pages already merged are freed as it goes on, so it needs little room.
- */
-function mergeIndex(database: Database, table: WordTable): void {
-  const { mergePages, checkpointPages } = stepsFor(database)
+/** A deletion from a contentless index is only a mark beside the words: what is marked has to be written anew. */
+export function dropDeletedWords(database: Database, table: WordTable): void {
+  rewrite(database, table, 'deleted')
+}
+
+/** When FTS5 begins to merge by itself: from so many segments of a level on, or so many per cent deleted (https://sqlite.org/fts5.html#the_automerge_configuration_option). */
+interface MergeSettings {
+  automerge?: number
+  deletemerge?: number
+  usermerge?: number
+}
+
+export const BY_ITSELF = { automerge: 8, deletemerge: 10, usermerge: 16 } as const satisfies MergeSettings
+
+export function setMerging(database: Database, table: WordTable, settings: MergeSettings): void {
+  const set = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES (?, ?)`)
+  for (const [name, value] of Object.entries(settings)) set.run(name, value)
+}
+
+/** The pages already merged are freed as it goes on, so it needs little room. */
+function rewrite(database: Database, table: WordTable, wanted: 'deleted' | 'small'): void {
+  const { checkpointPages, mergePages } = stepsFor(database)
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-  const merge = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', -${mergePages})`)
+  let layout: Layout = 'unknown'
+  const rows = rowsByOrigin(database, table)
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    layout = layOut(database, table, wanted, rows)
+    if (layout === 'done' || layout === 'unknown') break
+    setMerging(database, table, { ...BY_ITSELF, deletemerge: layout === 'ready' ? 1 : 0 })
+    merge(database, table, mergePages)
+  }
+  if (layout !== 'done') merge(database, table, -mergePages)
+  setMerging(database, table, BY_ITSELF)
+}
+
+/** More than there are segments. */
+const MAX_ROUNDS = 200
+
+/** Step by step, each a commit. A negative number of pages merges all segments into one. */
+function merge(database: Database, table: WordTable, pages: number): void {
+  const step = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`)
   const changes = database.prepare('SELECT total_changes() AS count')
   const count = (): number => (changes.get() as { count: number }).count
   // A merge with nothing left to do changes less than two rows (https://sqlite.org/fts5.html#the_merge_command).
   for (let before = count(), isDone = false; !isDone; ) {
-    merge.run()
+    step.run(pages)
     const after = count()
     isDone = after - before < 2
     before = after
@@ -85,10 +126,11 @@ export function giveBackIdlePages(database: Database): void {
 
 function giveBackPages(database: Database): void {
   const free = database.prepare('PRAGMA freelist_count')
+  const { vacuumPages } = stepsFor(database)
   for (;;) {
     const { freelist_count } = free.get() as { freelist_count: number }
     if (freelist_count === 0) break
-    database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`)
+    database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`)
     const left = (free.get() as { freelist_count: number }).freelist_count
     // A file from before this setting keeps its free pages: they are reused, not given back.
     if (left >= freelist_count) break

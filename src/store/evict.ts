@@ -82,10 +82,10 @@ export class Evictor {
       going.map((session) => session.id),
     )
     const sharedCount = (session: Cached | undefined): number => kept.get(session?.id ?? 0)?.length ?? 0
-    const drop = (session: Cached): void => this.#dropSegment(session, kept.get(session.id) ?? [])
+    const drop = (sessions: readonly Cached[]): void => this.#dropFiles(sessions, kept)
     // What shares nothing frees room at once; the others need some to move what stays.
     const sorted = ordered.sort((a, b) => sharedCount(a.session) - sharedCount(b.session))
-    for (const session of marked.sort((a, b) => sharedCount(a) - sharedCount(b))) drop(session)
+    drop(marked.sort((a, b) => sharedCount(a) - sharedCount(b)))
     const { sessions: atOnce } = stepsFor(this.#cache)
     for (let at = 0; at < sorted.length; at += atOnce) {
       const few = sorted.slice(at, at + atOnce)
@@ -93,7 +93,7 @@ export class Evictor {
         few.map(({ order }) => order),
         now,
       )
-      for (const { session } of few) if (session) drop(session)
+      drop(few.flatMap(({ session }) => session ?? []))
     }
   }
 
@@ -156,10 +156,14 @@ export class Evictor {
     ).get(uid) as Cached | undefined
   }
 
-  #dropSegment(session: Cached, kept: readonly Kept[]): void {
-    movePayloads(this.#cache, this.#blobDirectory, session.session_uid, kept)
-    const path = segmentPath(this.#blobDirectory, session.session_uid)
-    if (removeSegment(path)) syncDirectory(dirname(path))
+  #dropFiles(sessions: readonly Cached[], kept: ReadonlyMap<number, readonly Kept[]>): void {
+    const changed = new Set<string>()
+    for (const { id, session_uid } of sessions) {
+      movePayloads(this.#cache, this.#blobDirectory, session_uid, kept.get(id) ?? [])
+      const path = segmentPath(this.#blobDirectory, session_uid)
+      if (removeSegment(path)) changed.add(dirname(path))
+    }
+    for (const directory of changed) syncDirectory(directory)
   }
 
   #settleMemory(going: readonly OpenReceipt[]): void {

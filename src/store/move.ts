@@ -13,13 +13,14 @@ export interface Kept {
   survivor: number
 }
 
-/** By the session that goes: what has to be moved. Looks at every event once. */
+/** By the session that goes: what has to be moved. */
 export function keptPayloads(cache: Database, going: readonly number[]): Map<number, Kept[]> {
   const rows = cache
     .prepare(
-      `SELECT e.session AS survivor, p.session, p.hash, p.chunk, p.at, p.length FROM events e
-       CROSS JOIN payloads p ON p.hash = e.payload
-       WHERE e.session NOT IN (SELECT value FROM json_each(?1)) AND p.session IN (SELECT value FROM json_each(?1))`,
+      `SELECT b.session AS survivor, p.session, p.hash, p.chunk, p.at, p.length FROM borrowed b
+       CROSS JOIN payloads p ON p.hash = b.hash
+       WHERE b.session NOT IN (SELECT value FROM json_each(?1)) AND p.session IN (SELECT value FROM json_each(?1))
+       AND EXISTS (SELECT 1 FROM events e WHERE e.session = b.session AND e.payload = b.hash)`,
     )
     .all(JSON.stringify(going)) as unknown as (Kept & { session: number })[]
   const kept = new Map<number, Kept[]>()

@@ -255,6 +255,14 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
     session INTEGER NOT NULL, name BLOB NOT NULL, target BLOB NOT NULL, is_guess INTEGER NOT NULL, PRIMARY KEY (session, name)
   ) WITHOUT ROWID;
   `,
+  // Fewer and later merges: what came in together stays together, and can go without the rest being written again.
+  "INSERT INTO words (words, rank) VALUES ('automerge', 8)",
+  // Payloads that another session brought: looked at when that one goes. A payload that is replaced later stays in the list.
+  `
+  CREATE TABLE borrowed (session INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (session, hash)) WITHOUT ROWID;
+  INSERT INTO borrowed SELECT DISTINCT e.session, e.payload FROM events e CROSS JOIN payloads p ON p.hash = e.payload
+    WHERE p.session <> e.session ORDER BY 1, 2;
+  `,
 ]
 
 /**

@@ -56,6 +56,10 @@ function eventStatements(cache: Database) {
     newPayload: cache.prepare(
       'INSERT OR IGNORE INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
     ),
+    // One that this session brought itself is its own.
+    borrow: cache.prepare(
+      'INSERT OR IGNORE INTO borrowed SELECT ?1, hash FROM payloads WHERE hash = ?2 AND session <> ?1',
+    ),
     touched: cache.prepare('INSERT OR IGNORE INTO touched (session, path, seq) VALUES (?, ?, ?)'),
     words: cache.prepare('INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, ?, ?)'),
     unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),

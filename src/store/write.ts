@@ -4,7 +4,7 @@
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
 import { EVENT_KINDS } from '../model.ts'
-import type { Batch, PreparedEvent, PreparedSupersede } from './batch.ts'
+import { type Batch, type PreparedEvent, type PreparedSupersede, payloadOf } from './batch.ts'
 import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
 import { type Database, fromSqlite } from './database.ts'
 import { writeNames } from './late-parents.ts'
@@ -319,11 +319,11 @@ export class CacheWriter {
   }
 
   #storePayload(event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): void {
-    const { payloadAt, payloadLength } = event
     session.packing ??= new Packing(session.segmentSize)
     const { chunk, at } = session.packing.next
-    const { changes } = this.#sql.newPayload.run(ids.payload, session.id, chunk, at, payloadLength)
-    if (changes !== 0) session.packing.add(batch.payloads.subarray(payloadAt, payloadAt + payloadLength))
+    const { changes } = this.#sql.newPayload.run(ids.payload, session.id, chunk, at, event.payloadLength)
+    if (changes === 0) this.#sql.borrow.run(session.id, ids.payload)
+    else session.packing.add(payloadOf(event, batch))
   }
 
   #saveSessions(): void {

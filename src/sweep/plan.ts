@@ -71,6 +71,8 @@ export function plan(
     .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
     .map((one) => one.path)
   report.counts.missing = lost.length
+  // By time: what grows old together then lies together, and goes at little cost.
+  tasks.sort((a, b) => a.facts.modifiedAt - b.facts.modifiedAt)
   return { tasks, moved, back, lost }
 }
 
