@@ -1,5 +1,15 @@
 // Content that other readers refuse: split off, and given back to the last bit.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -235,6 +245,25 @@ describe('damage to what was split off', () => {
     const gaps: JsonlGap[] = []
     expect(await read(transcript.path, gaps)).toEqual([])
     expect(gaps.map((gap) => gap.gap)).toEqual(['schema', 'spill', 'spill'])
+  })
+
+  test.each([
+    ['its type', '/type', '"x"'],
+    ['its uuid', '/uuid', '"x"'],
+    ['content by what is none', '/message/content', '5'],
+    ['a block by what is none', '/message/content/0', '"x"'],
+  ])('a forged reference replaces no part of a line but content: %s', async (_, at, json) => {
+    const transcript = open()
+    await transcript.user([{ type: 'text', text: 'a' }])
+    mkdirSync(join(transcript.directory, 'spill'))
+    const sha256 = createHash('sha256').update(json).digest('hex')
+    writeFileSync(join(transcript.directory, 'spill', `${sha256}.json`), json)
+    const [line] = rawLines(transcript.path)
+    const recollectSpill = [{ at, sha256, bytes: json.length, as: 'json' }]
+    writeFileSync(transcript.path, `${JSON.stringify({ ...line, recollectSpill })}\n`)
+    const gaps: JsonlGap[] = []
+    expect(await read(transcript.path, gaps)).toEqual([])
+    expect(gaps).toMatchObject([{ gap: 'spill' }])
   })
 
   test('content cannot pass for a reference', async () => {

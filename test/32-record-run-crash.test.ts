@@ -1,6 +1,7 @@
 // Runs whose writer dies: every acknowledged call is found again, whatever instant it died at.
 import { spawn, spawnSync } from 'node:child_process'
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type JsonlGap,
   listRuns,
@@ -135,6 +136,59 @@ describe('the journal', () => {
     expect((await read()).gaps).toMatchObject([{ gap: 'schema' }])
     damaged(0, lines[0]?.replace('"version":1', '"version":2') as string)
     await expect(loadRun(base, ID)).rejects.toThrow(code('BAD_INPUT'))
+  })
+})
+
+describe('a journal that nobody of ours wrote', () => {
+  const turn = (id: number, tokensIn: number) =>
+    JSON.stringify({
+      type: 'turn',
+      turn: { id, role: 'user', content: `turn ${id}`, tokensIn, timestamp: '2025-01-15T10:00:00Z' },
+    })
+
+  test.each([
+    ['a cost beyond counting', ['{"type":"cost","usd":1e25}']],
+    ['a cost below zero', ['{"type":"cost","usd":-5e-12}']],
+    ['tokens beyond counting', [turn(3, Number.MAX_SAFE_INTEGER)]],
+    [
+      'input nested beyond the stack',
+      [
+        `{"type":"toolCall","turnId":1,"call":{"name":"t","input":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}`,
+      ],
+    ],
+  ])('%s costs that record only', async (_, lines) => {
+    await recordSteps()
+    const before = await loadRun(base, ID)
+    appendFileSync(file('transcript.partial.jsonl'), `${lines.join('\n')}\n${turn(5, 1)}\n`)
+    const gaps: JsonlGap[] = []
+    const after = await loadRun(base, ID, { onGap: (gap) => gaps.push(gap) })
+    expect(gaps).toMatchObject([{ gap: 'schema' }])
+    expect(after.turns.slice(0, -1)).toEqual(before.turns)
+    expect(after.metadata).toEqual({ ...before.metadata, totalTokensIn: before.metadata.totalTokensIn + 1 })
+    expect(await listRuns(base, {}, { onGap: () => undefined })).toHaveLength(1)
+    const run = await RunTranscript.resume(base, ID, { onGap: () => undefined })
+    await run.complete()
+    expect((await loadRun(base, ID)).metadata.status).toBe('completed')
+  })
+
+  test('a second start takes back nothing', async () => {
+    await recordSteps()
+    const before = await loadRun(base, ID)
+    const [start] = readFileSync(file('transcript.partial.jsonl'), 'utf8').split('\n')
+    appendFileSync(file('transcript.partial.jsonl'), `${start}\n`)
+    const gaps: JsonlGap[] = []
+    expect(await loadRun(base, ID, { onGap: (gap) => gaps.push(gap) })).toEqual(before)
+    expect(gaps).toMatchObject([{ detail: 'a second start of the run' }])
+  })
+
+  test('bad lines without number make some warnings, and their number', async () => {
+    await recordSteps()
+    appendFileSync(file('transcript.partial.jsonl'), '{"a":1}\n'.repeat(5000))
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    onTestFinished(() => warn.mockRestore())
+    await loadRun(base, ID)
+    expect(warn.mock.calls.length).toBeLessThan(20)
+    expect(String(warn.mock.calls.at(-1)?.[0])).toContain('5000')
   })
 })
 

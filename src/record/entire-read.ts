@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { type JsonlGap, openForReading, readJsonl, readJsonlFrom } from '../files/jsonl.ts'
 import { EntireLine, promptOf } from './entire-line.ts'
 import { restoreSpill } from './entire-spill.ts'
-import { type ReadOptions, reportGap } from './read.ts'
+import { GapReports, type ReadOptions } from './read.ts'
 
 export interface EntireReadOptions extends ReadOptions {
   /** False leaves previews in place of what was split off, and `recollectSpill` in the line (default true). */
@@ -20,15 +20,17 @@ export async function* readEntireTranscript(
   options: EntireReadOptions = {},
 ): AsyncGenerator<EntireLine, void, undefined> {
   const jsonl = options.maxLineBytes === undefined ? {} : { maxLineBytes: options.maxLineBytes }
+  const gaps = new GapReports(path, options)
   let count = 0
   for (const item of readJsonl(path, jsonl)) {
     // Reading is synchronous by chunk: give other work a turn now and then.
     if (++count % LINES_PER_TURN === 0) await new Promise(setImmediate)
     const gap = 'gap' in item ? item : gapIn(path, item, options.restore ?? true)
-    if (gap) reportGap(path, gap, options)
+    if (gap) gaps.report(gap)
     // The parsed record, not the schema's copy: what a block holds comes back exactly as it was written.
     else if ('record' in item) yield item.record as EntireLine
   }
+  gaps.end()
 }
 
 function gapIn(
@@ -36,15 +38,18 @@ function gapIn(
   item: { record: Record<string, unknown>; offset: number; length: number },
   restore: boolean,
 ): JsonlGap | undefined {
-  const { offset, length } = item
-  const checked = EntireLine.safeParse(item.record)
-  if (!checked.success) {
-    const issue = checked.error.issues[0]
-    const detail = `${issue?.path.join('.') || 'record'}: ${issue?.code ?? 'invalid'}`
-    return { gap: 'schema', detail, offset, length }
-  }
-  const wrong = restore ? restoreSpill(dirname(path), item.record) : undefined
+  const { offset, length, record } = item
+  const fault = faultIn(record)
+  if (fault !== undefined) return { gap: 'schema', detail: fault, offset, length }
+  if (!restore || record['recollectSpill'] === undefined) return undefined
+  // What comes back from a file has to be the content of a turn, too.
+  const wrong = restoreSpill(dirname(path), record) ?? faultIn(record)
   return wrong === undefined ? undefined : { gap: 'spill', detail: wrong, offset, length }
+}
+
+function faultIn(record: Record<string, unknown>): string | undefined {
+  const issue = EntireLine.safeParse(record).error?.issues[0]
+  return issue && `${issue.path.join('.') || 'record'}: ${issue.code ?? 'invalid'}`
 }
 
 /** The uuid of the last whole line within the first `size` bytes, or null; lines in `except` do not count. */

@@ -185,7 +185,8 @@ export function writeSpill(directory: string, files: Spill['files'], durable: bo
 export function restoreSpill(directory: string, line: Record<string, unknown>): string | undefined {
   for (const reference of (line['recollectSpill'] as SpillReference[] | undefined) ?? []) {
     const name = fileName(reference)
-    const place = find(line, reference.at)
+    // Nothing but content is ever split off.
+    const place = /^\/message\/content(?:\/|$)/.test(reference.at) ? find(line, reference.at) : undefined
     if (!place) return `${name} has no place at ${reference.at}`
     let bytes: Buffer
     try {

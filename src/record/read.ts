@@ -46,19 +46,37 @@ export async function* readRecordsFrom<T>(
   const jsonl: JsonlOptions = {}
   if (options.maxLineBytes !== undefined) jsonl.maxLineBytes = options.maxLineBytes
   let itemCount = 0
-  let gapCount = 0
+  const gaps = new GapReports(path, options)
   for (const item of readJsonlFrom(fd, path, jsonl)) {
     // Reading is synchronous by chunk: give other work a turn now and then.
     if (++itemCount % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
     const checked = 'gap' in item ? item : check(item, schema)
     if ('data' in checked) yield checked.data
-    // Warnings are for people: a file of a million bad lines gets some, and the number at the end.
-    else if (++gapCount <= MAX_WARNINGS || options.onGap || options.onCorrupt === 'stop') {
-      reportGap(path, checked, options)
-    }
+    else gaps.report(checked)
   }
-  if (gapCount > MAX_WARNINGS && !options.onGap) {
-    process.emitWarning(`skipped ${gapCount} places in ${path}`, { code: 'RECOLLECT_GAP' })
+  gaps.end()
+}
+
+/** Reports the gaps of one file. Warnings are for people: a file of a million bad lines gets some, and the number at the end. */
+export class GapReports {
+  readonly #path: string
+  readonly #options: ReadOptions
+  #count = 0
+
+  constructor(path: string, options: ReadOptions) {
+    this.#path = path
+    this.#options = options
+  }
+
+  report(gap: JsonlGap): void {
+    const { onGap, onCorrupt } = this.#options
+    if (++this.#count <= MAX_WARNINGS || onGap || onCorrupt === 'stop')
+      reportGap(this.#path, gap, this.#options)
+  }
+
+  end(): void {
+    if (this.#count <= MAX_WARNINGS || this.#options.onGap) return
+    process.emitWarning(`skipped ${this.#count} places in ${this.#path}`, { code: 'RECOLLECT_GAP' })
   }
 }
 

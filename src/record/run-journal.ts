@@ -7,7 +7,7 @@ import { AppendFile, type AppendOptions } from '../files/append.ts'
 import { readJsonl } from '../files/jsonl.ts'
 import { checkNoLinks } from '../files/paths.ts'
 import { encodeGo } from './go-json.ts'
-import { type ReadOptions, reportGap } from './read.ts'
+import { GapReports, type ReadOptions } from './read.ts'
 import { DIRECTORY_MODE, FILE_MODE, JOURNAL } from './run-files.ts'
 import {
   decodeMeta,
@@ -24,6 +24,8 @@ const VERSION = 1
 const MAX_RECORD_BYTES = 64 << 20
 /** Dollars are summed as whole numbers of 10^-12, so that 0.1 + 0.2 is 0.3. */
 const COST_DECIMALS = 12
+/** Of one record. */
+export const MAX_DOLLARS = 1e9
 
 export type RunRecord =
   | { type: 'turn'; turn: RunTurn }
@@ -62,9 +64,13 @@ function line(members: Record<string, unknown>): string {
 export function applyRecord(file: RunTranscriptFile, record: RunRecord): void {
   const { metadata, turns } = file
   if (record.type === 'turn') {
+    const tokensIn = metadata.totalTokensIn + (record.turn.tokensIn ?? 0)
+    const tokensOut = metadata.totalTokensOut + (record.turn.tokensOut ?? 0)
+    if (!Number.isSafeInteger(tokensIn) || !Number.isSafeInteger(tokensOut))
+      throw new RecollectError('CORRUPT', 'tokens that add up to 2^53 or more')
     turns.push(record.turn)
-    metadata.totalTokensIn += record.turn.tokensIn ?? 0
-    metadata.totalTokensOut += record.turn.tokensOut ?? 0
+    metadata.totalTokensIn = tokensIn
+    metadata.totalTokensOut = tokensOut
   } else if (record.type === 'cost') {
     metadata.totalCost = addDollars(metadata.totalCost, record.usd)
   } else {
@@ -88,25 +94,27 @@ export function replayJournal(
   snapshot?: RunTranscriptFile,
 ): RunTranscriptFile | undefined {
   const path = join(directory, JOURNAL)
+  const gaps = new GapReports(path, options)
   let file = snapshot === undefined ? undefined : emptied(snapshot)
+  let hasStarted = false
   for (const item of readJsonl(path, { maxLineBytes: options.maxLineBytes ?? MAX_RECORD_BYTES })) {
     if ('gap' in item) {
-      reportGap(path, item, options)
+      gaps.report(item)
       continue
     }
     try {
-      if (item.record['type'] === 'start') file = decodeStart(item.record, path)
-      else if (file) applyRecord(file, decodeRecord(item.record, path))
+      if (item.record['type'] === 'start') {
+        if (hasStarted) throw new RecollectError('CORRUPT', 'a second start of the run')
+        file = decodeStart(item.record, path)
+        hasStarted = true
+      } else if (file) applyRecord(file, decodeRecord(item.record, path))
       else throw new RecollectError('CORRUPT', 'a record before the start of the run')
     } catch (error) {
       if (!(error instanceof RecollectError) || error.code !== 'CORRUPT') throw error
-      reportGap(
-        path,
-        { gap: 'schema', detail: error.message, offset: item.offset, length: item.length },
-        options,
-      )
+      gaps.report({ gap: 'schema', detail: error.message, offset: item.offset, length: item.length })
     }
   }
+  gaps.end()
   return file
 }
 
@@ -136,7 +144,7 @@ function decodeStart(record: Record<string, unknown>, path: string): RunTranscri
 function decodeRecord(record: Record<string, unknown>, path: string): RunRecord {
   const { type, turnId, usd } = record
   if (type === 'turn') return { type, turn: decodeTurn(record['turn'], path) }
-  if (type === 'cost' && typeof usd === 'number') return { type, usd }
+  if (type === 'cost' && typeof usd === 'number' && usd >= 0 && usd <= MAX_DOLLARS) return { type, usd }
   if (type === 'toolCall' && typeof turnId === 'number') {
     return { type, turnId, call: decodeToolCall(record['call'], path) }
   }

@@ -10,7 +10,14 @@ import type { ReadOptions } from './read.ts'
 import { JOURNAL, lockRun, type RunLock, readStored, runDirectory, storeRun } from './run-files.ts'
 import { buildRunId, parseRunId, type RunIdParts } from './run-id.ts'
 import { addToIndex, summarise } from './run-index.ts'
-import { applyRecord, encodeRecord, encodeStart, openJournal, type RunRecord } from './run-journal.ts'
+import {
+  applyRecord,
+  encodeRecord,
+  encodeStart,
+  MAX_DOLLARS,
+  openJournal,
+  type RunRecord,
+} from './run-journal.ts'
 import { isEnded, loadRun, readRun } from './run-load.ts'
 import {
   goTime,
@@ -43,7 +50,6 @@ export interface RunStartOptions extends RunWriterOptions {
 }
 
 const MAX_SUFFIX = 9999
-const MAX_DOLLARS = 1e9
 // Made once: building a schema costs more than a check.
 const OptionalText = Text.optional()
 const FlowId = Text.min(1)
