@@ -305,6 +305,15 @@ describe('raw events and reading', () => {
     expect(existsSync(historyPath())).toBe(false)
   })
 
+  it('takes an id of any length that the current file can hold, and no longer one', async () => {
+    const history = open()
+    const longest = '\u{1f600}'.repeat(2048)
+    await history.saveSessionId(longest)
+    expect(await open().current()).toBe(longest)
+    await expect(history.saveSessionId('x'.repeat(70_000))).rejects.toMatchObject({ code: 'BAD_INPUT' })
+    expect(await open().current()).toBe(longest)
+  })
+
   it.each(['', ' a', 'a\n', 'a\0b', '\ud800', 7, undefined])('every call refuses the id %j', async (id) => {
     const history = open()
     const bad = id as string

@@ -36,9 +36,11 @@ export interface WrittenSessionEvent {
   parent_session_id: string | null
 }
 
-// The current-session file holds the bare id and its reader trims, so an id must survive that round trip.
+const MAX_ID_CHARACTERS = 4096
+// The current-session file holds the bare id and its reader trims and has a bound, so an id must survive that round trip.
 const SessionId = z
   .string()
+  .max(MAX_ID_CHARACTERS)
   .refine((id) => id !== '' && id === id.trim() && !/[\p{Cc}\p{Cs}]/u.test(id), 'not a session id')
 
 const Written = z.strictObject({

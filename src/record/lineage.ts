@@ -346,7 +346,7 @@ function checkId(id: unknown, what: string): void {
   if (isSessionId(id)) return
   throw new RecollectError('BAD_INPUT', `${what} is not a session id`, {
     where: JSON.stringify(typeof id === 'string' ? id.slice(0, 80) : id) ?? String(id),
-    hint: 'an id is text without control characters or white space at its ends; nothing was written',
+    hint: 'an id is text of at most 4,096 characters, without controls or white space at its ends; nothing was written',
   })
 }
 
