@@ -1,5 +1,5 @@
 // Search over 20,000 generated sessions (1 GB): the time of a query in a process that is already running, of a filtered
-// one beside it, and of the whole program beside bare Node and the query.
+// one beside it, and of the whole program beside bare Node and the query, in turns; then of other commands.
 //   npm run bench:search [-- --sessions 20000 --scale 0.085 --memory DIR]
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -83,6 +83,7 @@ const FILTERS = {
   'last tenth of the time': { sinceAt: newest.at - 0.1 * sessions * 3_600_000 },
   outcome: { outcome: 'abandoned' },
   'a file': { touched: 'part7/parseLine3.ts' },
+  'a file name of many': { touched: 'parseLine3.ts' },
   'all but one session': { excludeSession: any.uid },
 }
 
@@ -109,37 +110,73 @@ for (const name of Object.keys(FILTERS).slice(1)) {
   say(`  ${name} (target 1.5x)`, `CPU p50 ${ratio(0.5)}, p95 ${ratio(0.95)}; ${figures(name, 0.95)}`)
 }
 
-/** CPU and wall time of a process in milliseconds, over so many runs: GNU time counts in hundredths of a second. */
-function costOf(args, runs) {
+/** CPU and wall time of a program in milliseconds. Bash tells them to the millisecond: four runs are timed as one. */
+const TOGETHER = 4
+function costOf(args, more = {}) {
   const words = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')
-  const script = Array(runs).fill(`${words} > /dev/null`).join(' && ')
-  const child = spawnSync('/usr/bin/time', ['-f', '%U %S %e', 'sh', '-c', script], {
-    env: clean,
+  const runs = Array(TOGETHER).fill(`${words} > "$OUT" || exit 1`).join('\n')
+  const child = spawnSync('/bin/bash', ['-c', `TIMEFORMAT='%3U %3S %3R'; time { ${runs}\n}`], {
+    env: { ...clean, LC_ALL: 'C.UTF-8', OUT: join(root, 'out'), ...more },
     encoding: 'utf8',
   })
   if (child.status !== 0) throw new Error(`${args.join(' ')}: ${child.stderr}`)
   const [user, system, wall] = child.stderr.trim().split('\n').at(-1).split(' ').map(Number)
-  return { cpu: (1000 * (user + system)) / runs, wall: (1000 * wall) / runs }
+  return { cpu: (1000 * (user + system)) / TOGETHER, wall: (1000 * wall) / TOGETHER }
 }
-const bare = costOf(['-e', '0'], 30)
-const ratios = { cpu: [], wall: [] }
+const middle = (costs, what) =>
+  quantile(
+    costs.map((cost) => cost[what]),
+    0.5,
+  )
+
+const ROUNDS = 7
+const bare = []
 const wholes = []
+const compared = { kept: { cpu: [], wall: [] }, 'not kept': { cpu: [], wall: [] } }
 for (const query of asked.filter((_, at) => at % 9 === 0)) {
   const own = (list) =>
     quantile(
       list['no filter'].filter((_, at) => asked[at % asked.length] === query),
       0.5,
     )
-  const whole = costOf([cli, 'search', query], 8)
-  wholes.push(whole.cpu)
-  ratios.cpu.push(whole.cpu / (bare.cpu + own(busy)))
-  ratios.wall.push(whole.wall / (bare.wall + own(times)))
+  const costs = { node: [], kept: [], 'not kept': [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    costs.node.push(costOf(['-e', '0']))
+    costs.kept.push(costOf([cli, 'search', query]))
+    costs['not kept'].push(costOf([cli, 'search', query], { NODE_DISABLE_COMPILE_CACHE: '1' }))
+  }
+  bare.push(...costs.node)
+  wholes.push(...costs.kept)
+  for (const [name, ratios] of Object.entries(compared)) {
+    ratios.cpu.push(middle(costs[name], 'cpu') / (middle(costs.node, 'cpu') + own(busy)))
+    ratios.wall.push(middle(costs[name], 'wall') / (middle(costs.node, 'wall') + own(times)))
+  }
 }
-say('bare Node', `${ms(bare.cpu)} of CPU`)
-say('whole program', `p50 ${ms(quantile(wholes, 0.5))} of CPU`)
-for (const [name, list] of Object.entries(ratios))
-  say(
-    `  over Node and the query, ${name === 'cpu' ? 'CPU' : 'clock'}`,
-    `p50 ${quantile(list, 0.5).toFixed(2)}x, worst ${Math.max(...list).toFixed(2)}x (target 2x)`,
-  )
+const both = (costs) => `${ms(middle(costs, 'cpu'))} of CPU, ${ms(middle(costs, 'wall'))} by the clock`
+say('bare Node', both(bare))
+say('whole program', both(wholes))
+for (const [name, ratios] of Object.entries(compared))
+  for (const [what, list] of Object.entries(ratios))
+    say(
+      `  over Node and the query, ${what === 'cpu' ? 'CPU' : 'clock'}`,
+      `p50 ${quantile(list, 0.5).toFixed(2)}x, worst ${Math.max(...list).toFixed(2)}x (target 2x), compiled code ${name}`,
+    )
+
+const OTHERS = [
+  'sessions --limit 20',
+  'show @last',
+  'digest @last',
+  'lineage @last',
+  'patterns',
+  'usage',
+  'status',
+]
+for (const line of OTHERS) {
+  const costs = { node: [], command: [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    costs.node.push(costOf(['-e', '0']))
+    costs.command.push(costOf([cli, ...line.split(' ')]))
+  }
+  say(`${line}, over bare Node`, `${ms(middle(costs.command, 'cpu') - middle(costs.node, 'cpu'))} of CPU`)
+}
 handle.close()

@@ -333,6 +333,8 @@ describe('a session whose events are gone', () => {
     const bare = new World()
     const told = tell(bare.home, 'bare', [{ ask: 'Polish the astrolabe' }])
     await bare.sweep()
+    const isWhole = () => bare.read(({ cache }) => cache.prepare('SELECT is_whole FROM pair').get())
+    expect(isWhole()).toEqual({ is_whole: 1 })
     rmSync(join(bare.memory, 'cache'), { recursive: true })
     const uid = () => bare.read((handle) => search(handle, 'astrolabe'))[0]
     expect(uid()).toMatchObject({ session_uid: told.uid, is_evicted: true })
@@ -341,6 +343,13 @@ describe('a session whose events are gone', () => {
     tell(bare.home, 'other', [{ ask: 'Something else' }])
     await bare.sweep()
     expect(uid()).toMatchObject({ session_uid: told.uid, is_evicted: true })
+    expect(isWhole()).toEqual({ is_whole: 0 })
+    // It comes back: the sweep after the one that reads it finds the cache whole again.
+    tell(bare.home, 'bare', [{ ask: 'Polish the astrolabe' }])
+    await bare.sweep()
+    await bare.sweep()
+    expect(isWhole()).toEqual({ is_whole: 1 })
+    expect(uid()).toMatchObject({ session_uid: told.uid, is_evicted: false })
     bare.remove()
   })
 

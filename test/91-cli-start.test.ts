@@ -1,9 +1,27 @@
-// How a command starts and writes: what it loads, where the driver of SQLite is found, and streams of every kind.
+// How a command starts and writes: what it loads, where the driver of SQLite is found, code that was compiled before, and
+// streams of every kind.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Script } from 'node:vm'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type CodeCache, type Compiled, keepCode, readCode } from '../src/cli/code-cache.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, temporary, World } from './setup/sweeping.ts'
 
@@ -73,6 +91,117 @@ describe('the start', () => {
     expect(run()).toMatchObject({ status: 0, stdout: cli(world.env, 'sessions').stdout })
     writeFileSync(addon, 'not an addon')
     expect(run()).toMatchObject({ status: 0, stdout: cli(world.env, 'sessions').stdout })
+  })
+})
+
+describe('compiled code', () => {
+  const directory = (): string => join(world.memory, 'code')
+  const file = (): string => join(directory(), 'sessions')
+  const sessions = () => cli(world.env, 'sessions')
+  const plain = () => cli({ ...world.env, NODE_DISABLE_COMPILE_CACHE: '1' }, 'sessions')
+  const kept = (): CodeCache => readCode(file()) as CodeCache
+  beforeEach(() => rmSync(directory(), { recursive: true, force: true }))
+
+  it('is kept from the first runs of a command, for us alone', () => {
+    for (const runs of [1, 2, 3, 3]) {
+      expect(sessions()).toEqual(plain())
+      expect(kept().runs).toBe(runs)
+    }
+    expect(readdirSync(directory())).toEqual(['sessions'])
+    expect([statSync(directory()).mode & 0o777, statSync(file()).mode & 0o777]).toEqual([0o700, 0o600])
+  })
+
+  it('is what runs', () => {
+    sessions()
+    const { scripts } = kept()
+    const main = scripts.get('main.cjs') as Compiled
+    // V8 compares no more than the length.
+    const [comment] = /\/\/#region .*/.exec(main.source.toString()) as RegExpExecArray
+    const other = main.source.toString().replace(comment, 'console.log(123)'.padEnd(comment.length))
+    expect(comment.length).toBeGreaterThan(16)
+    scripts.set('main.cjs', { ...main, code: new Script(other).createCachedData() })
+    keepCode(file(), { runs: 3, scripts })
+    expect(sessions().stdout).toBe(`123\n${plain().stdout}`)
+  })
+
+  it('is not that of another program, though all its files are as long', () => {
+    const root = temporary('other-program')
+    cpSync(dirname(cliPath), join(root, 'dist'), { recursive: true })
+    symlinkSync(modules, join(root, 'node_modules'))
+    const main = join(root, 'dist/main.cjs')
+    const text = readFileSync(main, 'utf8')
+    const [comment] = /\/\/#region .*/.exec(text) as RegExpExecArray
+    const run = (): string =>
+      spawnSync(process.execPath, [join(root, 'dist/cli.cjs'), 'sessions'], { env: env(), encoding: 'utf8' })
+        .stdout
+    for (let runs = 0; runs < 3; runs++) expect(run()).toBe(plain().stdout)
+    writeFileSync(main, text.replace(comment, 'console.log(123)'.padEnd(comment.length)))
+    expect(run()).toBe(`123\n${plain().stdout}`)
+    expect(kept().runs).toBe(1)
+  })
+
+  function makeDirectory(path: string): void {
+    rmSync(path)
+    mkdirSync(path)
+  }
+
+  it.each<[string, (path: string) => void]>([
+    ['empty', (path) => writeFileSync(path, '')],
+    ['cut short', (path) => truncateSync(path, statSync(path).size - 8)],
+    ['longer', (path) => appendFileSync(path, Buffer.alloc(8))],
+    [
+      'of another Node',
+      (path) => writeFileSync(path, readFileSync(path, 'latin1').replace('"v', '"w'), 'latin1'),
+    ],
+    ['of another source', (path) => flip(path, 0.2)],
+    ['nonsense', (path) => writeFileSync(path, 'RCLCODE1\xff\xff\xff\xff')],
+    ['open to others', (path) => chmodSync(path, 0o666)],
+    ['a directory', makeDirectory],
+  ])('that is %s is passed over', (what, damage) => {
+    sessions()
+    damage(file())
+    expect(sessions()).toEqual(plain())
+    if (what !== 'a directory') expect(kept().runs).toBe(1)
+    expect(readdirSync(directory())).toEqual(['sessions'])
+  })
+
+  const flip = (path: string, share: number): void => {
+    const bytes = readFileSync(path)
+    const at = Math.floor(bytes.length * share)
+    bytes[at] = (bytes[at] as number) ^ 1
+    writeFileSync(path, bytes)
+  }
+
+  it.skipIf(process.getuid?.() !== 0)('of another user is passed over (skipped without root)', () => {
+    sessions()
+    chownSync(file(), 12_345, 12_345)
+    expect(readCode(file())).toBeUndefined()
+    expect(sessions()).toEqual(plain())
+    expect(statSync(file()).uid).toBe(0)
+  })
+
+  it('that cannot be kept is no error', () => {
+    writeFileSync(directory(), 'a file where the directory would be')
+    expect(sessions()).toEqual(plain())
+    expect(readFileSync(directory(), 'utf8')).toMatch(/^a file/)
+  })
+
+  it('is kept by none but questions that were answered, and not where it is not wanted', () => {
+    plain()
+    cli(world.env, 'sessions', '--nonsense')
+    cli(world.env, 'config')
+    cli(world.env, 'sweep')
+    expect(existsSync(directory())).toBe(false)
+    const nowhere = join(temporary('nowhere'), 'memory')
+    expect(cli({ ...world.env, RECOLLECT_HOME: nowhere }, 'sessions').code).toBe(1)
+    expect(existsSync(nowhere)).toBe(false)
+  })
+
+  it('is whole when many keep it at once', () => {
+    const { stdout } = bash('for i in 1 2 3 4 5 6 7 8; do "$NODE" "$CLI" sessions & done; wait')
+    expect(stdout.length).toBe(8 * plain().stdout.length)
+    expect(readdirSync(directory())).toEqual(['sessions'])
+    expect(sessions()).toEqual(plain())
   })
 })
 

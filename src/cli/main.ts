@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // The command line: runs what was typed and turns whatever goes wrong into an exit code.
 import { CommanderError } from 'commander'
 import { RecollectError } from '../errors.ts'

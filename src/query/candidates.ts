@@ -42,6 +42,9 @@ const FEW = 50
 const RARE = 0.05
 const SMALL_SET = 1000
 
+/** Whether so many candidates can only be all there are. */
+export const areAll = (count: number, isFiltered: boolean): boolean => count < (isFiltered ? FEW : WANTED)
+
 const PROMPT_KINDS: readonly EventKind[] = ['user_msg', 'human_intervention', 'decision']
 const ANSWER_KINDS: readonly EventKind[] = ['assistant_msg', 'completion']
 const TALK = [...PROMPT_KINDS, ...ANSWER_KINDS]

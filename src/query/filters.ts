@@ -6,6 +6,8 @@ import { toolWord } from '../store/digest-words.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { queryTerm } from '../store/words.ts'
 
+type Memory = Pick<ReadHandle, 'memory'>
+
 export interface SessionFilter {
   flavor?: string
   repo?: string
@@ -34,6 +36,12 @@ export interface SessionFilter {
   withSubagents?: boolean
 }
 
+/** A filter that was looked at beforehand. */
+export interface NarrowedFilter extends SessionFilter {
+  /** The file is one that many sessions touched: whoever has a session at hand asks its digest. */
+  isTouchedOften?: boolean
+}
+
 export interface Conditions {
   /** For WHERE; `1` when there are none. */
   where: string
@@ -43,7 +51,7 @@ export interface Conditions {
 /** A session known only as an end of a lineage edge has nothing to show. */
 const HAS_CONTENT = '(s.event_count > 0 OR s.evicted_at IS NOT NULL)'
 
-export function sessionConditions(filter: SessionFilter): Conditions {
+export function sessionConditions(filter: NarrowedFilter): Conditions {
   const where: string[] = []
   const values: (string | number)[] = []
   const add = (condition: string, ...given: (string | number | undefined)[]): void => {
@@ -66,8 +74,10 @@ export function sessionConditions(filter: SessionFilter): Conditions {
   if (filter.uids !== undefined)
     add('s.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(filter.uids))
   if (filter.touched !== undefined) {
-    const touched = touchedCondition(filter.touched)
-    add(touched.where, ...touched.values)
+    const { match, inDigest, values } = touchedCondition(filter.touched)
+    if (match === undefined) where.push('0')
+    else if (filter.isTouchedOften) add(`EXISTS (${inDigest} AND d.session_uid = s.session_uid)`, ...values)
+    else add(`${BY_WORDS} AND EXISTS (${inDigest} AND d.session_uid = t.session_uid))`, match, ...values)
   }
   if (!filter.withSubagents) where.push(`s.relation <> 'subagent' AND ${HAS_CONTENT}`)
   return { where: where.length === 0 ? '1' : where.join(' AND '), values }
@@ -76,39 +86,66 @@ export function sessionConditions(filter: SessionFilter): Conditions {
 const BY_WORDS = `s.session_uid IN (SELECT t.session_uid FROM digest_words JOIN digest_texts t ON t.id = digest_words.rowid
   WHERE digest_words MATCH ?`
 
-/** The words narrow it down; then the path itself or the end of one, as the digest has it in its list of files. */
-const TOUCHED = `${BY_WORDS} AND EXISTS (SELECT 1 FROM digests d WHERE d.session_uid = t.session_uid
-  AND (instr(d.digest, ?) OR instr(d.digest, ?))))`
+/** The path itself or the end of one, as the digest has it in its list of files. */
+const TOUCHED = 'SELECT 1 FROM digests d WHERE (instr(d.digest, ?) OR instr(d.digest, ?))'
 
 /** A whole path may also have been written down from where the session was. */
-const TOUCHED_WHOLE = `${BY_WORDS} AND EXISTS (
-  SELECT 1 FROM digests d, json_each(d.digest, '$.files') f WHERE d.session_uid = t.session_uid
-  AND ? IN (f.value ->> 'path', (d.digest ->> 'cwd') || '/' || (f.value ->> 'path'))))`
+const TOUCHED_WHOLE = `SELECT 1 FROM digests d, json_each(d.digest, '$.files') f
+  WHERE ? IN (f.value ->> 'path', (d.digest ->> 'cwd') || '/' || (f.value ->> 'path'))`
 
-function touchedCondition(typed: string): Conditions {
+interface Touched {
+  /** Narrows it down to digests with these words; undefined when there are none. */
+  match?: string
+  /** Whether a digest has the file; goes on with AND. */
+  inDigest: string
+  values: string[]
+}
+
+function touchedCondition(typed: string): Touched {
   const path = typed.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
   const isWhole = path.startsWith('/')
   const term = queryTerm(isWhole ? path.slice(path.lastIndexOf('/') + 1) : path, false)
-  if (term === undefined) return { where: '0', values: [] }
-  const match = `{files} : ${term}`
-  if (isWhole) return { where: TOUCHED_WHOLE, values: [match, path] }
+  const match = term === undefined ? {} : { match: `{files} : ${term}` }
+  if (isWhole) return { ...match, inDigest: TOUCHED_WHOLE, values: [path] }
   const end = `${JSON.stringify(path).slice(1)},"edits":`
-  return { where: TOUCHED, values: [match, `"path":"${end}`, `/${end}`] }
+  return { ...match, inDigest: TOUCHED, values: [`"path":"${end}`, `/${end}`] }
 }
 
-/** The same filter with the sessions that touched the file looked up, for callers that ask more than one question. */
-export function narrowed(handle: Pick<ReadHandle, 'memory'>, filter: SessionFilter): SessionFilter {
+/** To look into the digests of more sessions than this takes longer than a search. */
+const FEW = 500
+
+/**
+ * The same filter for callers that ask more than one question, or stop at so many: with the sessions that touched the file
+ * looked up, if they can only be few.
+ */
+export function narrowed<F extends SessionFilter>(handle: Memory, filter: F): F & NarrowedFilter {
   if (filter.touched === undefined) return filter
-  const { touched, ...rest } = filter
-  const { where, values } = touchedCondition(touched)
+  const { match } = touchedCondition(filter.touched)
+  if (match !== undefined && isOften(handle, match)) return { ...filter, isTouchedOften: true }
+  return lookedUp(handle, filter)
+}
+
+/** With the sessions that touched the file instead of its name, however many they are. */
+export function lookedUp<F extends NarrowedFilter>(handle: Memory, filter: F): F {
+  const { touched, isTouchedOften: _, ...rest } = filter
+  if (touched === undefined) return filter
+  const { where, values } = sessionConditions({
+    touched,
+    ...(filter.uids ? { uids: filter.uids } : {}),
+    withSubagents: true,
+  })
   const rows = handle.memory
     .prepare(`SELECT s.session_uid AS uid FROM sessions s WHERE ${where}`)
     .all(...values) as unknown as { uid: string }[]
-  return { ...rest, uids: rows.map((row) => row.uid) }
+  return { ...(rest as F), uids: rows.map((row) => row.uid) }
 }
 
+const isOften = ({ memory }: Memory, match: string): boolean =>
+  memory.prepare('SELECT 1 FROM digest_words WHERE digest_words MATCH ? LIMIT 1 OFFSET ?').get(match, FEW) !==
+  undefined
+
 /** Whether a filter leaves out anything at all, besides sub-agents. */
-export function isFiltering(filter: SessionFilter): boolean {
+export function isFiltering(filter: NarrowedFilter): boolean {
   const { withSubagents: _, ...rest } = filter
   return Object.values(rest).some((value) => value !== undefined)
 }

@@ -64,7 +64,7 @@ export class LineFinder {
     const piece = line
       .slice(from, from + this.#length)
       .toWellFormed()
-      .replace(isPlain(line) ? /[\x00-\x20\x7f]/g : /[\p{Cc}\p{Cf}\s]/gu, ' ')
+      .replace(isAscii(line) ? /[\x00-\x20\x7f]/g : /[\p{Cc}\p{Cf}\s]/gu, ' ')
     const body = from === 0 ? piece.trimStart() : piece
     const text = `${from === 0 ? '' : '…'}${body.trimEnd()}${from + this.#length < line.length ? '…' : ''}`
     const shift = (from === 0 ? 0 : 1) - from - (piece.length - body.length)
@@ -127,7 +127,9 @@ class Term {
   }
 }
 
-const isPlain = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
+/** Without letters or digits beyond ASCII. Dashes, quotes, dots, arrows and boxes are none. */
+const isPlain = (text: string): boolean => !/[^\x00-\x7f\u2010-\u205e\u2190-\u23ff\u2500-\u2775]/.test(text)
+const isAscii = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
 
 /** Without case and accents, as the index compares. */
 function fold(text: string): string {

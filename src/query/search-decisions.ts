@@ -5,7 +5,7 @@ import { emptyDatabase } from '../store/database.ts'
 import { allDecisions } from '../store/decisions.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { indexText } from '../store/words.ts'
-import { type SessionFilter, sessionConditions } from './filters.ts'
+import { type NarrowedFilter, sessionConditions } from './filters.ts'
 
 const INDEX = 'CREATE VIRTUAL TABLE words USING fts5(prompt, tokenize="unicode61 remove_diacritics 2")'
 
@@ -19,7 +19,7 @@ export interface DecisionMatch {
 export function findDecisions(
   { memory }: Pick<ReadHandle, 'memory'>,
   match: string,
-  filter: SessionFilter,
+  filter: NarrowedFilter,
   kinds: readonly EventKind[] | undefined,
 ): DecisionMatch[] {
   if ((kinds && !kinds.includes('decision')) || filter.tool !== undefined) return []

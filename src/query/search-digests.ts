@@ -2,7 +2,7 @@
 import type { EventKind } from '../model.ts'
 import { toolWord } from '../store/digest-words.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { type SessionFilter, sessionConditions } from './filters.ts'
+import { type NarrowedFilter, sessionConditions } from './filters.ts'
 import type { LineFinder, MatchingLine } from './line.ts'
 import { goneOf } from './receipts.ts'
 
@@ -17,7 +17,7 @@ const WANTED = 300
 export function findDigests(
   handle: ReadHandle,
   match: string,
-  filter: SessionFilter,
+  filter: NarrowedFilter,
   tool: string | undefined,
 ): DigestMatch[] {
   const words = `{prompt answer work files} : (${match})`
@@ -55,6 +55,7 @@ const hasReceipts = ({ memory }: ReadHandle): boolean =>
 
 /** The cache can be thrown away; what the agents deleted meanwhile does not come back into it. */
 function isCacheIncomplete({ memory, cache }: ReadHandle): boolean {
+  if (cache.prepare('SELECT 1 FROM pair WHERE is_whole').get() !== undefined) return false
   const count = (database: ReadHandle['memory'], table: string): number =>
     (database.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n
   return count(cache, 'cached') < count(memory, 'sessions')

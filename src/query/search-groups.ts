@@ -4,6 +4,7 @@ import type { Decision } from '../model.ts'
 import { prepared } from '../store/database.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { Candidate } from './candidates.ts'
+import type { Conditions } from './filters.ts'
 
 export interface Match {
   /** In the cache, or the uid of one that is not there. */
@@ -28,18 +29,40 @@ interface Unnamed extends Omit<Group, 'uid'> {
   newestAt: number
 }
 
-/** The best groups. Digests come last: one counts only where nothing else of its session was found. */
-export function bestGroups(handle: ReadHandle, found: readonly Match[], limit: number): Group[] {
-  const groups = grouped(found).sort((a, b) => b.score - a.score || b.newestAt - a.newestAt)
-  const last = groups[limit - 1]
-  const isWorse = (group: Unnamed): boolean =>
-    last !== undefined &&
-    (group.score < last.score || (group.score === last.score && group.newestAt < last.newestAt))
-  const end = groups.findIndex(isWorse)
-  // Equals are told apart by name, so that the same question has the same answer in every memory.
-  return named(handle, end === -1 ? groups : groups.slice(0, end))
-    .sort((a, b) => b.score - a.score || b.newestAt - a.newestAt || (a.uid < b.uid ? -1 : 1))
-    .slice(0, limit)
+/**
+ * The best groups, of sessions that fulfil the condition. Digests come last: one counts only where nothing else of its
+ * session was found.
+ */
+export function bestGroups(
+  handle: ReadHandle,
+  found: readonly Match[],
+  limit: number,
+  condition?: Conditions,
+): Group[] {
+  const groups = grouped(found).sort(byScore)
+  const best: Group[] = []
+  for (let at = 0; at < groups.length && best.length < limit; ) {
+    const last = groups[Math.min(at + limit, groups.length) - 1] as Unnamed
+    const isWorse = (group: Unnamed): boolean => byScore(group, last) > 0
+    const end = groups.findIndex((group, place) => place >= at + limit && isWorse(group))
+    const next = named(handle, groups.slice(at, end === -1 ? groups.length : end))
+    // Equals are told apart by name, so that the same question has the same answer in every memory.
+    next.sort((a, b) => byScore(a, b) || (a.uid < b.uid ? -1 : 1))
+    best.push(...(condition ? fulfilling(handle, next, condition) : next))
+    at = end === -1 ? groups.length : end
+  }
+  return best.slice(0, limit)
+}
+
+const byScore = (a: Unnamed, b: Unnamed): number => b.score - a.score || b.newestAt - a.newestAt
+
+function fulfilling(handle: ReadHandle, groups: readonly Group[], { where, values }: Conditions): Group[] {
+  const rows = prepared(
+    handle.memory,
+    `SELECT s.session_uid AS uid FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value WHERE ${where}`,
+  ).all(JSON.stringify(groups.map((group) => group.uid)), ...values) as unknown as { uid: string }[]
+  const uids = new Set(rows.map((row) => row.uid))
+  return groups.filter((group) => uids.has(group.uid))
 }
 
 function grouped(found: readonly Match[]): Unnamed[] {

@@ -10,13 +10,20 @@ import { prepared } from '../store/database.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { parseQuery } from '../store/words.ts'
-import { type Candidate, findCandidates } from './candidates.ts'
-import { narrowed, type SessionFilter } from './filters.ts'
+import { areAll, type Candidate, findCandidates } from './candidates.ts'
+import {
+  isFiltering,
+  lookedUp,
+  type NarrowedFilter,
+  narrowed,
+  type SessionFilter,
+  sessionConditions,
+} from './filters.ts'
 import { LineFinder, type MatchingLine } from './line.ts'
 import { goneOf, type Receipt } from './receipts.ts'
 import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
-import { bestGroups, type Match, type MatchByUid, numbered } from './search-groups.ts'
+import { bestGroups, type Group, type Match, type MatchByUid, numbered } from './search-groups.ts'
 import { sessionsOf } from './sessions.ts'
 
 export interface SearchHit {
@@ -91,14 +98,9 @@ export function searchSessions(
   const parsed = parseQuery(query)
   const limit = given.limit ?? 10
   if (parsed === undefined || limit <= 0) return []
-  const options: SearchOptions = narrowed(handle, given)
+  const options = narrowed(handle, given)
   const finder = new LineFinder(parsed.wanted, options.lineLength)
-  const found = [
-    ...inEvents(handle, parsed.match, options),
-    ...numbered(handle, inDecisions(handle, parsed.match, options)),
-    ...numbered(handle, inDigests(handle, parsed.match, options)),
-  ]
-  const groups = bestGroups(handle, found, limit)
+  const groups = findGroups(handle, parsed.match, options, limit)
   const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
   const sessions = new Map(
     sessionsOf(
@@ -147,7 +149,25 @@ const WEIGHED_ANSWERS = 80
 const DIGEST_WEIGHT = 2
 const HALF_LIFE_MS = 90 * 86_400_000
 
-function inEvents(handle: ReadHandle, match: string, options: SearchOptions): Match[] {
+type Narrowed = SearchOptions & NarrowedFilter
+
+function findGroups(handle: ReadHandle, match: string, options: Narrowed, limit: number): Group[] {
+  if (!options.isTouchedOften) return bestGroups(handle, findMatches(handle, match, options), limit)
+  // A file that many touched: of the best sessions enough did, most likely.
+  const { touched: _, isTouchedOften: __, ...others } = options
+  const found = findMatches(handle, match, others)
+  const best = bestGroups(handle, found, limit, sessionConditions({ ...options, withSubagents: true }))
+  if (best.length >= limit || areAll(found.length, isFiltering(others))) return best
+  return bestGroups(handle, findMatches(handle, match, lookedUp(handle, options)), limit)
+}
+
+const findMatches = (handle: ReadHandle, match: string, options: Narrowed): Match[] => [
+  ...inEvents(handle, match, options),
+  ...numbered(handle, inDecisions(handle, match, options)),
+  ...numbered(handle, inDigests(handle, match, options)),
+]
+
+function inEvents(handle: ReadHandle, match: string, options: Narrowed): Match[] {
   const { kinds, tool, sinceAt, untilAt, ...rest } = options
   const sessions = sessionPart({ ...rest, ...time(sinceAt, untilAt) })
   const events = {
@@ -170,7 +190,7 @@ const time = (sinceAt: number | undefined, untilAt: number | undefined): Session
 })
 
 /** What of the options is about sessions; sub-agents are searched unless told otherwise. */
-function sessionPart(options: SearchOptions): SessionFilter {
+function sessionPart(options: Narrowed): NarrowedFilter {
   const { kinds: _k, limit: _l, perSession: _p, lineLength: _n, tool: _t, ...filter } = options
   return { withSubagents: true, ...filter }
 }
@@ -218,7 +238,7 @@ function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score:
 /** bm25 is next to nothing where few texts are compared: a decision that matches is worth about a prompt that does. */
 const DECISION_SCORE = 10
 
-function inDecisions(handle: ReadHandle, match: string, options: SearchOptions): MatchByUid[] {
+function inDecisions(handle: ReadHandle, match: string, options: Narrowed): MatchByUid[] {
   const { kinds, limit: _limit, perSession: _perSession, ...filter } = options
   return findDecisions(handle, match, filter, kinds).map(({ decision, rank }) => ({
     session: decision.session_uid,
@@ -228,7 +248,7 @@ function inDecisions(handle: ReadHandle, match: string, options: SearchOptions):
   }))
 }
 
-function inDigests(handle: ReadHandle, match: string, options: SearchOptions): MatchByUid[] {
+function inDigests(handle: ReadHandle, match: string, options: Narrowed): MatchByUid[] {
   return findDigests(handle, match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
     session: uid,
     score: -rank * DIGEST_WEIGHT,

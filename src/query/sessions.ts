@@ -4,7 +4,7 @@ import { prepared } from '../store/database.ts'
 import { type TokenSums, tokenSums } from '../store/slots.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { withDecisions } from './decisions.ts'
-import { type SessionFilter, sessionConditions } from './filters.ts'
+import { narrowed, type SessionFilter, sessionConditions } from './filters.ts'
 
 export { resolveSession } from './ids.ts'
 
@@ -31,7 +31,7 @@ export const listSessions = (handle: Pick<ReadHandle, 'memory'>, options: ListOp
 
 /** The uids alone: little, even of a large memory. */
 export function listUids(handle: Pick<ReadHandle, 'memory'>, options: ListOptions = {}): string[] {
-  const { where, values } = sessionConditions(options)
+  const { where, values } = sessionConditions(narrowed(handle, options))
   const { sort = 'recent', limit = -1 } = options
   const rows = handle.memory
     .prepare(

@@ -3,7 +3,6 @@
 // lie there, or does not load (another libc, built on the spot), the package looks for it.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type * as Driver from '@photostructure/sqlite'
 
 const PACKAGE = '@photostructure/sqlite'
@@ -19,8 +18,7 @@ function addonPath(from: string): string | undefined {
 }
 
 function load(): typeof Driver {
-  const here = fileURLToPath(import.meta.url)
-  const path = existsSync('/etc/alpine-release') ? undefined : addonPath(dirname(here))
+  const path = existsSync('/etc/alpine-release') ? undefined : addonPath(import.meta.dirname)
   if (path !== undefined)
     try {
       const addon = { exports: {} }
@@ -29,7 +27,7 @@ function load(): typeof Driver {
     } catch {
       // Said better by the package, if it fails as well.
     }
-  return process.getBuiltinModule('node:module').createRequire(here)(PACKAGE) as typeof Driver
+  return process.getBuiltinModule('node:module').createRequire(import.meta.url)(PACKAGE) as typeof Driver
 }
 
 export const { DatabaseSync } = load()

@@ -9,15 +9,34 @@ export const NO_VERSION = -1
 
 export function pairUp(memory: Database, cache: Database): void {
   const id = idOf(memory)
-  const known = cache.prepare('SELECT id FROM pair').get() as { id: string } | undefined
-  if (known?.id === id) return
+  const known = cache.prepare('SELECT id, is_whole FROM pair').get() as
+    | { id: string; is_whole: number }
+    | undefined
+  if (known?.id === id) {
+    if (!known.is_whole && isWhole(memory, cache)) cache.exec('UPDATE pair SET is_whole = 1')
+    return
+  }
   transaction(cache, () => {
     // A cache that was thrown away starts empty and has nothing to hand over.
     remember(cache, memory)
     cache.prepare('UPDATE sources SET adapter_version = ?').run(NO_VERSION)
     cache.exec('UPDATE cached SET is_settled = 0; DELETE FROM pair')
-    cache.prepare('INSERT INTO pair (id) VALUES (?)').run(id)
+    cache.prepare('INSERT INTO pair (id, is_whole) VALUES (?, ?)').run(id, isWhole(memory, cache) ? 1 : 0)
   })
+}
+
+/**
+ * Whether every session that has a digest is known to the cache. It stays so, since sessions come to both and no row of
+ * `cached` ever goes: whoever searches a cache that is whole need not look for more in all digests.
+ */
+function isWhole(memory: Database, cache: Database): boolean {
+  const { uids } = memory.prepare('SELECT json_group_array(session_uid) AS uids FROM digest_texts').get() as {
+    uids: string
+  }
+  const missing = cache.prepare(
+    `SELECT 1 FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM cached c WHERE c.session_uid = j.value) LIMIT 1`,
+  )
+  return missing.get(uids) === undefined
 }
 
 function idOf(memory: Database): string {

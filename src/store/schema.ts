@@ -263,6 +263,8 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   INSERT INTO borrowed SELECT DISTINCT e.session, e.payload FROM events e CROSS JOIN payloads p ON p.hash = e.payload
     WHERE p.session <> e.session ORDER BY 1, 2;
   `,
+  // Whether the cache was never thrown away (`pair.ts`).
+  'ALTER TABLE pair ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0',
 ]
 
 /**

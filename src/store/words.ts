@@ -109,10 +109,11 @@ function isNew(bytes: Uint8Array, at: number, end: number, hash: number): boolea
   return true
 }
 
-const single = new IndexTexts(1 << 12)
+let single: IndexTexts | undefined
 
 /** One text as it is handed to the index. */
 export function indexText(text: string): string {
+  single ??= new IndexTexts(1 << 12)
   single.add(text)
   return Buffer.from(single.take()).toString()
 }
