@@ -179,6 +179,25 @@ describe('a run', () => {
     expect((await loadRun(base, ID)).turns.map((turn) => turn.content)).toEqual(['one'])
   })
 
+  test('whose whole directory is deleted under it can still be ended, and leaves nothing behind', async () => {
+    const run = await start()
+    await run.addTurn('user', 'one')
+    rmSync(join(base, 'runs'), { recursive: true })
+    const gone = { code: 'GONE', hint: expect.stringContaining('end the run') }
+    await expect(run.addTurn('user', 'two')).rejects.toMatchObject(gone)
+    await run.complete()
+    expect((await loadRun(base, ID)).turns.map((turn) => turn.content)).toEqual(['one'])
+    expect(readdirSync(inRun(ID))).toEqual(['transcript.json'])
+    expect(await listRuns(base)).toMatchObject([{ status: 'completed' }])
+  })
+
+  test('that was closed says how to go on', async () => {
+    const run = await start()
+    await run.close()
+    const hint = expect.stringContaining('resume')
+    await expect(run.addTurn('user', 'one')).rejects.toMatchObject({ code: 'CLOSED', hint })
+  })
+
   const anything = fc.oneof(
     fc.record({
       role: fc.constantFrom('system', 'user', 'assistant'),

@@ -305,6 +305,13 @@ describe('raw events and reading', () => {
     expect(existsSync(historyPath())).toBe(false)
   })
 
+  it('says what is in the way when a log is read', async () => {
+    writeFileSync(join(base, 'file'), '')
+    const where = join(base, 'file', 'log')
+    await expect(readSessionHistory(where)).rejects.toMatchObject({ code: 'UNSAFE_PATH', where })
+    expect(await readSessionHistory(join(base, 'nothing'))).toEqual([])
+  })
+
   it('takes an id of any length that the current file can hold, and no longer one', async () => {
     const history = open()
     const longest = '\u{1f600}'.repeat(2048)

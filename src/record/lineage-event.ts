@@ -1,9 +1,9 @@
 // One line of the session history: its schema, its exact bytes, and the reader of a whole log. The bytes are those of
 // Python's `json.dumps`, because other programs compare and commit this file.
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { RecollectError } from '../errors.ts'
+import { fromSystem, RecollectError } from '../errors.ts'
 import { type ReadOptions, readRecords } from './read.ts'
 import { Text } from './shapes.ts'
 
@@ -93,15 +93,23 @@ function two(value: number): string {
   return String(value).padStart(2, '0')
 }
 
+/** Undefined for what is not there. */
+export function statPath(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw fromSystem(error, 'cannot look at file', path, 'read')
+  }
+}
+
 /** The events of a history file, or of the one in a directory, in file order; none if there is no file. */
 export async function readSessionHistory(
   path: string,
   options: ReadOptions = {},
 ): Promise<SessionHistoryEvent[]> {
-  let file = path
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) file = join(path, DEFAULT_HISTORY_FILE)
+  const file = statPath(path)?.isDirectory() ? join(path, DEFAULT_HISTORY_FILE) : path
   const events: SessionHistoryEvent[] = []
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return events
+  if (statPath(file) === undefined) return events
   for await (const event of readRecords(file, SessionHistoryEvent, options)) events.push(event)
   return events
 }

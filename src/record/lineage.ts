@@ -7,7 +7,7 @@
 //   2 append the event     the log is ahead; the next call finds the line and carries the current file forward
 //   3 replace the current  both files changed; the next call only drops the note
 //   4 drop the note        done
-import { closeSync, fdatasyncSync, openSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { AppendFile, type Flush } from '../files/append.ts'
@@ -24,6 +24,7 @@ import {
   readSessionHistory,
   SessionHistoryEvent,
   type SessionHistoryEventType,
+  statPath,
   type WrittenSessionEvent,
 } from './lineage-event.ts'
 import { GitCommits, type SessionGitOptions } from './lineage-git.ts'
@@ -348,14 +349,6 @@ function checkId(id: unknown, what: string): void {
     where: JSON.stringify(typeof id === 'string' ? id.slice(0, 80) : id) ?? String(id),
     hint: 'an id is text of at most 4,096 characters, without controls or white space at its ends; nothing was written',
   })
-}
-
-function statPath(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch (error) {
-    throw fromSystem(error, 'cannot look at file', path, 'read')
-  }
 }
 
 function readText(path: string): string {

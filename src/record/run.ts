@@ -61,7 +61,7 @@ export class RunTranscript {
   readonly runId: string
   readonly directory: string
   readonly #file: RunTranscriptFile
-  readonly #lock: RunLock
+  #lock: RunLock
   readonly #journal: AppendFile
   readonly #now: () => Date
   #queue: Promise<unknown> = Promise.resolve()
@@ -262,7 +262,7 @@ export class RunTranscript {
   /** Stops writing without ending the run: it stays `running` and can be resumed. */
   async close(): Promise<void> {
     await this.#queue
-    if (!this.#closed) this.#shut('the run was closed')
+    if (!this.#closed) this.#shut('the run was closed', 'take it up again with RunTranscript.resume')
   }
 
   async #end(status: RunStatus, error?: string): Promise<string> {
@@ -270,11 +270,19 @@ export class RunTranscript {
     return this.#inOrder(async () => {
       const metadata = { ...this.#file.metadata, status, endedAt }
       if (error) metadata.error = error
+      if (!existsSync(this.directory)) this.#lockAgain()
       const stored = await finishRun(this.directory, { ...this.#file, metadata })
       this.#file.metadata = metadata
       this.#shut('the run has ended')
       return join(this.directory, stored.file)
     })
+  }
+
+  /** With its directory the run's files are gone, the lock among them: what this process knows is all that is left. */
+  #lockAgain(): void {
+    this.#lock.release()
+    this.#lock = { release: () => undefined }
+    this.#lock = lockOrThrow(this.directory, true)
   }
 
   /** On disk first, in memory second: what `transcript` shows has been acknowledged. */
@@ -287,8 +295,14 @@ export class RunTranscript {
       return appended
     } catch (error) {
       // A journal begun anew in the middle of a run could not be replayed.
-      if (hasCode(error, 'GONE') || hasCode(error, 'REPLACED')) this.#broken = error as RecollectError
-      throw error
+      if (!hasCode(error, 'GONE') && !hasCode(error, 'REPLACED')) throw error
+      const { code, message } = error as RecollectError
+      this.#broken = new RecollectError(code, message, {
+        where: this.directory,
+        cause: error,
+        hint: 'nothing more can be added; end the run, which stores all that was acknowledged',
+      })
+      throw this.#broken
     }
   }
 
@@ -301,8 +315,8 @@ export class RunTranscript {
     return result
   }
 
-  #shut(why: string): void {
-    this.#closed = closed(this.directory, why)
+  #shut(why: string, hint?: string): void {
+    this.#closed = closed(this.directory, why, hint)
     this.#release()
   }
 
@@ -353,11 +367,12 @@ function badInput(what: string): RecollectError {
   return new RecollectError('BAD_INPUT', what, { hint: 'see docs/formats/run.md; nothing was written' })
 }
 
-function closed(directory: string, why: string): RecollectError {
-  return new RecollectError('CLOSED', why, {
-    where: directory,
-    hint: 'a run that has ended cannot be changed',
-  })
+function closed(
+  directory: string,
+  why: string,
+  hint = 'a run that has ended cannot be changed',
+): RecollectError {
+  return new RecollectError('CLOSED', why, { where: directory, hint })
 }
 
 function hasCode(error: unknown, code: ErrorCode): boolean {
