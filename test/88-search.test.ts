@@ -181,6 +181,7 @@ describe('filters', () => {
     ['tool of a call', { tool: 'Read' }, [cart.uid]],
     ['touched file', { touched: 'src/cart.ts' }, [cart.uid]],
     ['touched file, whole path', { touched: '/w/shop/src/cart.ts' }, [cart.uid]],
+    ['touched file, elsewhere', { touched: '/w/other/src/cart.ts' }, []],
     ['touched file, its name', { touched: './cart.ts' }, [cart.uid]],
     ['part of a file name', { touched: 'art.ts' }, []],
     ['error', { hasError: true }, [cart.uid]],

@@ -74,10 +74,12 @@ export function sessionConditions(filter: NarrowedFilter): Conditions {
   if (filter.uids !== undefined)
     add('s.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(filter.uids))
   if (filter.touched !== undefined) {
-    const { match, inDigest, values } = touchedCondition(filter.touched)
+    const { match, directories, inDigest, values } = touchedCondition(filter.touched)
     if (match === undefined) where.push('0')
-    else if (filter.isTouchedOften) add(`EXISTS (${inDigest} AND d.session_uid = s.session_uid)`, ...values)
-    else add(`${BY_WORDS} AND EXISTS (${inDigest} AND d.session_uid = t.session_uid))`, match, ...values)
+    else if (directories)
+      add(`(s.cwd IN (SELECT value FROM json_each(?)) OR ${BY_WORDS}))`, directories, match)
+    else if (!filter.isTouchedOften) add(`${BY_WORDS})`, match)
+    if (match !== undefined) add(`EXISTS (${inDigest} AND d.session_uid = s.session_uid)`, ...values)
   }
   if (!filter.withSubagents) where.push(`s.relation <> 'subagent' AND ${HAS_CONTENT}`)
   return { where: where.length === 0 ? '1' : where.join(' AND '), values }
@@ -96,6 +98,8 @@ const TOUCHED_WHOLE = `SELECT 1 FROM digests d, json_each(d.digest, '$.files') f
 interface Touched {
   /** Narrows it down to digests with these words; undefined when there are none. */
   match?: string
+  /** Where a session may have been that wrote only the rest of the path down, as JSON. */
+  directories?: string
   /** Whether a digest has the file; goes on with AND. */
   inDigest: string
   values: string[]
@@ -103,10 +107,12 @@ interface Touched {
 
 function touchedCondition(typed: string): Touched {
   const path = typed.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
-  const isWhole = path.startsWith('/')
-  const term = queryTerm(isWhole ? path.slice(path.lastIndexOf('/') + 1) : path, false)
+  const term = queryTerm(path, false)
   const match = term === undefined ? {} : { match: `{files} : ${term}` }
-  if (isWhole) return { ...match, inDigest: TOUCHED_WHOLE, values: [path] }
+  if (path.startsWith('/')) {
+    const directories = [...path.matchAll(/(?<=[^/])\//g)].map(({ index }) => path.slice(0, index))
+    return { ...match, directories: JSON.stringify(directories), inDigest: TOUCHED_WHOLE, values: [path] }
+  }
   const end = `${JSON.stringify(path).slice(1)},"edits":`
   return { ...match, inDigest: TOUCHED, values: [`"path":"${end}`, `/${end}`] }
 }
@@ -120,8 +126,9 @@ const FEW = 500
  */
 export function narrowed<F extends SessionFilter>(handle: Memory, filter: F): F & NarrowedFilter {
   if (filter.touched === undefined) return filter
-  const { match } = touchedCondition(filter.touched)
-  if (match !== undefined && isOften(handle, match)) return { ...filter, isTouchedOften: true }
+  const { match, directories } = touchedCondition(filter.touched)
+  if (match !== undefined && !directories && isOften(handle, match))
+    return { ...filter, isTouchedOften: true }
   return lookedUp(handle, filter)
 }
 
