@@ -9,6 +9,7 @@ import type { ReadHandle } from '../store/store.ts'
 import { paint } from './colour.ts'
 import { formatCount, formatDay, formatDuration, formatTime, plural } from './format.ts'
 import { print, printFolded, printJson, write } from './print.ts'
+import { terminal } from './streams.ts'
 import { oneLine } from './text.ts'
 import { parseLimit, readTime } from './values.ts'
 
@@ -39,12 +40,14 @@ export function showEnv(typed: string): void {
   withMemory((handle, paths) => {
     const digest = getDigest(handle, resolveSession(handle, typed))
     const { cost } = digest
-    write(`export HELIX_SESSION_UID=${quoted(digest.session_uid)}\n`)
-    write(`export HELIX_REPO=${quoted(digest.repo)}\n`)
-    write(`export HELIX_FLAVOR=${quoted(digest.flavor)}\n`)
-    write(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}\n`)
-    write(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}\n`)
-    write(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}\n`)
+    // A shell gets every byte; a terminal must not obey any.
+    const put = (line: string): void => write(terminal(1) ? `${oneLine(line)}\n` : `${line}\n`)
+    put(`export HELIX_SESSION_UID=${quoted(digest.session_uid)}`)
+    put(`export HELIX_REPO=${quoted(digest.repo)}`)
+    put(`export HELIX_FLAVOR=${quoted(digest.flavor)}`)
+    put(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}`)
+    put(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}`)
+    put(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}`)
   })
 }
 
@@ -92,12 +95,12 @@ const LABEL = 10
 function digestText(digest: Digest): string {
   const { cost, metrics, outcome_detail: detail } = digest
   const lines = [
-    digest.session_uid,
+    oneLine(digest.session_uid),
     oneLine(digest.title || digest.first_prompt),
     `outcome   ${digest.outcome} (${detail.rule}, ${Math.round(detail.confidence * 100)} %, see ${seqsText(detail.seqs)})`,
-    `where     ${[digest.repo, digest.git_branch, digest.domain].filter(Boolean).join('  ') || '?'}`,
+    `where     ${[digest.repo, digest.git_branch, digest.domain].filter(Boolean).map(oneLine).join('  ') || '?'}`,
     `when      ${formatTime(digest.started_at || null)}, ${formatDuration(metrics.wall_clock_s * 1000)}, active ${formatDuration(metrics.active_s * 1000)}`,
-    `model     ${digest.model || '?'}, ${formatCount(cost.input_tokens)} in, ${formatCount(cost.output_tokens)} out, ${formatCount(cost.cache_tokens)} cache`,
+    `model     ${oneLine(digest.model) || '?'}, ${formatCount(cost.input_tokens)} in, ${formatCount(cost.output_tokens)} out, ${formatCount(cost.cache_tokens)} cache`,
     `activity  ${plural(cost.turns, 'turn')}, ${plural(metrics.tool_calls, 'call')}, ${plural(digest.markers.errors, 'error')}, ${cost.retries === 1 ? '1 retry' : `${cost.retries} retries`}`,
   ]
   const list = (name: string, items: string[]): void => {

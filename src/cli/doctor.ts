@@ -13,6 +13,7 @@ export interface DoctorCommand {
   json?: boolean
 }
 
+const LEAST_TEXT = 30
 const SIGNS: Record<Severity, string> = { ok: '✔', info: '·', warning: '▲', error: '✖' }
 const ORDER: readonly Severity[] = ['ok', 'info', 'warning', 'error']
 
@@ -46,16 +47,20 @@ async function patiently<T>(work: (onWait: (programs: readonly string[]) => void
 
 export function findingLines(findings: readonly Finding[]): string[] {
   const width = Math.min(outputWidth(), 100)
-  const names = Math.max(...findings.map((one) => one.id.length)) + 4
+  const widest = Math.max(...findings.map((one) => one.id.length)) + 4
+  // Beside the names too little room is left on a narrow terminal: the text then stands below.
+  const isNarrow = width < widest + LEAST_TEXT
+  const names = isNarrow ? 4 : widest
   const sorted = findings.toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
   return sorted.flatMap((one) => {
-    const [first = '', ...rest] = fold(oneLine(one.text), Math.max(30, width - names))
+    const head = `${painted(one.severity, SIGNS[one.severity])} ${one.id.padEnd(names - 2)}`
+    const [first = '', ...rest] = fold(oneLine(one.text), width - names)
     const lines = [
-      `${painted(one.severity, SIGNS[one.severity])} ${one.id.padEnd(names - 2)}${first}`,
+      ...(isNarrow ? [head, `${' '.repeat(names)}${first}`] : [head + first]),
       ...rest.map((line) => `${' '.repeat(names)}${line}`),
     ]
     if (one.fix !== null && one.severity !== 'ok') {
-      const fix = fold(oneLine(one.fix), Math.max(30, width - names - 2))
+      const fix = fold(oneLine(one.fix), width - names - 2)
       lines.push(...fix.map((line, at) => `${' '.repeat(names)}${at === 0 ? '→ ' : '  '}${paint.cyan(line)}`))
     }
     return lines

@@ -104,7 +104,8 @@ export function refuseUnknownCommand(program: Command, args: readonly string[]):
     if (word === '--color') at++
     else if (!word.startsWith('-')) {
       const names = program.commands.map((one) => one.name())
-      if (names.includes(word) || word === 'help') return
+      if (word === 'help') continue
+      if (names.includes(word)) return
       throw unknown('command', word, nearest(word, names), 'recollect --help lists the commands')
     }
     // What follows an option of the default command may be its value.

@@ -42,7 +42,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
     write(draw(handle, lineage, asked, options))
     for (const problem of lineage.problems)
-      tell(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}\n`)
+      tell(`${oneLine(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}`)}\n`)
     if (lineage.problems.length > 0) process.exitCode = EXIT.partial
   } finally {
     handle.close()
@@ -132,7 +132,7 @@ const LEAST_TITLE = 20
 /** In one line as far as it goes: the title gives way first. */
 function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>, width: number): string {
   const id = ids.get(node.session_uid) ?? node.session_uid
-  const name = id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`
+  const name = oneLine(id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`)
   const tokens = node.total_tokens > 0 ? `${formatCount(node.total_tokens)} tokens` : ''
   const facts = factsOf(node, ids)
   const title = oneLine(node.title ?? node.first_prompt)
@@ -166,7 +166,7 @@ function otherText(edge: LineageEdge, ids: ReadonlyMap<string, string>): string 
   if (edge.kind === 'cleared') return edge.source === 'logged' ? 'ended by clear' : 'began with clear'
   if (edge.kind === 'resumed' && edge.parent_uid === null)
     return `resumed ${edge.at?.slice(0, 16).replace('T', ' ') ?? ''}`.trim()
-  const from = edge.parent_uid === null ? '' : ` from ${ids.get(edge.parent_uid) ?? edge.parent_uid}`
+  const from = edge.parent_uid === null ? '' : ` from ${oneLine(ids.get(edge.parent_uid) ?? edge.parent_uid)}`
   return `also ${WORDS[edge.kind]}${from}`
 }
 

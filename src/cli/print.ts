@@ -12,8 +12,15 @@ export const isBegun = (): boolean => hasPrinted
 
 /** Text for people, a line or several. */
 export function print(text: string): void {
-  write(`${inLocale(text)}\n`)
+  write(`${inLocale(text.replace(OBEYED, ''))}\n`)
 }
+
+/**
+ * What a terminal would obey, but for colours, which are ours. Foreign text is made harmless where it is put together; a
+ * name or an id that nobody took for foreign stops here.
+ */
+const OBEYED =
+  /\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Sentences: folded at the width of the terminal, left whole in a pipe. */
 export function printFolded(text: string, hanging?: number): void {

@@ -70,7 +70,7 @@ export class TextRenderer {
   }
 
   #agent({ name, sessionUid, eventCount, depth }: Extract<Entry, { type: 'agent' }>): string[] {
-    const own = name === sessionUid ? '' : `  ${paint.dim(name)}`
+    const own = name === sessionUid ? '' : `  ${paint.dim(oneLine(name))}`
     const where = name === sessionUid ? `  ${paint.dim(sessionUid)}` : own
     return [
       `${'│ '.repeat(depth - 1)}${paint.magenta('┌ sub-agent')}${where}  ${plural(eventCount, 'event')}`,
@@ -153,7 +153,7 @@ export class TextRenderer {
     const output = result ? this.#text(result).replace(/\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
     const facts = factsOf(event, result, edits, output)
-    const tool = `▸ ${event.tool ?? ''}`
+    const tool = `▸ ${oneLine(event.tool ?? '')}`
     const room = this.#room(depth) - widthOf(facts) - 2
     const subject = cut(subjectText(event), Math.max(10, room - widthOf(tool) - 2))
     const gap = ' '.repeat(Math.max(0, Math.min(room, FACTS_AT) - widthOf(tool) - 2 - widthOf(subject)) + 2)
@@ -175,7 +175,7 @@ export class TextRenderer {
     const output = this.#text(event).replace(/\n+$/, '')
     const isFailed = event.kind === 'error'
     const facts = factsOf(event, event, [], output)
-    const head = `◂ ${event.tool ?? 'result'}  ${facts}`
+    const head = `◂ ${oneLine(event.tool ?? 'result')}  ${facts}`
     const limit = this.#options.full || isFailed ? SHOWN.failure : 1
     const text = this.#folded(output, limit, this.#room(0) - 2).map((line) =>
       paint.dim(`│ ${line}`.trimEnd()),

@@ -101,11 +101,11 @@ function columnsFor(sort: Sort): Column<Row>[] {
   return [
     { title: 'STARTED', cell: ({ session }) => formatTime(session.started_at) },
     { title: 'ID', cell: ({ id }) => id, style: (text) => paint.cyan(text) },
-    { title: 'FLAVOR', cell: ({ session }) => session.flavor, optional: 2 },
-    { title: 'REPO', cell: ({ session }) => oneLine(session.repo ?? '-'), least: 6 },
-    { title: 'OUTCOME', cell: outcomeCell, optional: 1, style: outcomeStyle },
-    { title: 'TURNS', right: true, optional: 3, cell: ({ session }) => String(session.cost.turns) },
-    sort === 'recent' ? MEASURES.tokens : MEASURES[sort],
+    { title: 'FLAVOR', cell: ({ session }) => session.flavor, optional: 4 },
+    { title: 'REPO', cell: ({ session }) => oneLine(session.repo ?? '-'), least: 6, optional: 2 },
+    { title: 'OUTCOME', cell: outcomeCell, optional: 3, style: outcomeStyle },
+    { title: 'TURNS', right: true, optional: 5, cell: ({ session }) => String(session.cost.turns) },
+    sort === 'recent' ? { ...MEASURES.tokens, optional: 1 } : MEASURES[sort],
     { title: 'TITLE', cell: ({ what }) => what, least: 24 },
   ]
 }

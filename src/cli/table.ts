@@ -81,11 +81,19 @@ function fitColumns<Row>(
   const leaveOut = columns
     .filter((column) => column.optional !== undefined)
     .sort((a, b) => (b.optional as number) - (a.optional as number))[0]
-  return leaveOut
-    ? fitColumns(
-        columns.filter((column) => column !== leaveOut),
-        natural,
-        width,
-      )
-    : sized
+  if (leaveOut)
+    return fitColumns(
+      columns.filter((column) => column !== leaveOut),
+      natural,
+      width,
+    )
+  // On a very narrow terminal a few letters are better than lines that run over.
+  for (const one of flexible) {
+    const given = Math.min(over, Math.max(0, one[1] - FEWEST))
+    one[1] -= given
+    over -= given
+  }
+  return sized
 }
+
+const FEWEST = 6
