@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { RecollectError } from '../src/errors.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import { SESSION, user, write } from './setup/claude.ts'
 import { cli, temporary } from './setup/sweeping.ts'
 
 const mounts: string[] = []
@@ -93,4 +94,32 @@ it('a directory in its place is named', () => {
   const home = temporary('open')
   mkdirSync(join(home, 'memory.db'))
   expect(failureOf(() => openStore(storePaths(home))).code).toBe('NOT_WRITABLE')
+})
+
+describe.skipIf(!canMount)('a memory that can only be read (skipped where nothing can be mounted)', () => {
+  it('answers every question, and says why it takes nothing in', () => {
+    const home = temporary('reader')
+    const memory = tmpfs('16m') as string
+    write(join(home, '.claude', 'projects', '-p', `${SESSION}.jsonl`), [user('a', null, 'hello there')])
+    const env = { HOME: home, RECOLLECT_HOME: memory }
+    expect(cli(env, 'sweep').code).toBe(0)
+    execFileSync('mount', ['-o', 'remount,ro', memory])
+    for (const words of [
+      'status',
+      'sessions',
+      'show @last',
+      'search hello',
+      'digest @last',
+      'usage',
+      'lineage @last',
+    ]) {
+      const { code, stderr } = cli(env, ...words.split(' '))
+      expect([words, code, stderr]).toEqual([words, 0, ''])
+    }
+    expect(cli(env, 'show', '@last').stdout).toContain('hello there')
+    for (const words of ['sweep', 'pin @last', 'evict']) {
+      const { code, stderr } = cli(env, ...words.split(' '))
+      expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('NOT_WRITABLE')])
+    }
+  })
 })

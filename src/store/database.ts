@@ -1,7 +1,8 @@
 // Opens the SQLite files: pragmas, migrations. The only file that uses the driver itself.
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { type ErrorCode, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { DatabaseSync } from './driver.ts'
@@ -31,16 +32,10 @@ export function openDatabase(
   }
   if (!options.readOnly) ensureDirectory(dirname(path), 0o700, false)
   try {
-    const database = new DatabaseSync(path, { readOnly: options.readOnly ?? false })
+    if (options.readOnly) return openToRead(path, migrations.length)
+    const database = new DatabaseSync(path)
     if (isNew) chmodSync(path, 0o600)
-    // A reader meets a commit in progress for a moment only; waiting beats failing.
-    database.exec('PRAGMA busy_timeout = 10000')
-    if (options.readOnly) {
-      // A search looks at some hundred pages; the 2 MB SQLite takes by itself hold fewer.
-      database.exec('PRAGMA cache_size = -16384')
-      refuseOther(database, migrations.length, path)
-      return database
-    }
+    database.exec(PATIENCE)
     // Evicted bytes must leave the file: what is freed is overwritten, and free pages can be given back. Only a new file
     // takes the second setting. FAST would leave old words in pages that are used again.
     database.exec('PRAGMA secure_delete = ON; PRAGMA auto_vacuum = INCREMENTAL')
@@ -52,6 +47,40 @@ export function openDatabase(
   } catch (error) {
     throw fromSqlite(error, 'cannot open the database', path)
   }
+}
+
+/** A reader meets a commit in progress for a moment only; waiting beats failing. */
+const PATIENCE = 'PRAGMA busy_timeout = 10000'
+
+function openToRead(path: string, known: number): Database {
+  const opened = (database: Database): Database => {
+    try {
+      // A search looks at some hundred pages; the 2 MB SQLite takes by itself hold fewer.
+      database.exec(`${PATIENCE}; PRAGMA cache_size = -16384`)
+      refuseOther(database, known, path)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+  try {
+    return opened(new DatabaseSync(path, { readOnly: true }))
+  } catch (error) {
+    if (!isOnlyReadable(error, path)) throw error
+    const url = pathToFileURL(path)
+    url.search = '?immutable=1'
+    return opened(new DatabaseSync(url, { readOnly: true }))
+  }
+}
+
+/**
+ * A backup, a read-only file system, somebody else's memory: SQLite wants to write beside a database even to read it. Where
+ * no log lies there, nobody has it open and all of it is in the file, which can be read as one that does not change.
+ */
+function isOnlyReadable(error: unknown, path: string): boolean {
+  const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
+  return (code === 8 || code === 14) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
 /** SQLite's own numbers (https://sqlite.org/rescode.html), without what extends them. */
