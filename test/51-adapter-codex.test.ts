@@ -39,9 +39,9 @@ test('claims rollouts below sessions and archived_sessions, the index of names, 
     'sessions/2026/01/02/rollout-x.jsonl',
     'archived_sessions/rollout-x.jsonl.zst',
     'sessions/rollout-x.json',
-    'session_index.jsonl',
   ])
     expect(codex.claim(`${home}/${name}`)).toEqual({ flavor: 'codex', path: `${home}/${name}` })
+  expect(codex.claim(`${home}/session_index.jsonl`)).toMatchObject({ flavor: 'codex', isShared: true })
   for (const name of [
     'auth.json',
     'config.toml',

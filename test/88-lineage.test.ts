@@ -310,6 +310,21 @@ describe('a lineage log', () => {
   }
   const treeOf = (uid: string): Lineage => memory.with((store) => lineageOf(store.read(), [uid], prices))
 
+  it('goes on when the session it speaks of first is forgotten', async () => {
+    write(['one', 'created', null])
+    await sweep()
+    memory.with((store) => store.evict([{ uid: 'lineage:one', reason: 'forgotten', bytes: 0 }], Date.now()))
+    write(['two', 'created', null], ['three', 'compacted', 'two'])
+    await sweep()
+    const uids = memory.rows('SELECT session_uid FROM sessions').map((row) => row['session_uid'])
+    expect(uids.toSorted()).toEqual(['lineage:three', 'lineage:two'])
+    expect(
+      treeOf('lineage:three')
+        .nodes.map((node) => node.session_uid)
+        .toSorted(),
+    ).toEqual(uids.toSorted())
+  })
+
   it('is joined to the sessions it names, by id or by uid', async () => {
     const home = memory.env['HOME'] as string
     const [main, compacted, fork] = [makeSession(home, 2), makeSession(home, 2), makeSession(home, 1)]

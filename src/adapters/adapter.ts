@@ -8,6 +8,8 @@ export interface Source {
   /** The file that is read; its identity and the cursor belong to it. */
   path: string
   companions?: string[]
+  /** It speaks of many sessions and belongs to none: what becomes of one of them is not what becomes of it. */
+  isShared?: boolean
   /** The file that is a source in its place until it is there. `read` is told only where one of them was read before. */
   standIn?: string
 }

@@ -61,8 +61,8 @@ export function plan(
     const before = isMoved ? old.path : !mark && standIn !== undefined && !moved.has(standIn) ? standIn : path
     const cursor = mark || before !== path ? known.cursor(before) : undefined
     if (cursor && before !== path) moved.set(before, path)
-    const isSettled = (change: Change): boolean =>
-      gone.isSettled(cursor && { ...cursor, path }, facts, change, options.full ?? false)
+    const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
+    const isSettled = (change: Change): boolean => gone.isSettled(owned, facts, change, options.full ?? false)
     const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, options, report)
     if (cursor && cursor.missingAt !== null && task !== undefined) back.push(path)
     if (task) tasks.push(task)

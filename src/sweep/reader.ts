@@ -51,11 +51,12 @@ export function* readSource(
 ): Generator<Batch> {
   const cursor = start.isResumed ? start.cursor : undefined
   const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, main: null }
+  if (source.isShared) carry.main = null
   // A file that was empty, or held half a line, has a cursor but no position yet.
   const from: Position | null =
     cursor && carry.adapter !== null ? { offset: cursor.offset, state: carry.adapter } : null
   const generation = cursor ? cursor.generation : (start.cursor?.generation ?? -1) + 1
-  const builder = new BatchBuilder(adapter.flavor, carry, context, from)
+  const builder = new BatchBuilder(adapter.flavor, carry, context, from, source.isShared ?? false)
   // The carry-over is stored too: titles and last errors stand in it.
   const stateNow = (): unknown => context.redactor.value(position.state, {})
   const cursorAt = (now: FileFacts): Cursor =>
@@ -112,6 +113,7 @@ function cursorOf(
 class BatchBuilder {
   readonly #flavor: string
   readonly #carry: Carry
+  readonly #isShared: boolean
   readonly #context: ReaderContext
   #start: Batch['start']
   #fromOffset: number
@@ -130,7 +132,14 @@ class BatchBuilder {
   #isTooDeep = false
   readonly #doubts = new Doubts()
 
-  constructor(flavor: string, carry: Carry, context: ReaderContext, from: Position | null) {
+  constructor(
+    flavor: string,
+    carry: Carry,
+    context: ReaderContext,
+    from: Position | null,
+    isShared: boolean,
+  ) {
+    this.#isShared = isShared
     this.#flavor = flavor
     this.#carry = carry
     this.#context = context
@@ -255,7 +264,7 @@ class BatchBuilder {
     if (session === this.#lastSession) return this.#lastUid
     this.#lastSession = session
     this.#lastUid = sessionUid(this.#flavor, idOf(session))
-    this.#carry.main ??= this.#lastUid
+    if (!this.#isShared) this.#carry.main ??= this.#lastUid
     return this.#lastUid
   }
 

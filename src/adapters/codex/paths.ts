@@ -19,7 +19,7 @@ export function roots(env: Environment): string[] {
 
 export function claim(path: string): Source | null {
   const name = basename(path)
-  if (name === INDEX) return { flavor: FLAVOR, path }
+  if (name === INDEX) return { flavor: FLAVOR, path, isShared: true }
   if (!ROLLOUT.test(name)) return null
   return path.split(sep).some((part) => FOLDERS.includes(part)) ? { flavor: FLAVOR, path } : null
 }

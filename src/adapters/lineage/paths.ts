@@ -11,5 +11,5 @@ export function roots(env: Environment): string[] {
 }
 
 export function claim(path: string): Source | null {
-  return basename(path) === DEFAULT_HISTORY_FILE ? { flavor: FLAVOR, path } : null
+  return basename(path) === DEFAULT_HISTORY_FILE ? { flavor: FLAVOR, path, isShared: true } : null
 }
