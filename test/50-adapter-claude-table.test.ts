@@ -20,6 +20,21 @@ function told(record: unknown): string {
 }
 
 describe('what stands in a person’s mouth', () => {
+  const order =
+    '<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>it all\nand soon</command-args>'
+
+  test('a command for the model is a prompt, told as it was typed', () => {
+    const [event] = eventsOf(readRecords([user('u1', null, order)]))
+    expect(event).toMatchObject({ kind: 'user_msg', summary: '/plan it all', text: '/plan it all\nand soon' })
+  })
+
+  test.each<[string, Fields]>([
+    [order, { sourceToolUseID: 'toolu_1' }],
+    ['<command-message>The "pdf" skill is loading</command-message>\n<command-name>pdf</command-name>', {}],
+  ])('what the model ran itself is not: %#', (words, fields) => {
+    expect(told(user('u1', null, words, fields))).toBe('lifecycle')
+  })
+
   test.each([
     ...['<local-command-stdout>', '<local-command-stderr>', '<local-command-caveat>', '<session-start-hook>'],
     ...['<bash-stdout>', '<bash-stderr>', '<tick>', '<goal>', '<system-reminder>x</system-reminder>'],
@@ -43,11 +58,10 @@ describe('what stands in a person’s mouth', () => {
     expect(told(user('u1', null, 'hello', fields))).toBe('lifecycle')
   })
 
-  test.each([
-    '<command-name>/x</command-name>',
-    '<command-message>x</command-message>',
-    '<bash-input>ls</bash-input>',
-  ])('%s is the person acting', (words) => expect(told(user('u1', null, words))).toBe('human_intervention'))
+  test.each(['<command-name>/x</command-name>', '<bash-input>ls</bash-input>'])(
+    '%s is the person acting',
+    (words) => expect(told(user('u1', null, words))).toBe('human_intervention'),
+  )
 })
 
 describe('records', () => {

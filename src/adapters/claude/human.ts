@@ -4,7 +4,9 @@ import { isRecord, str } from '../guards.ts'
 
 type Author =
   | 'human'
-  /** A slash command, or `!` with a shell command. */
+  /** A slash command for the model: what it stands for follows in a line that the client wrote. */
+  | 'order'
+  /** A slash command for the client, or `!` with a shell command. */
   | 'command'
   | 'interrupt'
   /** Put in by the client, and worth finding: what a task, a command or a colleague answered. */
@@ -15,7 +17,7 @@ type Author =
 const OPENINGS: [string, Author][] = [
   ['[Request interrupted by user', 'interrupt'],
   ['<command-name>', 'command'],
-  ['<command-message>', 'command'],
+  ['<command-message>', 'order'],
   ['<bash-input>', 'command'],
   ['<bash-stdout>', 'answer'],
   ['<bash-stderr>', 'answer'],
@@ -48,6 +50,7 @@ export function whoSaid(record: Record<string, unknown>, text: string): Said {
   if (opening?.[1] === 'interrupt') return { by: 'interrupt', text }
   if (record['isCompactSummary'] === true) return { by: 'answer', text }
   if (record['isMeta'] === true) return { by: 'injected', text }
+  if (opening?.[1] === 'order' && isByModel(record, text)) return { by: 'answer', text }
   if (opening) return { by: opening[1], text }
   const origin = isRecord(record['origin']) ? str(record['origin']['kind']) : undefined
   if (origin !== undefined && origin !== 'human') return { by: 'answer', text }
@@ -56,6 +59,11 @@ export function whoSaid(record: Record<string, unknown>, text: string): Said {
   const rest = withoutEnvelopes(text)
   return rest === '' && text !== '' ? { by: 'injected', text } : { by: 'human', text: rest }
 }
+
+/** The model's own use of a skill or command looks the same, but comes from a tool. */
+const isByModel = (record: Record<string, unknown>, text: string): boolean =>
+  typeof record['sourceToolUseID'] === 'string' ||
+  /^<command-message>The "[^"\n]*" skill is (?:loading|running)/.test(text)
 
 function withoutEnvelopes(text: string): string {
   let rest = text
