@@ -12,7 +12,7 @@ import { type DigestEvent, fullText, isCall, isResult, isShell, snippet, subject
 import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import { type OpenSteps, type Step, StepQueue } from './step.ts'
-import { addTest, noTests, type TestState, testVerdict } from './tests.ts'
+import { addTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
 import { noWork, Work, type WorkState } from './work.ts'
 
 export interface FailureFact extends Failure {
@@ -199,6 +199,7 @@ export class Gatherer {
       subject,
       files: event.files.slice(0, MAX_STEP_FILES),
       isTest,
+      hidesExit: isTest && hidesExit(event, subject),
       isSidechain: event.isSidechain,
       hasFailed: null,
       exitCode: null,

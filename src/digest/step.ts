@@ -10,6 +10,8 @@ export interface Step {
   subject: string
   files: readonly string[]
   isTest: boolean
+  /** Of a test: its exit code is not that of the tests. */
+  hidesExit: boolean
   isSidechain: boolean
   /** Null while no result is known. */
   hasFailed: boolean | null

@@ -71,11 +71,27 @@ export function addTest(tests: TestState, command: string, seq: number, test: Te
   } else if (known.failures.count > 0) known.fixed = withSeq(known.failures, seq)
 }
 
-const HIDES_EXIT_CODE = /\||;|\btrue\b/
-const COUNTED_FAILURES =
-  /\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|\btest result: FAILED\b|^(?:FAIL|not ok)\b|\bFAILED \(/m
-const COUNTED_PASSES =
-  /\b[1-9]\d* (?:passed|passing|tests? pass(?:ed)?|ok)\b|\btest result: ok\b|^(?:PASS|ok)\b/m
+const COUNTED_FAILURES = new RegExp(
+  [
+    /(?<![\d./])[1-9]\d* (?:tests? )?(?:fail(?:ed|ing|ures?)?|errors?)\b/,
+    // Maven, PHPUnit, .NET, and what Node prints.
+    /\b(?:[Ff]ail(?:ures?|ed)?|[Ee]rrors?): *[1-9]|^[#ℹ] fail [1-9]/,
+    /\btest result: FAILED\b|^(?:FAIL|not ok)\b|\bFAILED \(|^FAILURES!|\[ +FAILED +\]|\bBUILD FAIL|^Result: FAIL/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+)
+const COUNTED_PASSES = new RegExp(
+  [
+    /\b[1-9]\d* (?:pass(?:ed|ing)?|tests? pass(?:ed)?|ok)\b|\b[1-9]\d* \w+, (?:\d+ \w+, )?0 failures\b/,
+    /\bTests run: [1-9]|^[#ℹ] pass [1-9]|\b100% tests passed\b|\bPassed: +[1-9]|\bAll tests (?:passed|successful)/,
+    /\btest result: ok\b|^(?:PASS|ok|OK)\b|\[ +PASSED +\]|\bBUILD SUCCESS|^Result: PASS/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+)
 
 export function testVerdict(step: Step, result: DigestEvent): Test {
   return {
@@ -92,8 +108,48 @@ export function testVerdict(step: Step, result: DigestEvent): Test {
 function verdictOf(step: Step, result: DigestEvent): Test['verdict'] {
   if (step.hasFailed) return 'failed'
   if (result.exitCode !== null && result.exitCode !== 0) return 'failed'
-  if (result.exitCode === 0 && !HIDES_EXIT_CODE.test(step.subject)) return 'passed'
+  if (result.exitCode === 0 && !step.hidesExit) return 'passed'
   const output = fullText(result)
   if (COUNTED_FAILURES.test(output)) return 'failed'
-  return result.exitCode === 0 || COUNTED_PASSES.test(output) ? 'passed' : 'unknown'
+  return COUNTED_PASSES.test(output) ? 'passed' : 'unknown'
+}
+
+/** Arguments of a shell, as agents write them down. */
+const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
+const COMMANDS = ['command', 'cmd', 'script']
+const IS_TEST = /test|spec|check|cargo|mocha|jest|tox|make|mvn|gradle|prove/i
+
+/** Whether the exit code of a call is that of another program than the tests: of one behind a pipe, or after them. */
+export function hidesExit(event: DigestEvent, subject: string): boolean {
+  const command = commandIn(event.payload()) ?? subject
+  // What stands in quotes is an argument, unless a shell is to run it.
+  const isShellText = /\bsh -\w*c\b/.test(command)
+  const bare = isShellText ? command : command.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/g, '""')
+  if (bare.includes('|') && !/\bpipefail\b/.test(bare)) return true
+  const last = bare.replace(/\\\n/g, ' ').trim().split(/[;\n]/).at(-1) ?? ''
+  return last !== bare.trim() && !IS_TEST.test(last) && !/\bset -\w*e/.test(bare)
+}
+
+/** The whole command; a row has only the first line of it. */
+function commandIn(payload: unknown): string | undefined {
+  const fields = (value: unknown): Record<string, unknown> =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  for (const name of ARGUMENTS) {
+    const given = fields(payload)[name]
+    const parsed = fields(typeof given === 'string' ? asJson(given) : given)
+    for (const key of COMMANDS) {
+      const command = parsed[key]
+      if (typeof command === 'string') return command
+      if (Array.isArray(command)) return command.join(' ')
+    }
+  }
+  return undefined
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
