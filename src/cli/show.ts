@@ -1,6 +1,6 @@
 // `recollect show`: one session as text, as a document, or as its redacted records.
 import type { Config } from '../config.ts'
-import { getDigest } from '../digest/patterns.ts'
+import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { type EventFilter, sessionEvents } from '../query/events.ts'
@@ -117,7 +117,7 @@ async function printText(
   })
   const head: SessionHead = {
     session,
-    digest: digestOf(handle, uid),
+    digest: findDigest(handle, uid),
     cost: isPart ? undefined : await costOf(handle, uid, config),
     receipts: receiptsOf(handle, uid),
     gaps: gapsOf(handle, uid),
@@ -161,15 +161,6 @@ function footLines(
   if (leftOut.lifecycle > 0)
     lines.push(`${plural(leftOut.lifecycle, 'lifecycle record')} left out: --kind lifecycle`)
   return lines.length === 0 ? [] : ['', ...lines.map((line) => paint.dim(line))]
-}
-
-function digestOf(handle: ReadHandle, uid: string): SessionHead['digest'] {
-  try {
-    return getDigest(handle, uid)
-  } catch (error) {
-    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
-    throw error
-  }
 }
 
 async function costOf(handle: ReadHandle, uid: string, config: Config): Promise<string | undefined> {

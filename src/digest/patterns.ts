@@ -95,10 +95,16 @@ const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(a
 
 /** One digest as it is stored; throws NOT_FOUND where there is none. */
 export function getDigest(handle: Memory, uid: string): Digest {
-  const row = handle.memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid)
-  if (row) return JSON.parse((row as { digest: string }).digest) as Digest
+  const digest = findDigest(handle, uid)
+  if (digest) return digest
   throw new RecollectError('NOT_FOUND', 'the session has no digest yet', {
     where: uid,
     hint: 'recollect sweep makes the digests',
   })
+}
+
+/** Undefined before the first sweep that analyzed the session. */
+export function findDigest({ memory }: Memory, uid: string): Digest | undefined {
+  const row = memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid)
+  return row && (JSON.parse((row as { digest: string }).digest) as Digest)
 }

@@ -1,5 +1,6 @@
 // What every format is made of: one session with what Tier 2 knows of it, and its events one by one with their bodies.
 import type { Digest } from '../digest/digest.ts'
+import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
@@ -70,10 +71,7 @@ export class ExportSource {
   }
 
   get digest(): Digest | undefined {
-    const row = this.#handle.memory
-      .prepare('SELECT digest FROM digests WHERE session_uid = ?')
-      .get(this.session.session_uid) as { digest: string } | undefined
-    return row && (JSON.parse(row.digest) as Digest)
+    return findDigest(this.#handle, this.session.session_uid)
   }
 
   /** In order; `agent`: only of this sub-agent, null: only of the main chain. */

@@ -74,6 +74,16 @@ export function openForReading(path: string): number {
   throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
 }
 
+/** The same; undefined when there is no such file. Anything else that prevents reading is an error. */
+export function openIfThere(path: string): number | undefined {
+  try {
+    return openForReading(path)
+  } catch (error) {
+    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
+
 /** The records and gaps of a file, in order. */
 export function* readJsonl(path: string, options: JsonlOptions = {}): Generator<JsonlItem> {
   const fd = openForReading(path)

@@ -12,7 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { AppendFile, type Flush } from '../files/append.ts'
 import { syncDirectory } from '../files/directory.ts'
-import { openForReading, readJsonl } from '../files/jsonl.ts'
+import { openIfThere, readJsonl } from '../files/jsonl.ts'
 import { safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
 import {
@@ -352,14 +352,9 @@ function checkId(id: unknown, what: string): void {
 }
 
 function readText(path: string): string {
-  let fd: number
-  try {
-    fd = openForReading(path)
-  } catch (error) {
-    // Deleted since we looked: another process cleared the session.
-    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return ''
-    throw error
-  }
+  const fd = openIfThere(path)
+  // Deleted since we looked: another process cleared the session.
+  if (fd === undefined) return ''
   try {
     return readFileSync(fd, 'utf8')
   } catch (error) {

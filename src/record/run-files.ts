@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory, syncDirectory } from '../files/directory.ts'
 import { gunzip, gzip } from '../files/gzip.ts'
-import { openForReading } from '../files/jsonl.ts'
+import { openIfThere } from '../files/jsonl.ts'
 import { tryLock } from '../files/lock.ts'
 import { resolveInside, safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
@@ -95,13 +95,8 @@ export function readStored(directory: string): StoredRead {
 }
 
 function readIfThere(path: string): Buffer | undefined {
-  let fd: number
-  try {
-    fd = openForReading(path)
-  } catch (error) {
-    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
-    throw error
-  }
+  const fd = openIfThere(path)
+  if (fd === undefined) return undefined
   try {
     const { size } = fstatSync(fd)
     if (size > bufferConstants.MAX_STRING_LENGTH)

@@ -5,7 +5,7 @@ import { basename, resolve } from 'node:path'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
 import { type Appended, AppendFile, type Flush } from '../files/append.ts'
-import { openForReading } from '../files/jsonl.ts'
+import { openIfThere } from '../files/jsonl.ts'
 import { checkOpened, resolveInside, safeName } from '../files/paths.ts'
 import { type ReadOptions, readRecordsFrom } from './read.ts'
 import { Amount, OptionalText, Text } from './shapes.ts'
@@ -115,13 +115,8 @@ export class TranscriptWriter {
   /** Undefined when there is no such file; anything else that prevents reading is an error. */
   #openForReading(agentId: string, sessionId: string): number | undefined {
     const path = this.resolvePath(agentId, sessionId)
-    let fd: number
-    try {
-      fd = openForReading(path)
-    } catch (error) {
-      if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
-      throw error
-    }
+    const fd = openIfThere(path)
+    if (fd === undefined) return undefined
     try {
       checkOpened(fd, path)
       // Again, now that it is open: a link swapped in between check and open must not lead us elsewhere.

@@ -2,7 +2,7 @@
 import { Hono } from 'hono'
 import { compareDigests } from '../../digest/compare.ts'
 import type { Digest } from '../../digest/digest.ts'
-import { getDigest, listPatterns } from '../../digest/patterns.ts'
+import { findDigest, getDigest, listPatterns } from '../../digest/patterns.ts'
 import type { DoctorOptions } from '../../doctor/index.ts'
 import { statusOf } from '../../doctor/status.ts'
 import { RecollectError } from '../../errors.ts'
@@ -182,17 +182,8 @@ function sessionDocument(memory: Memory, uid: string): Record<string, unknown> {
     session: memory.brief(uid),
     receipts: receiptsOf(handle, uid),
     raw_lost: rawLost(handle, uid),
-    digest: digestOrNull(memory, uid),
+    digest: findDigest(handle, uid) ?? null,
     gaps: gapsOf(handle, uid),
     lineage: lineageDocument(lineageOf(handle, [uid], memory.prices), uid),
-  }
-}
-
-function digestOrNull(memory: Memory, uid: string): Digest | null {
-  try {
-    return getDigest(memory.handle(), uid)
-  } catch (error) {
-    if ((error as RecollectError).code === 'NOT_FOUND') return null
-    throw error
   }
 }
