@@ -2,7 +2,7 @@
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
 import { join } from 'node:path'
 import { transaction } from '../store/database.ts'
-import { compact } from '../store/erase.ts'
+import { bytesOnceErased, compact } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
@@ -41,46 +41,133 @@ export interface RetentionReport {
 /** What retention would do now. Changes nothing. */
 export function planNow(
   options: Pick<RetentionOptions, 'paths' | 'policy' | 'now'> & { store: Pick<Store, 'read'> },
-  isTried: (uid: string) => boolean = () => false,
 ): Plan {
-  const { store, paths, policy } = options
-  const raw = databaseBytes(join(paths.cacheDirectory, 'cache.db'))
-  const sessions = rawSessions(store.read(), raw, isTried)
-  return plan(policy, sessions, usageOf(paths), options.now ?? Date.now())
+  return planAt(options, usageOf(options.paths), { isTried: () => false, scale: 1 })
 }
 
-function usageOf(paths: StorePaths): Usage {
-  return { rawBytes: allocatedBytes(paths.cacheDirectory), distilledBytes: databaseBytes(paths.memoryPath) }
+/** What is known since the run began: what analysis was tried for, and what share of the expected bytes really went. */
+interface Learned {
+  isTried: (uid: string) => boolean
+  scale: number
 }
 
-/** Evicts what the policy says. Each round drops a session or settles that one cannot be analyzed, so it ends. */
+function planAt(
+  { store, policy, now }: Parameters<typeof planNow>[0],
+  usage: Measured,
+  { isTried, scale }: Learned,
+): Plan {
+  const sessions = rawSessions(store.read(), usage.databaseBytes, isTried)
+  const scaled = sessions.map((one) => ({ ...one, bytes: Math.round(one.bytes * scale) }))
+  return plan(policy, scaled, usage, now ?? Date.now())
+}
+
+/** Of the raw bytes, those of the database are shared out among sessions. */
+interface Measured extends Usage {
+  databaseBytes: number
+}
+
+function usageOf(paths: StorePaths): Measured {
+  return {
+    rawBytes: allocatedBytes(paths.cacheDirectory),
+    databaseBytes: databaseBytes(join(paths.cacheDirectory, 'cache.db')),
+    distilledBytes: databaseBytes(paths.memoryPath),
+  }
+}
+
+/** What will be used once what is deleted is erased. */
+function usageToCome({ store, paths }: RetentionOptions): Measured {
+  const now = usageOf(paths)
+  const then = bytesOnceErased(store.read().cache)
+  return { ...now, rawBytes: now.rawBytes - now.databaseBytes + then, databaseBytes: then }
+}
+
+/**
+ * Evicts what the policy says. Each round drops a session or settles that one cannot be analyzed, so it ends. What rounds
+ * leave in the file is erased when enough seems to have gone; then it is measured, and if need be goes on.
+ */
 export async function retain(options: RetentionOptions): Promise<RetentionReport> {
   const { store, paths, analyzeNow } = options
   const now = options.now ?? Date.now()
   store.evict([], now)
   keepBallast(paths.cacheDirectory, options.policy.rawSoftCapBytes)
-  const report = newReport(usageOf(paths))
+  let usage = usageOf(paths)
+  const report = newReport(usage)
   const tried = new Set<string>()
-  const look = (): Plan => planNow({ ...options, now }, (uid) => !analyzeNow || tried.has(uid))
-  for (;;) {
-    let next = look()
-    // What is too old goes however much room there is.
-    if (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0) {
+  const rounds = new Rounds(options, now)
+  const isTried = (uid: string): boolean => !analyzeNow || tried.has(uid)
+  for (let isCompact = false; ; ) {
+    const next = planAt({ ...options, now }, usage, { isTried, scale: rounds.scale })
+    // What is too old goes however much room there is; for the rest, what lies idle goes first.
+    if (!isCompact && (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0)) {
+      isCompact = true
       compactQuietly(store)
-      next = look()
+      usage = usageOf(paths)
+      continue
     }
-    if (next.steps.length > 0) evict(options, next.steps, now, report)
+    if (next.steps.length > 0) {
+      usage = rounds.evict(next, usage)
+      report.steps.push(...next.steps)
+      for (const { uid, bytes, reason } of next.steps)
+        if (reason === 'hard_cap') tell(options, report, 'data_loss', uid, bytes, now)
+    }
     if (next.analyzeNow.length > 0) await attempt(() => analyzeNow?.(next.analyzeNow))
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow)
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
+    if (rounds.isOpen) {
+      report.isErased = rounds.erase()
+      // A reader that keeps the file from shrinking is no reason to drop more.
+      usage = report.isErased ? usageOf(paths) : usageToCome(options)
+      continue
+    }
     if (next.overHardCapBytes > 0) tellOnce(options, report, 'over_hard_cap', next.overHardCapBytes, now)
     if (next.overDistilledCapBytes > 0)
       tellOnce(options, report, 'distilled_over_cap', next.overDistilledCapBytes, now)
     break
   }
   const after = usageOf(paths)
+  rounds.noteFreed(after)
   return { ...report, usageAfterBytes: after.rawBytes, distilledBytes: after.distilledBytes }
+}
+
+/** More than this share of what was expected is not believed: else a session might go that need not. */
+const CAUTION = 1.02
+
+/** What has been evicted in a run and is not erased yet, and what it freed beside what was expected. */
+class Rounds {
+  readonly #options: RetentionOptions
+  readonly #now: number
+  readonly #receipts: EvictReport['receipts'] = []
+  #startBytes = 0
+  isOpen = false
+  scale = 1
+
+  constructor(options: RetentionOptions, now: number) {
+    this.#options = options
+    this.#now = now
+  }
+
+  /** Returns what will be used once it is erased. */
+  evict({ steps }: Plan, before: Usage): Measured {
+    if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
+    const { receipts } = this.#options.store.evict(steps, this.#now, true)
+    this.#receipts.push(...receipts)
+    this.isOpen = true
+    const after = usageToCome(this.#options)
+    const expected = steps.reduce((sum, step) => sum + step.bytes, 0)
+    const share = (before.rawBytes - after.rawBytes) / (expected || 1)
+    this.scale = Math.min(1, Math.max(0.25, this.scale * share * CAUTION))
+    return after
+  }
+
+  erase(): boolean {
+    this.isOpen = false
+    return this.#options.store.evict([], this.#now).isErased
+  }
+
+  noteFreed(after: Usage): void {
+    noteFreed(this.#options.store, this.#receipts, Math.max(0, this.#startBytes - after.rawBytes))
+  }
 }
 
 function newReport(usage: Usage): RetentionReport {
@@ -92,24 +179,6 @@ function newReport(usage: Usage): RetentionReport {
     distilledBytes: usage.distilledBytes,
     events: [],
     isErased: true,
-  }
-}
-
-function evict(
-  options: RetentionOptions,
-  steps: readonly Step[],
-  now: number,
-  report: RetentionReport,
-): void {
-  const { store, paths } = options
-  const before = allocatedBytes(paths.cacheDirectory)
-  const done = store.evict(steps, now)
-  const freed = Math.max(0, before - allocatedBytes(paths.cacheDirectory))
-  noteFreed(store, done, freed)
-  report.steps.push(...steps)
-  report.isErased = done.isErased
-  for (const { uid, bytes, reason } of steps) {
-    if (reason === 'hard_cap') tell(options, report, 'data_loss', uid, bytes, now)
   }
 }
 
@@ -132,7 +201,7 @@ async function attempt(work: () => Promise<void> | void): Promise<void> {
 }
 
 /** Receipts were written with what was expected; now it is known. Which page was whose is not: shared out by expectation. */
-function noteFreed(store: Store, { receipts }: EvictReport, freedBytes: number): void {
+function noteFreed(store: Store, receipts: EvictReport['receipts'], freedBytes: number): void {
   const expected = receipts.reduce((sum, receipt) => sum + receipt.bytes, 0)
   if (expected === 0) return
   const { memory } = store.read()
@@ -184,6 +253,6 @@ export function forget(options: RetentionOptions, uid: string): EvictReport {
   compactQuietly(store)
   const before = allocatedBytes(paths.cacheDirectory)
   const done = store.evict([{ uid, reason: 'forgotten', bytes: 1 }], options.now ?? Date.now())
-  noteFreed(store, done, Math.max(0, before - allocatedBytes(paths.cacheDirectory)))
+  noteFreed(store, done.receipts, Math.max(0, before - allocatedBytes(paths.cacheDirectory)))
   return done
 }

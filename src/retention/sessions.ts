@@ -6,6 +6,8 @@ import type { RawSession } from './plan.ts'
 /** Rows of an event outside the index and its body, measured; only the proportion between sessions matters. */
 const EVENT_BYTES = 300
 const BLOCK = 4096
+/** What is kept of a source whatever goes: where reading goes on. */
+const SOURCE_BYTES = 4096
 /** What the database occupies without a session in it. */
 const EMPTY_DATABASE_BYTES = 256 << 10
 
@@ -39,7 +41,10 @@ export function rawSessions(
     )
     .all() as unknown as CachedRow[]
   const weigh = (row: CachedRow): number => row.segment_size + row.held * EVENT_BYTES
-  const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES)
+  const { sources } = handle.cache.prepare('SELECT count(*) AS sources FROM sources').get() as {
+    sources: number
+  }
+  const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES - sources * SOURCE_BYTES)
   const total = rows.reduce((sum, row) => sum + weigh(row), 0) || 1
   const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
   return rows.map((row) => {

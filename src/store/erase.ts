@@ -4,7 +4,7 @@ import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { scrubPages } from './scrub.ts'
-import { type Layout, layOut, rowsByOrigin } from './word-segments.ts'
+import { deadPages, type Layout, layOut, rowsByOrigin } from './word-segments.ts'
 import type { WordTable } from './word-structure.ts'
 
 /** How much is changed per commit, and how long the log may get before it goes into the file. Small steps need little room. */
@@ -49,6 +49,17 @@ export function eraseDeleted(database: Database, table: WordTable): boolean {
   if (!cutLog(database)) return false
   scrubPages(database)
   return true
+}
+
+/** What the cache's database will occupy once what is deleted is erased, about. */
+export function bytesOnceErased(cache: Database): number {
+  const { pages, free, size } = cache
+    .prepare(
+      `SELECT page_count AS pages, freelist_count AS free, page_size AS size
+       FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+    )
+    .get() as { pages: number; free: number; size: number }
+  return (pages - free - deadPages(cache, 'words')) * size
 }
 
 /** Gives back what lies idle, without the care that erasing takes. Not on a full disk: eviction needs the room. */

@@ -49,7 +49,7 @@ export class Evictor {
   }
 
   /** Also finishes what an earlier run left: with no orders, only that. */
-  evict(orders: readonly EvictOrder[], now: number): EvictReport {
+  evict(orders: readonly EvictOrder[], now: number, isMore: boolean): EvictReport {
     this.#dropSegments(orders, now)
     const open = this.#open()
     if (open.length === 0) return { receipts: [], isErased: true }
@@ -61,14 +61,14 @@ export class Evictor {
       )
       this.#settleMemory(going)
     }
+    const receipts = going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes }))
+    // Where room is scarce it is needed at once.
+    if (isMore && stepsFor(this.#cache).isAmple) return { receipts, isErased: false }
     const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
     const isErased =
       eraseDeleted(this.#cache, 'words') && (!isForgetting || eraseDeleted(this.#memory, 'digest_words'))
     if (isErased) this.#setState(open, 'evicted')
-    return {
-      receipts: going.map(({ session_uid, at, bytes }) => ({ uid: session_uid, at, bytes })),
-      isErased,
-    }
+    return { receipts, isErased }
   }
 
   /** Steps 1 to 3. Where there is little room, what a few sessions free is needed before more of them can be marked. */

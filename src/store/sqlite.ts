@@ -102,10 +102,10 @@ class SqliteStore implements Store {
     writeDigests(this.#cache, this.#memory, rows)
   }
 
-  evict(orders: readonly EvictOrder[], now: number): EvictReport {
+  evict(orders: readonly EvictOrder[], now: number, isMore = false): EvictReport {
     const evictor = new Evictor(this.#cache, this.#memory, this.#blobDirectory)
     try {
-      return evictor.evict(orders, now)
+      return evictor.evict(orders, now, isMore)
     } finally {
       this.#writer.forget()
     }

@@ -37,8 +37,11 @@ export interface Store {
   undigested(ruleVersion: string, fingerprintPrefix: string): string[]
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
-  /** Drops the raw of sessions for good, after finishing what a kill interrupted. One caller at a time: the sweep lock. */
-  evict(orders: readonly EvictOrder[], now: number): EvictReport
+  /**
+   * Drops the raw of sessions for good, after finishing what a kill interrupted. One caller at a time: the sweep lock.
+   * With `isMore` the bytes may stay in the files until the next call.
+   */
+  evict(orders: readonly EvictOrder[], now: number, isMore?: boolean): EvictReport
   /** Handles for query/. */
   read(): ReadHandle
   verify(): VerifyReport

@@ -23,6 +23,21 @@ export const rowsByOrigin = (database: Database, table: WordTable): Rows =>
     .prepare(`SELECT origin, count(*) AS count FROM ${table}_docsize GROUP BY origin`)
     .all() as unknown as Rows
 
+/** Pages that will be free once what is deleted is written away, about: of a segment as large a part as of its rows. */
+export function deadPages(database: Database, table: WordTable): number {
+  const structure = transaction(database, () => readStructure(database, table))
+  const segments = structure?.levels.flatMap((level) => level.segments) ?? []
+  return Math.round(
+    segments
+      .filter((segment) => segment.tombstonePages > 0 && segment.entries > 0)
+      .reduce(
+        (sum, segment) =>
+          sum + segment.tombstonePages + pagesOf(segment) * Math.min(1, segment.tombstones / segment.entries),
+        0,
+      ),
+  )
+}
+
 /** Puts what has to be written anew next on a level of its own, the oldest first. Says what is to be done about it. */
 export function layOut(database: Database, table: WordTable, wanted: Wanted, rows: Rows): Layout {
   return transaction(database, () => {
