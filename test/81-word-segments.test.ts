@@ -31,7 +31,7 @@ function write(database: Database, first: number, rows: number, words = 0): void
     }
   })
 }
-const IDS = 'SELECT value FROM json_each(?)'
+const IDS = 'SELECT DISTINCT value AS id FROM json_each(?)'
 const deleteAtOnce = (database: Database, ids: readonly number[]): void =>
   transaction(database, () => deleteWords(database, 'words', IDS, JSON.stringify(ids)))
 const deleteByFts5 = (database: Database, ids: readonly number[]): void => {

@@ -20,16 +20,19 @@ export function dropRows(cache: Database, sessions: readonly number[]): void {
   }
   // Else FTS5 merges what is about to go; it is merged once, when all is deleted.
   setMerging(cache, 'words', { automerge: 0, deletemerge: 0 })
-  if (steps.isAmple) dropAtOnce(cache, going)
+  if (steps.isAmple) dropAtOnce(cache, sessions)
   else dropSteps(cache, sessions, steps.events)
 }
 
 function hasSurvivors(cache: Database, going: string): boolean {
-  const stays = (table: string): boolean =>
+  // From the newest on: the oldest are those that go.
+  const stays = (table: string, order = ''): boolean =>
     cache
-      .prepare(`SELECT 1 FROM ${table} WHERE session NOT IN (SELECT value FROM json_each(?)) LIMIT 1`)
+      .prepare(
+        `SELECT 1 FROM ${table} WHERE session NOT IN (SELECT value FROM json_each(?)) ${order} LIMIT 1`,
+      )
       .get(going) !== undefined
-  return stays('events') || stays('payloads')
+  return stays('events', 'ORDER BY id DESC') || stays('payloads')
 }
 
 /**
@@ -51,13 +54,17 @@ function dropAll(cache: Database, going: string): void {
 const KEEP_COPIES = `UPDATE events SET flags = flags | ${FLAG.inherited} WHERE session = ?2 AND flags & ${FLAG.copied}
   AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?1)`
 
+/** A statement has room for so many numbers. */
+const MAX_LISTED = 50_000
+
 /** Table by table: pages of an index that many sessions share are then met, and written, once. */
-function dropAtOnce(cache: Database, going: string): void {
-  const among = 'IN (SELECT value FROM json_each(?1))'
+function dropAtOnce(cache: Database, sessions: readonly number[]): void {
+  const going = JSON.stringify(sessions)
   const keepCopies = cache.prepare(KEEP_COPIES)
   const kin = cache.prepare(
-    `SELECT first AS gone, second AS kin FROM shared WHERE first ${among} AND second NOT ${among}
-     UNION SELECT second, first FROM shared WHERE second ${among} AND first NOT ${among}`,
+    `WITH going AS (SELECT value FROM json_each(?))
+     SELECT first AS gone, second AS kin FROM shared WHERE first IN going AND second NOT IN going
+     UNION SELECT second, first FROM shared WHERE second IN going AND first NOT IN going`,
   )
   // Pages that do not fit are written and read again and again: keys lie in no order.
   cache.exec('PRAGMA cache_size = -65536')
@@ -65,19 +72,24 @@ function dropAtOnce(cache: Database, going: string): void {
     // Asked for apart from the marking: in one statement it looked at every event there is.
     for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
       keepCopies.run(gone, id)
-    const ids = 'SELECT e.id FROM json_each(?1) j CROSS JOIN events e ON e.session = j.value'
-    deleteWords(cache, 'words', ids, going)
-    for (const statement of [
-      `DELETE FROM events WHERE session ${among}`,
-      `DELETE FROM payloads WHERE session ${among}`,
-      `DELETE FROM borrowed WHERE session ${among}`,
-      `DELETE FROM shared WHERE first ${among} OR second ${among}`,
-      `DELETE FROM touched WHERE session ${among}`,
-      `DELETE FROM folds WHERE session ${among}`,
-      `DELETE FROM names WHERE session ${among}`,
-      `${KEEP_COUNTS} WHERE id ${among}`,
-    ])
-      cache.prepare(statement).run(going)
+    deleteWords(
+      cache,
+      'words',
+      'SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.session = j.value',
+      going,
+    )
+    // By number: with a query SQLite would first gather what is to go, then look for each again.
+    for (let at = 0; at < sessions.length; at += MAX_LISTED) {
+      const among = `IN (${sessions.slice(at, at + MAX_LISTED).join()})`
+      cache.exec(`DELETE FROM events WHERE session ${among};
+        DELETE FROM payloads WHERE session ${among};
+        DELETE FROM borrowed WHERE session ${among};
+        DELETE FROM shared WHERE first ${among} OR second ${among};
+        DELETE FROM touched WHERE session ${among};
+        DELETE FROM folds WHERE session ${among};
+        DELETE FROM names WHERE session ${among};
+        ${KEEP_COUNTS} WHERE id ${among}`)
+    }
   })
   cache.exec('PRAGMA cache_size = -32768')
 }

@@ -2,7 +2,7 @@
 // write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database } from './database.ts'
+import { type Database, transaction } from './database.ts'
 import { scrubPages } from './scrub.ts'
 import { deadPages, type Layout, layOut, rowsByOrigin } from './word-segments.ts'
 import type { WordTable } from './word-structure.ts'
@@ -86,7 +86,9 @@ export const BY_ITSELF = { automerge: 8, deletemerge: 10, usermerge: 16 } as con
 
 export function setMerging(database: Database, table: WordTable, settings: MergeSettings): void {
   const set = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES (?, ?)`)
-  for (const [name, value] of Object.entries(settings)) set.run(name, value)
+  transaction(database, () => {
+    for (const [name, value] of Object.entries(settings)) set.run(name, value)
+  })
 }
 
 /** The pages already merged are freed as it goes on, so it needs little room. */

@@ -2,7 +2,7 @@
 //   1. receipt `evicting` in memory.db        nothing of it is gone yet; the next run goes on from here
 //   2. shared payloads moved to a survivor    copies at the end of its segment, or rows that point there already
 //   3. segment unlinked, directory flushed    rows whose bodies are gone; a reader is told `evicted`
-//   4. rows and words deleted, step by step   fewer rows; the rest goes next time
+//   4. rows and words deleted               all at once, or fewer rows; the rest goes next time
 //   5. receipt `erasing`, `evicted_at`        nothing to be read any more; words may still stand in old index pages
 //   6. index merged, free pages given back    the same, until the log is cut as well
 //   7. receipt `evicted`                      done

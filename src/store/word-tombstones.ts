@@ -19,7 +19,7 @@ const KEYS_PER_PAGE = SLOTS / 4
 /** By the write they came with: ids of rows. */
 type Going = Map<number, number[]>
 
-/** `ids` is a query with one parameter. Within the caller's transaction. */
+/** `ids` is a query for each `id` once, with one parameter. Within the caller's transaction. */
 export function deleteWords(database: Database, table: WordTable, ids: string, value: string): void {
   const structure = readStructure(database, table)
   const going = structure && goingOf(database, table, ids, value)
@@ -50,8 +50,8 @@ function goingOf(database: Database, table: WordTable, ids: string, value: strin
   // As texts: a row for each of so many would cost several times as much.
   const row = database
     .prepare(
-      `SELECT json_group_array(id) AS ids, json_group_array(origin) AS origins FROM ${table}_docsize
-       WHERE id IN (${ids})`,
+      `SELECT json_group_array(d.id) AS ids, json_group_array(d.origin) AS origins
+       FROM (${ids}) i CROSS JOIN ${table}_docsize d ON d.id = i.id`,
     )
     .get(value) as { ids: string; origins: string }
   const origins = JSON.parse(row.origins) as number[]
