@@ -2,7 +2,7 @@
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
 import { join } from 'node:path'
 import { transaction } from '../store/database.ts'
-import { bytesOnceErased, compact } from '../store/erase.ts'
+import { bytesOnceErased, compact, dropDeletedWords } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
@@ -77,13 +77,14 @@ function usageOf(paths: StorePaths): Measured {
 /** What will be used once what is deleted is erased. */
 function usageToCome({ store, paths }: RetentionOptions): Measured {
   const now = usageOf(paths)
-  const then = bytesOnceErased(store.read().cache)
+  const index = allocatedBytes(join(paths.cacheDirectory, 'cache.db-shm'))
+  const then = bytesOnceErased(store.read().cache) + index
   return { ...now, rawBytes: now.rawBytes - now.databaseBytes + then, databaseBytes: then }
 }
 
 /**
  * Evicts what the policy says. Each round drops a session or settles that one cannot be analyzed, so it ends. What rounds
- * leave in the file is erased when enough seems to have gone; then it is measured, and if need be goes on.
+ * leave in the file is erased once, when enough has gone.
  */
 export async function retain(options: RetentionOptions): Promise<RetentionReport> {
   const { store, paths, analyzeNow } = options
@@ -114,10 +115,8 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow)
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
-    if (rounds.isOpen) {
-      report.isErased = rounds.erase()
-      // A reader that keeps the file from shrinking is no reason to drop more.
-      usage = report.isErased ? usageOf(paths) : usageToCome(options)
+    if (rounds.left !== 'nothing') {
+      usage = rounds.finish()
       continue
     }
     if (next.overHardCapBytes > 0) tellOnce(options, report, 'over_hard_cap', next.overHardCapBytes, now)
@@ -127,11 +126,16 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   }
   const after = usageOf(paths)
   rounds.noteFreed(after)
-  return { ...report, usageAfterBytes: after.rawBytes, distilledBytes: after.distilledBytes }
+  return {
+    ...report,
+    isErased: rounds.isErased,
+    usageAfterBytes: after.rawBytes,
+    distilledBytes: after.distilledBytes,
+  }
 }
 
 /** More than this share of what was expected is not believed: else a session might go that need not. */
-const CAUTION = 1.02
+const CAUTION = 1.01
 
 /** What has been evicted in a run and is not erased yet, and what it freed beside what was expected. */
 class Rounds {
@@ -139,7 +143,10 @@ class Rounds {
   readonly #now: number
   readonly #receipts: EvictReport['receipts'] = []
   #startBytes = 0
-  isOpen = false
+  /** Of what went: words that are only marked as deleted, or bytes that nothing points at. */
+  left: 'words' | 'bytes' | 'nothing' = 'nothing'
+  /** False when a reader held up the last of it. */
+  isErased = true
   scale = 1
 
   constructor(options: RetentionOptions, now: number) {
@@ -152,7 +159,7 @@ class Rounds {
     if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
     const { receipts } = this.#options.store.evict(steps, this.#now, true)
     this.#receipts.push(...receipts)
-    this.isOpen = true
+    this.left = 'words'
     const after = usageToCome(this.#options)
     const expected = steps.reduce((sum, step) => sum + step.bytes, 0)
     const share = (before.rawBytes - after.rawBytes) / (expected || 1)
@@ -160,9 +167,18 @@ class Rounds {
     return after
   }
 
-  erase(): boolean {
-    this.isOpen = false
-    return this.#options.store.evict([], this.#now).isErased
+  /** Words first: then it is known exactly what will be free, and more may have to go. Returns what is used. */
+  finish(): Measured {
+    const { store, paths } = this.#options
+    if (this.left === 'words') {
+      dropDeletedWords(store.read().cache, 'words')
+      this.left = 'bytes'
+      return usageToCome(this.#options)
+    }
+    this.left = 'nothing'
+    this.isErased = store.evict([], this.#now).isErased
+    // A reader that keeps the file from shrinking is no reason to drop more.
+    return this.isErased ? usageOf(paths) : usageToCome(this.#options)
   }
 
   noteFreed(after: Usage): void {

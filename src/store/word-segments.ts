@@ -18,10 +18,16 @@ export type Layout = 'done' | 'merging' | 'ready' | 'unknown'
 /** How many rows there are of each origin. */
 type Rows = readonly { origin: number; count: number }[]
 
-export const rowsByOrigin = (database: Database, table: WordTable): Rows =>
-  database
-    .prepare(`SELECT origin, count(*) AS count FROM ${table}_docsize GROUP BY origin`)
-    .all() as unknown as Rows
+/** Looked for when it is asked for, and once: a merge changes nothing about it. */
+export function rowsByOrigin(database: Database, table: WordTable): () => Rows {
+  let rows: Rows | undefined
+  return () => {
+    rows ??= database
+      .prepare(`SELECT origin, count(*) AS count FROM ${table}_docsize GROUP BY origin`)
+      .all() as unknown as Rows
+    return rows
+  }
+}
 
 /** Pages that will be free once what is deleted is written away, about: of a segment as large a part as of its rows. */
 export function deadPages(database: Database, table: WordTable): number {
@@ -39,7 +45,7 @@ export function deadPages(database: Database, table: WordTable): number {
 }
 
 /** Puts what has to be written anew next on a level of its own, the oldest first. Says what is to be done about it. */
-export function layOut(database: Database, table: WordTable, wanted: Wanted, rows: Rows): Layout {
+export function layOut(database: Database, table: WordTable, wanted: Wanted, rows: () => Rows): Layout {
   return transaction(database, () => {
     const structure = readStructure(database, table)
     if (!structure) return 'unknown'
@@ -50,7 +56,7 @@ export function layOut(database: Database, table: WordTable, wanted: Wanted, row
     const levels = levelsOf(groups, next)
     if (next === -1 && levels.length === structure.levels.length) return 'done'
     if (levels.length > MAX_LEVELS) return 'unknown'
-    for (const [at, group] of groups.entries()) countEntries(group.segments, rows, at === next)
+    for (const [at, group] of groups.entries()) countEntries(group.segments, rows(), at === next)
     writeStructure(database, table, { ...structure, levels })
     return next === -1 ? 'done' : 'ready'
   })
