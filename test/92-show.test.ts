@@ -283,3 +283,24 @@ describe('a long session', () => {
     long.remove()
   })
 })
+
+it('says of an evicted session what was asked and answered, beside a decision too, and where an event went', () => {
+  const own = new World()
+  cpSync(join(unpackAgent('codex'), 'tools'), own.home, { recursive: true })
+  const run = (...args: string[]): ReturnType<typeof cli> => cli(own.env, ...args)
+  expect(run('sweep').code).toBe(0)
+  own.configure('[session_memory.retention]\nraw_soft_cap_bytes = 1\n')
+  expect(run('evict').code).toBe(0)
+  const gone =
+    /asked {6}The tests of calc\.js fail[\s\S]+answered [\s\S]+its events were evicted; recollect digest codex:/
+  expect(run('show', '@last').stdout).toMatch(gone)
+  expect(run('decide', '@last', 'keep', 'it').code).toBe(0)
+  expect(run('show', '@last').stdout).toMatch(gone)
+  const { code, stderr } = run('show', '@last#8')
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/this event was evicted on .*[\s\S]+try: recollect digest/),
+  ])
+  expect(run('show', '@last#99999').stderr).toContain('there is no such event')
+  own.remove()
+})

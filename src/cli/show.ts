@@ -20,6 +20,7 @@ import { plural } from './format.ts'
 import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
 import { TextRenderer } from './render-text.ts'
+import { oneLine } from './text.ts'
 import { parseChoice, parseCount, parseKinds } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -55,21 +56,20 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
       : format === 'json'
         ? await printDocument(handle, target, options)
         : await printText(handle, target, options, config)
-    if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target.uid, typed)
+    if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
   })
 }
 
-function noSuchEvent(handle: ReadHandle, uid: string, typed: string): RecollectError {
+function noSuchEvent(handle: ReadHandle, { uid, range }: Target, typed: string): RecollectError {
+  const seq = range.toSeq ?? 0
   const lost = rawLost(handle, uid)
-  return lost
-    ? new RecollectError('NOT_FOUND', lost.text, {
-        where: typed,
-        hint: lost.source_exists ? 'recollect sweep' : `recollect digest ${uid}`,
-      })
-    : new RecollectError('NOT_FOUND', `there is no such event in ${uid}`, {
-        where: typed,
-        hint: `recollect show ${uid}`,
-      })
+  const receipt = receiptsOf(handle, uid).find((one) => one.first_seq <= seq && seq <= one.last_seq)
+  const kept = `recollect digest ${uid}`
+  const say = (what: string, hint: string): RecollectError =>
+    new RecollectError('NOT_FOUND', what, { where: typed, hint })
+  if (lost) return say(lost.text, lost.source_exists ? 'recollect sweep' : kept)
+  if (receipt) return say(`this event was evicted on ${receipt.evicted_at.slice(0, 10)}`, kept)
+  return say(`there is no such event in ${uid}`, `recollect show ${uid}`)
 }
 
 /** Pages to hand on are made by `export`, of whole sessions. */
@@ -136,19 +136,23 @@ async function printText(
   }
   if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
   else if (count === 0) return 0
-  for (const line of footLines(renderer, head, count)) printFolded(line)
+  for (const line of footLines(renderer, head, isPart)) printFolded(line)
   return count
 }
 
-/** What is not on the screen, and how to see it. */
+/** What is not on the screen, and how to see it. Decisions outlive what they stood among. */
 function footLines(
   { leftOut }: TextRenderer,
   { session, digest, lost }: SessionHead,
-  count: number,
+  isPart: boolean,
 ): string[] {
   const lines: string[] = []
-  if (count === 0 && digest && (session.evicted_at || lost)) {
-    lines.push(`asked      ${digest.first_prompt}`, `answered   ${digest.last_assistant}`, '')
+  if (!isPart && digest && (session.evicted_at || lost)) {
+    lines.push(
+      `asked      ${oneLine(digest.first_prompt)}`,
+      `answered   ${oneLine(digest.last_assistant)}`,
+      '',
+    )
     if (!lost) lines.push(`its events were evicted; recollect digest ${session.session_uid} has the account`)
   }
   if (lost)
