@@ -54,9 +54,9 @@ export function layOut(database: Database, table: WordTable, wanted: Wanted, row
     const groups = groupsOf(segments, wanted)
     const next = groups.findIndex((group) => group.isWanted)
     const levels = levelsOf(groups, next)
-    if (next === -1 && levels.length === structure.levels.length) return 'done'
+    if (next === -1 && (wanted === 'small' || levels.length === structure.levels.length)) return 'done'
     if (levels.length > MAX_LEVELS) return 'unknown'
-    for (const [at, group] of groups.entries()) countEntries(group.segments, rows(), at === next)
+    for (const [at, group] of groups.entries()) countEntries(group.segments, rows, at === next)
     writeStructure(database, table, { ...structure, levels })
     return next === -1 ? 'done' : 'ready'
   })
@@ -106,12 +106,18 @@ const sizeOf = (segments: readonly Segment[]): number =>
 const PER_CENT = 98
 
 /** What FTS5 decides by: only what is next seems to hold deleted rows. What is made of it then holds the right number again. */
-function countEntries(segments: readonly Segment[], rows: Rows, isNext: boolean): void {
+function countEntries(segments: readonly Segment[], rows: () => Rows, isNext: boolean): void {
   for (const segment of segments) {
-    const here = rows
-      .filter(({ origin }) => origin >= segment.firstOrigin && origin <= segment.lastOrigin)
-      .reduce((sum, { count }) => sum + count, 0)
+    const here = liveRows(segment, rows)
     segment.tombstones = isNext ? 1 + Math.ceil(here / PER_CENT) : 0
     segment.entries = here + segment.tombstones
   }
+}
+
+/** FTS5 counts them; where that cannot be right, they are counted. */
+function liveRows({ entries, tombstones, firstOrigin, lastOrigin }: Segment, rows: () => Rows): number {
+  if (entries > 0 && tombstones <= entries) return entries - tombstones
+  return rows()
+    .filter(({ origin }) => origin >= firstOrigin && origin <= lastOrigin)
+    .reduce((sum, { count }) => sum + count, 0)
 }
