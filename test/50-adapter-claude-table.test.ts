@@ -23,9 +23,12 @@ describe('what stands in a person’s mouth', () => {
   const order =
     '<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>it all\nand soon</command-args>'
 
-  test('a command for the model is a prompt, told as it was typed', () => {
+  test('a command for the model is the person acting, told as it was typed', () => {
     const [event] = eventsOf(readRecords([user('u1', null, order)]))
-    expect(event).toMatchObject({ kind: 'user_msg', summary: '/plan it all', text: '/plan it all\nand soon' })
+    expect(event).toMatchObject({
+      kind: 'human_intervention',
+      summary: expect.stringMatching(/^\/plan it all/),
+    })
   })
 
   test.each<[string, Fields]>([
@@ -58,10 +61,11 @@ describe('what stands in a person’s mouth', () => {
     expect(told(user('u1', null, 'hello', fields))).toBe('lifecycle')
   })
 
-  test.each(['<command-name>/x</command-name>', '<bash-input>ls</bash-input>'])(
-    '%s is the person acting',
-    (words) => expect(told(user('u1', null, words))).toBe('human_intervention'),
-  )
+  test.each([
+    '<command-name>/x</command-name>',
+    '<command-message>x</command-message>',
+    '<bash-input>ls</bash-input>',
+  ])('%s is the person acting', (words) => expect(told(user('u1', null, words))).toBe('human_intervention'))
 })
 
 describe('records', () => {

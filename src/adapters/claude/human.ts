@@ -4,9 +4,7 @@ import { isRecord, str } from '../guards.ts'
 
 type Author =
   | 'human'
-  /** A slash command for the model: what it stands for follows in a line that the client wrote. */
-  | 'order'
-  /** A slash command for the client, or `!` with a shell command. */
+  /** A slash command, or `!` with a shell command. */
   | 'command'
   | 'interrupt'
   /** Put in by the client, and worth finding: what a task, a command or a colleague answered. */
@@ -17,7 +15,7 @@ type Author =
 const OPENINGS: [string, Author][] = [
   ['[Request interrupted by user', 'interrupt'],
   ['<command-name>', 'command'],
-  ['<command-message>', 'order'],
+  ['<command-message>', 'command'],
   ['<bash-input>', 'command'],
   ['<bash-stdout>', 'answer'],
   ['<bash-stderr>', 'answer'],
@@ -50,7 +48,7 @@ export function whoSaid(record: Record<string, unknown>, text: string): Said {
   if (opening?.[1] === 'interrupt') return { by: 'interrupt', text }
   if (record['isCompactSummary'] === true) return { by: 'answer', text }
   if (record['isMeta'] === true) return { by: 'injected', text }
-  if (opening?.[1] === 'order' && isByModel(record, text)) return { by: 'answer', text }
+  if (opening?.[1] === 'command' && isByModel(record, text)) return { by: 'answer', text }
   if (opening) return { by: opening[1], text }
   const origin = isRecord(record['origin']) ? str(record['origin']['kind']) : undefined
   if (origin !== undefined && origin !== 'human') return { by: 'answer', text }

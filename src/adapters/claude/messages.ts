@@ -113,10 +113,6 @@ function saidDraft(line: Line, block: Record<string, unknown>, whole: string): D
       return { ...draft, kind: 'user_msg', text }
     case 'interrupt':
       return { ...draft, kind: 'human_intervention' }
-    case 'order': {
-      const order = commandLine(text)
-      return { ...draft, kind: 'user_msg', summary: firstLine(order), text: order }
-    }
     case 'command':
       noteClear(line, text)
       return { ...draft, kind: 'human_intervention', summary: commandLine(text), text }
