@@ -209,6 +209,30 @@ describe('recollect watch', () => {
     expect(cli(world.env, 'sessions', '--json').stdout).toContain(id(3))
   })
 
+  it('follows a link above its directories to where it comes to lead', async () => {
+    const world = new World()
+    const link = join(world.home, '.claude')
+    const leadTo = (name: string): void => {
+      mkdirSync(join(world.base, name))
+      rmSync(link, { force: true })
+      symlinkSync(join(world.base, name), link)
+    }
+    leadTo('one')
+    addRecord(world, 1, 1)
+    const watching = new Watching(world)
+    expect(await watching.sweep()).toMatchObject({ scope: 'all', new_events: 1 })
+    for (const [at, name] of ['two', 'three'].entries()) {
+      leadTo(name)
+      await watching.sweep((event) => event['scope'] === 'all')
+      addRecord(world, 2 + at, 1)
+      expect(await watching.sweep((event) => event['new_events'] === 1)).toMatchObject({
+        scope: 'touched',
+        sessions: [`claude:${id(2 + at)}`],
+      })
+    }
+    expect(await watching.stop()).toBe(143)
+  })
+
   it('hears hooks, which then start no sweep of their own', async () => {
     const world = new World()
     const watching = new Watching(world)

@@ -158,6 +158,10 @@ describe('the account', () => {
     expect(found.totals).toMatchObject({ sessions: 0, total_tokens: 0, cost_usd: null })
     const document = retroDocument(found, (ref) => ref)
     expect(document.figures[0]).toEqual({ label: 'sessions', value: '0', change: '−100 %' })
+    expect(document.figures.find((one) => one.label.startsWith('cost'))?.value).toBe('$0.00')
+    const unpriced = { ...found, totals: { ...found.totals, total_tokens: 5, unpriced_responses: 1 } }
+    const { figures } = retroDocument(unpriced, (ref) => ref)
+    expect(figures.find((one) => one.label.startsWith('cost'))?.value).toBe('?')
     for (const render of [toHtml, toMarkdown]) expect(render(document)).not.toMatch(/NaN|undefined|Infinity/)
   })
 

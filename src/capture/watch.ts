@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { openLockFile, tryLock } from '../files/lock.ts'
-import { rootPaths } from '../sources/discover.ts'
+import { rootLinks, rootPaths } from '../sources/discover.ts'
 import { extraRoots } from '../sources/roots.ts'
 import { SOCKET, SPOOL } from '../sources/spool-files.ts'
-import { TreeWatcher } from '../sources/watch.ts'
+import { type TreeEvents, TreeWatcher } from '../sources/watch.ts'
 import { type SweepOptions, sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 
@@ -60,6 +60,8 @@ class Loop {
   #isAll = true
   #isAsked = false
   #isBlind = false
+  /** The roots have to be looked up again. */
+  #isMoved = false
   #retryMs = 0
   // By the clock that nobody sets: one that is set back must not make us wait until then.
   #sweptAt = 0
@@ -78,25 +80,42 @@ class Loop {
   }
 
   async run(): Promise<void> {
-    const { adapters, env, config, signal, onWatch } = this.#options
-    const roots = rootPaths(adapters, env, extraRoots(config))
+    const { signal } = this.#options
     // Before the first sweep: what is written while it runs is seen as well.
-    const tree = new TreeWatcher(roots, {
+    let tree = this.#watch()
+    try {
+      while (!signal.aborted) {
+        await this.#sweepOnce()
+        await this.#untilDue()
+        if (!this.#isMoved) continue
+        tree.close()
+        tree = this.#watch()
+      }
+    } finally {
+      tree.close()
+    }
+  }
+
+  #watch(): TreeWatcher {
+    const { adapters, env, config, onWatch } = this.#options
+    const more = extraRoots(config)
+    const roots = rootPaths(adapters, env, more)
+    this.#isMoved = false
+    const events: TreeEvents = {
       onTouched: (path) => this.#touch(path),
       onBlind: (reason) => {
         this.#isBlind = true
         onWatch({ event: 'blind', reason })
       },
-    })
-    onWatch({ event: 'watching', directories: tree.directoryCount, roots })
-    try {
-      while (!signal.aborted) {
-        await this.#sweepOnce()
-        await this.#untilDue()
-      }
-    } finally {
-      tree.close()
+      onMoved: () => {
+        this.#isMoved = true
+        this.#isAll = true
+        this.#wakeUp()
+      },
     }
+    const tree = new TreeWatcher(roots, events, rootLinks(adapters, env, more))
+    onWatch({ event: 'watching', directories: tree.directoryCount, roots })
+    return tree
   }
 
   #touch(path: string): void {

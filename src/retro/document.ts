@@ -1,7 +1,7 @@
 // A retrospective as a document: figures, sections, tables and charts, in words. The three renderers (text, Markdown,
 // HTML) know nothing of what it is about, so all three say the same.
 import type { RetroReport, RetroShare, RetroTotals } from './report.ts'
-import { changeOf, count, duration, money, percent, tokens } from './words.ts'
+import { changeOf, costText, count, duration, money, percent, tokens } from './words.ts'
 
 /** `code` is shown as it would be typed; `refs` are places to look, `ID#SEQ`. */
 export type Cell = string | { code: string } | { refs: readonly string[] }
@@ -69,7 +69,7 @@ function figuresOf({ totals, previous_totals: then }: RetroReport): RetroDocumen
   const cost = figure(
     'cost, list prices',
     cents,
-    () => money(totals.cost_usd) + (totals.unpriced_responses > 0 ? '+?' : ''),
+    () => costText(totals) + (totals.unpriced_responses > 0 && totals.cost_usd !== null ? '+?' : ''),
   )
   return [
     figure('sessions', (of) => of.sessions, count),
@@ -236,7 +236,7 @@ function dearestSection({ dearest }: RetroReport, refs: Refs): Section | undefin
         one.outcome,
         duration(one.active_s),
         tokens(one.total_tokens),
-        money(one.cost_usd),
+        costText(one),
         refs([one.session_uid]),
       ]),
     },
@@ -258,7 +258,7 @@ function sharesSection(title: string, column: string, shares: readonly RetroShar
           count(one.sessions),
           duration(one.active_s),
           tokens(one.total_tokens),
-          money(one.cost_usd),
+          costText(one),
         ]),
     },
   }
@@ -274,7 +274,7 @@ function modelSection({ models }: RetroReport): Section | undefined {
       columns: [{ title: 'Model' }, numberColumn('Tokens'), numberColumn('Cost')],
       rows: models
         .slice(0, 12)
-        .map((one) => [one.key ?? '(unknown)', tokens(one.total_tokens), money(one.cost_usd)]),
+        .map((one) => [one.key ?? '(unknown)', tokens(one.total_tokens), costText(one)]),
     },
   }
 }

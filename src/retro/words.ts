@@ -3,6 +3,10 @@ import { shortUsd, unitsOf } from '../usage/money.ts'
 
 export const money = (usd: string | null): string => (usd === null ? '?' : shortUsd(unitsOf(usd)))
 
+/** What nobody used costs nothing; what is not known is never nothing. */
+export const costText = (of: { cost_usd: string | null; total_tokens: number }): string =>
+  money(of.cost_usd ?? (of.total_tokens === 0 ? '0.00' : null))
+
 export function duration(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`
   const minutes = Math.round(seconds / 60)

@@ -1,7 +1,7 @@
 // Finds the files that adapters claim, below their roots. Never follows a symbolic link: what lies behind one is either
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { sep } from 'node:path'
+import { dirname, sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
 import { type Roots, rootsOf } from './roots.ts'
@@ -60,6 +60,22 @@ export function realRoots(
 export function rootPaths(adapters: readonly Adapter[], env: Environment, extraRoots: Roots): string[] {
   const paths = adapters.flatMap((adapter) => rootsOf(adapter, env, extraRoots))
   return [...new Set(paths.map((path) => realDirectory(path) ?? path))]
+}
+
+/** The links on the way to the roots: where one of them comes to lead elsewhere, so do the roots. */
+export function rootLinks(adapters: readonly Adapter[], env: Environment, extraRoots: Roots): string[] {
+  const links = new Set<string>()
+  for (const root of adapters.flatMap((adapter) => rootsOf(adapter, env, extraRoots)))
+    for (let at = root; at !== dirname(at); at = dirname(at)) if (isLink(at)) links.add(at)
+  return [...links]
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
 }
 
 function realDirectory(path: string): string | undefined {

@@ -52,8 +52,9 @@ export interface SpoolState {
 /** Takes everything that hooks have written up to now. From here on a new hook starts a new sweep. */
 export function takeSpool(home: string): Spool {
   const directory = join(home, SPOOL)
-  const names = namesIn(directory)
+  // First: a hook that comes after this starts a sweep of its own, and of one that came before we see the line.
   removeQuietly(join(directory, NUDGED))
+  const names = namesIn(directory)
   if (names.includes(LINES)) {
     const taken = `taken-${Date.now()}-${process.pid}.jsonl`
     renameSync(join(directory, LINES), join(directory, taken))

@@ -2,7 +2,7 @@
 // hundred watches and nothing at all while nobody writes. Tells paths where something happened; what it means is the
 // sweep's business. A root may be absent, vanish and come back.
 import { type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { errnoOf } from '../errors.ts'
 
 export interface TreeEvents {
@@ -10,6 +10,8 @@ export interface TreeEvents {
   onTouched: (path: string) => void
   /** From now on some directories are not watched, and why. Told once per reason. */
   onBlind: (reason: string) => void
+  /** A link on the way to a root was replaced: the roots may lie elsewhere now. */
+  onMoved?: () => void
 }
 
 interface Watched {
@@ -26,12 +28,15 @@ export class TreeWatcher {
   readonly #trees = new Map<string, Watched>()
   /** Directories above the roots, in which a root, or the way to it, may come or go. */
   readonly #approaches = new Map<string, Watched>()
+  /** Of the directories that hold the links. */
+  readonly #links: FSWatcher[] = []
   readonly #reasons = new Set<string>()
 
-  constructor(roots: readonly string[], events: TreeEvents) {
+  constructor(roots: readonly string[], events: TreeEvents, links: readonly string[] = []) {
     this.#roots = roots
     this.#events = events
     for (const root of roots) this.#approach(root)
+    for (const link of links) this.#watchLink(link)
   }
 
   get directoryCount(): number {
@@ -41,6 +46,7 @@ export class TreeWatcher {
   close(): void {
     for (const { watcher } of this.#trees.values()) watcher.close()
     for (const { watcher } of this.#approaches.values()) watcher.close()
+    for (const watcher of this.#links) watcher.close()
     this.#trees.clear()
     this.#approaches.clear()
   }
@@ -71,6 +77,13 @@ export class TreeWatcher {
     })
     if (watcher) this.#approaches.set(directory, { watcher, identity })
     return watcher !== undefined
+  }
+
+  #watchLink(link: string): void {
+    const watcher = this.#open(dirname(link), (name) => {
+      if (name === basename(link)) this.#events.onMoved?.()
+    })
+    if (watcher) this.#links.push(watcher)
   }
 
   /** First the watch, then the list: what is made in between is seen by one or the other. */
