@@ -191,6 +191,18 @@ describe('recollect schedule', () => {
     expect(readFileSync(join(home, 'crontab'), 'utf8')).toBe('# mine\n0 5 * * * mine\n')
   })
 
+  it('says how a crontab failed that says nothing itself, and leaves it alone', () => {
+    const home = temporary('schedule')
+    const env = fakes(home)
+    writeFileSync(join(home, 'bin', 'crontab'), '#!/bin/sh\nexit 3\n')
+    const { code, stderr } = cli(env, 'schedule', 'install', '--with', 'cron')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/crontab: exit code 3[\s\S]+where: crontab -l\ntry: /),
+    ])
+    expect(existsSync(join(home, 'crontab'))).toBe(false)
+  })
+
   it('works with the real crontab', ({ skip }) => {
     const home = temporary('schedule')
     mkdirSync(join(home, 'tabs'))

@@ -176,7 +176,14 @@ function readCrontab(env: Environment): string {
   if (error) throw notThere('crontab', error)
   if (status === 0) return stdout
   if (/no crontab/i.test(stderr)) return ''
-  throw new RecollectError('NOT_READABLE', `cannot read the crontab: ${stderr.trim()}`)
+  throw new RecollectError(
+    'NOT_READABLE',
+    `cannot read the crontab: ${stderr.trim() || `exit code ${status}`}`,
+    {
+      where: 'crontab -l',
+      hint: 'run it by hand to see why; systemd and launchd need no crontab: --with systemd',
+    },
+  )
 }
 
 export interface ScheduleStatus {
