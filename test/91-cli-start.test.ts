@@ -154,7 +154,9 @@ describe('compiled code', () => {
       (path) => writeFileSync(path, readFileSync(path, 'latin1').replace('"v', '"w'), 'latin1'),
     ],
     ['of another source', (path) => flip(path, 0.2)],
-    ['nonsense', (path) => writeFileSync(path, 'RCLCODE1\xff\xff\xff\xff')],
+    ['damaged in the code', (path) => flip(path, 0.6)],
+    ['damaged in the copy of the code', (path) => flip(path, 0.95)],
+    ['nonsense', (path) => writeFileSync(path, 'RCLCODE2\xff\xff\xff\xff')],
     ['open to others', (path) => chmodSync(path, 0o666)],
     ['a directory', makeDirectory],
   ])('that is %s is passed over', (what, damage) => {

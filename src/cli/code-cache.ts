@@ -1,9 +1,10 @@
 // Code that V8 compiled in an earlier run, kept in `code/` of our home: one file for each command, made again whenever it
 // does not fit. Only a help: whatever is wrong with it, the program runs without. V8 checks its own version and flags, but
-// neither the code nor more of the source than its length: so the source is kept as well and compared, the file is
-// flushed before it gets its name, and it is believed only if it is ours and nobody else may write to it.
+// neither the code nor more of the source than its length: so the source is kept as well and compared, the code is kept
+// twice (to compare is quicker than any sum over it), the file is flushed before it gets its name, and it is believed only
+// if it is ours and nobody else may write to it.
 //
-//   magic, length of the head, head (JSON), then for each script its source and its code, all on multiples of 8
+//   magic, length of the head, head (JSON), then for each script its source and twice its code, all on multiples of 8
 import {
   closeSync,
   fstatSync,
@@ -34,7 +35,7 @@ interface Head {
   scripts: [name: string, sourceLength: number, codeLength: number][]
 }
 
-const MAGIC = 'RCLCODE1'
+const MAGIC = 'RCLCODE2'
 const NODE = `${process.version} ${process.arch}`
 const roundUp = (length: number): number => (length + 7) & ~7
 
@@ -55,9 +56,12 @@ export function readCode(path: string): CodeCache | undefined {
       at += roundUp(length)
       return part
     }
-    const scripts = new Map(
-      head.scripts.map(([name, source, code]) => [name, { source: take(source), code: take(code) }]),
-    )
+    const scripts = new Map<string, Compiled>()
+    for (const [name, sourceLength, codeLength] of head.scripts) {
+      const [source, code, again] = [take(sourceLength), take(codeLength), take(codeLength)]
+      if (!code.equals(again)) return undefined
+      scripts.set(name, { source, code })
+    }
     return at === bytes.length ? { runs: head.runs, scripts } : undefined
   } catch {
     return undefined
@@ -113,6 +117,6 @@ function toBytes({ runs, scripts }: CodeCache): Buffer {
   start.write(MAGIC)
   start.writeUInt32LE(words.length, 8)
   const padded = (part: Buffer): Buffer => Buffer.concat([part], roundUp(part.length))
-  const parts = list.flatMap(([, { source, code }]) => [padded(source), padded(code)])
+  const parts = list.flatMap(([, { source, code }]) => [padded(source), padded(code), padded(code)])
   return Buffer.concat([padded(Buffer.concat([start, words])), ...parts])
 }
