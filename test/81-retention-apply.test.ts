@@ -10,6 +10,7 @@ import { search, searchSessions } from '../src/query/search.ts'
 import { getSession } from '../src/query/sessions.ts'
 import type { RetentionEvent } from '../src/retention/apply.ts'
 import { forget } from '../src/retention/apply.ts'
+import { isDue } from '../src/retention/due.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import { pin, unpin } from '../src/retention/sessions.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
@@ -326,6 +327,17 @@ describe('the next sweep', () => {
     memory.analyze([...made, ...more])
     // A hook waits for the cadence, a sweep that was asked for does not.
     expect((await memory.sweep({ trigger: 'hook' })).retention).toBeUndefined()
+    // Nor does it wait for a year because the clock once was ahead by that.
+    const shift = (days: number): void =>
+      memory.with((store) => store.read().memory.exec(`UPDATE receipts SET at = at + ${days * DAY}`))
+    const isDueNow = (): boolean =>
+      memory.with((store) =>
+        isDue(store.read(), storePaths(memory.home), policyOf(memory.config), 'hook', Date.now()),
+      )
+    expect(isDueNow()).toBe(false)
+    shift(365)
+    expect(isDueNow()).toBe(true)
+    shift(-365)
     memory.caps({ raw_soft_cap_bytes: '100kB', cadence: 'on-hook' })
     expect((await memory.sweep({ trigger: 'hook' })).retention?.steps).toHaveLength(2)
   })

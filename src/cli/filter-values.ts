@@ -53,7 +53,7 @@ function unknown(name: string, value: string, known: readonly string[]): Recolle
   const hint =
     near !== undefined
       ? `did you mean ${near}?`
-      : known.length <= 20
+      : known.length > 0 && known.length <= 20
         ? `one of ${known.join(', ')}`
         : undefined
   return new RecollectError('USAGE', `no session has the ${name} ${value}`, {

@@ -29,8 +29,9 @@ export function isDue(
     hasAged(handle, now - policy.rawMaxAgeDays * DAY)
   if (!isOver) return false
   if (trigger === 'asked' || rawBytesAtMost > policy.rawHardCapBytes) return true
-  // A little less than the period: a schedule is never exact.
-  return now - lastEvictionAt(handle) >= 0.9 * PERIOD[policy.cadence]
+  // A little less than the period: a schedule is never exact. The last one may bear a time that is still to come, by a
+  // clock that was wrong.
+  return Math.abs(now - lastEvictionAt(handle)) >= 0.9 * PERIOD[policy.cadence]
 }
 
 function hasUnfinished(handle: ReadHandle): boolean {
