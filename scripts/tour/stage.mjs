@@ -69,9 +69,11 @@ const digitless = (text) => text.replace(/[\da-f]/g, '#')
 
 /** What no clock and no path can fix: the room a file system takes, ports, tokens, how long a program ran. */
 const MASKS = [
-  [/\d+(?:\.\d+)?(?= (?:B|KB|MB)(?: of |, would| →| over| of payload))/g, digitless],
+  [/\d+(?:\.\d+)?(?= (?:B|KB|MB)(?: of |, would| →| >| over| of payload))/g, digitless],
+  // How many digits it has depends on the file system as well.
+  [/(?<=\()\d+(?:\.\d+)?(?= (?:B|KB|MB)\): (?:analyzed|NOT analyzed))/g, '##.#'],
   [/\d+(?:\.\d+)?(?= (?:B|KB|MB)\)?:? {1,2}(?:analyzed|NOT analyzed))/g, digitless],
-  [/(?<=would be |→ )\d+(?:\.\d+)?(?= (?:B|KB|MB))/g, digitless],
+  [/(?<=would be |→ |KB > )\d+(?:\.\d+)?(?= (?:B|KB|MB))/g, digitless],
   [/(?<="bytes": )\d+/g, '#'],
   [/(?<=works, )[\d.]+m?s/g, '#'],
   [/(?<=127\.0\.0\.1:)\d+(?=\/(?:mcp|open))/g, '#####'],
