@@ -2,7 +2,7 @@
 // Deterministic. Text is sampled from the TypeScript compiler's own source, which stands in node_modules.
 //   node bench/corpus.mjs DIR [--sessions 3000] [--seed 1] [--scale 1]
 import { createHash } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, futimesSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -190,6 +190,7 @@ export function generate(directory, { sessions = 3000, seed = 1, withGiant = tru
       writeSync(fd, text)
       size += Buffer.byteLength(text)
     }
+    futimesSync(fd, session.at / 1000, session.at / 1000)
     closeSync(fd)
     bytes += size
     files.push(path)

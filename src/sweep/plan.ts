@@ -71,10 +71,13 @@ export function plan(
     .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
     .map((one) => one.path)
   report.counts.missing = lost.length
-  // By time: what grows old together then lies together, and goes at little cost.
-  tasks.sort((a, b) => a.facts.modifiedAt - b.facts.modifiedAt)
+  // By weeks: what grows old together then lies together, and goes at little cost. Within one as the paths have it, so that
+  // a session is read before its sub-agents, whose files were written last a little earlier.
+  tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt))
   return { tasks, moved, back, lost }
 }
+
+const weekOf = (time: number): number => Math.floor(time / (7 * 86_400_000))
 
 /** Writes down what needs no reading: one row each. */
 export function carryOut(store: Store, { tasks, moved, back, lost }: Plan, gone: Gone): void {
