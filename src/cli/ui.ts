@@ -30,12 +30,14 @@ export async function runUi(options: UiCommand): Promise<void> {
     onViolation: (report) => tell(`warning: the browser refused something: ${report}\n`),
     ...(options.host === undefined ? {} : { host: options.host }),
   })
+  // Before the address is told: who has read it may stop us at once.
+  const stop = stopped()
   print(server.url)
   tell('recollect is listening; stop with Ctrl-C\n')
   if (options.host !== undefined) tell('warning: what you read here travels unencrypted over the network\n')
   if (options.open) openBrowser(server.url)
   const watcher = options.watch ? startWatcher() : undefined
-  await stopped()
+  await stop
   watcher?.kill()
   await server.close()
 }
