@@ -201,6 +201,16 @@ describe('the next sweep', () => {
     await memory.retain({ now: Date.now() + 1000 })
     memory.caps({})
   }
+  /** Its first 12 events are gone, 8 came after that. */
+  const partlyEvicted = async (): Promise<MadeSession> => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    writeLines(one, 0, 12)
+    await memory.sweep()
+    await evictAll([one])
+    writeLines(one, 12)
+    await memory.sweep()
+    return one
+  }
 
   it('leaves an evicted session alone while its source has no news', async () => {
     const made = await memory.fill(3, 3)
@@ -265,12 +275,7 @@ describe('the next sweep', () => {
   })
 
   it('is told to be gone only as far as it is', async () => {
-    const one = makeSession(memory.env['HOME'] as string, 5)
-    writeLines(one, 0, 12)
-    await memory.sweep()
-    await evictAll([one])
-    writeLines(one, 12)
-    await memory.sweep()
+    const one = await partlyEvicted()
     expect(toldGone(one)).toEqual([[false], 1, 'age'])
     const show = () => cli(memory.env, 'show', one.uid).stdout
     const exported = () => cli(memory.env, 'export', one.uid, '--format', 'md').stdout
@@ -290,12 +295,7 @@ describe('the next sweep', () => {
   })
 
   it('reads a session again that a killed sweep had readied for it', async () => {
-    const one = makeSession(memory.env['HOME'] as string, 5)
-    writeLines(one, 0, 12)
-    await memory.sweep()
-    await evictAll([one])
-    writeLines(one, 12)
-    await memory.sweep()
+    const one = await partlyEvicted()
     memory.with((store) => startOver(store.read().cache, one.uid))
     expect((await memory.sweep()).newEventCount).toBe(20)
     expect(eventsOf(one).map((event) => event.seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))

@@ -9,6 +9,10 @@ import { deleteWords } from './word-tombstones.ts'
 const KEEP_COUNTS = `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,
   evicted_turns = turn_count, evicted_retries = retry_count, evicted_errors = error_count`
 
+/** What there is of a session beside its events and payloads. */
+const BESIDE = ['borrowed', 'touched', 'folds', 'names']
+const ROWS = ['events', 'payloads', ...BESIDE]
+
 /** Doing it again after a kill goes on with what is left. */
 export function dropRows(cache: Database, sessions: readonly number[]): void {
   const steps = stepsFor(cache)
@@ -42,12 +46,15 @@ function hasSurvivors(cache: Database, going: string): boolean {
 function dropAll(cache: Database, going: string): void {
   const { auto_vacuum } = cache.prepare('PRAGMA auto_vacuum').get() as { auto_vacuum: number }
   if (auto_vacuum !== 0) cache.exec('PRAGMA secure_delete = FAST')
-  transaction(cache, () => {
-    cache.exec(`INSERT INTO words (words) VALUES ('delete-all');
-      DELETE FROM events; DELETE FROM payloads; DELETE FROM borrowed; DELETE FROM shared; DELETE FROM touched; DELETE FROM folds; DELETE FROM names`)
-    cache.prepare(`${KEEP_COUNTS} WHERE id IN (SELECT value FROM json_each(?))`).run(going)
-  })
-  cache.exec('PRAGMA secure_delete = ON')
+  try {
+    transaction(cache, () => {
+      cache.exec("INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM shared")
+      for (const table of ROWS) cache.exec(`DELETE FROM ${table}`)
+      cache.prepare(`${KEEP_COUNTS} WHERE id IN (SELECT value FROM json_each(?))`).run(going)
+    })
+  } finally {
+    cache.exec('PRAGMA secure_delete = ON')
+  }
 }
 
 /** What a fork copied stays marked as copied, also when the original is no longer there to compare with. */
@@ -68,30 +75,25 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
   )
   // Pages that do not fit are written and read again and again: keys lie in no order.
   cache.exec('PRAGMA cache_size = -65536')
-  transaction(cache, () => {
-    // Asked for apart from the marking: in one statement it looked at every event there is.
-    for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
-      keepCopies.run(gone, id)
-    deleteWords(
-      cache,
-      'words',
-      'SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.session = j.value',
-      going,
-    )
-    // By number: with a query SQLite would first gather what is to go, then look for each again.
-    for (let at = 0; at < sessions.length; at += MAX_LISTED) {
-      const among = `IN (${sessions.slice(at, at + MAX_LISTED).join()})`
-      cache.exec(`DELETE FROM events WHERE session ${among};
-        DELETE FROM payloads WHERE session ${among};
-        DELETE FROM borrowed WHERE session ${among};
-        DELETE FROM shared WHERE first ${among} OR second ${among};
-        DELETE FROM touched WHERE session ${among};
-        DELETE FROM folds WHERE session ${among};
-        DELETE FROM names WHERE session ${among};
-        ${KEEP_COUNTS} WHERE id ${among}`)
-    }
-  })
-  cache.exec('PRAGMA cache_size = -32768')
+  try {
+    transaction(cache, () => {
+      // Asked for apart from the marking: in one statement it looked at every event there is.
+      for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
+        keepCopies.run(gone, id)
+      const ids = 'SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.session = j.value'
+      deleteWords(cache, 'words', ids, going)
+      // By number: with a query SQLite would first gather what is to go, then look for each again.
+      for (let at = 0; at < sessions.length; at += MAX_LISTED) {
+        const among = `IN (${sessions.slice(at, at + MAX_LISTED).join()})`
+        for (const table of ROWS) cache.exec(`DELETE FROM ${table} WHERE session ${among}`)
+        cache.exec(
+          `DELETE FROM shared WHERE first ${among} OR second ${among}; ${KEEP_COUNTS} WHERE id ${among}`,
+        )
+      }
+    })
+  } finally {
+    cache.exec('PRAGMA cache_size = -32768')
+  }
 }
 
 /** So many events per commit, of one session or of many. */
@@ -152,10 +154,7 @@ function dropStatements(cache: Database) {
     events: prepare('DELETE FROM events WHERE session = ?1 AND seq < ?2'),
     end: [
       'DELETE FROM shared WHERE first = ?1 OR second = ?1',
-      'DELETE FROM borrowed WHERE session = ?',
-      'DELETE FROM touched WHERE session = ?',
-      'DELETE FROM folds WHERE session = ?',
-      'DELETE FROM names WHERE session = ?',
+      ...BESIDE.map((table) => `DELETE FROM ${table} WHERE session = ?`),
       `${KEEP_COUNTS} WHERE id = ?`,
     ].map(prepare),
   }
