@@ -42,17 +42,8 @@ export function listByCost(
 const COST = `round(sum(u.input * r.input + u.cache_read * r.cache_read + u.cache_write_5m * r.cache_write_5m
   + u.cache_write_1h * r.cache_write_1h + max(u.output - u.reasoning, 0) * r.output
   + min(u.reasoning, u.output) * r.reasoning), 10)`
-const RATES = [
-  'model',
-  'period',
-  'quarter',
-  'over',
-  'input',
-  'cache_read',
-  'cache_write_5m',
-  'cache_write_1h',
-]
-  .concat('output', 'reasoning')
+const RATES = 'model period quarter over input cache_read cache_write_5m cache_write_1h output reasoning'
+  .split(' ')
   .map((name, at) => `value ->> ${at} AS ${name}`)
 
 /** Of those that used anything; `used` is asked of their slots (`u`), `are` of the sessions (`s`). */
