@@ -15,6 +15,8 @@ export interface CachedSession {
   lowAt: number | null
   /** The event written last: most often the parent of the next. */
   lastKey: Uint8Array | null
+  /** Seqs of its evicted events, by key; null where none are. */
+  gone: ReadonlyMap<string, number> | null
   /** Payloads waiting to be written to the session's segment; null for none. */
   packing: Packing | null
 }
@@ -29,6 +31,7 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
   errorCount: row['error_count'] as number,
   lowAt: row['low_at'] as number | null,
   lastKey: null,
+  gone: null,
   packing: null,
 })
 

@@ -1,7 +1,7 @@
 // Where sources stand, as the cache has it.
 import type { Cursor, CursorMark } from './batch.ts'
-import type { Database } from './database.ts'
-import { unpackText } from './packed.ts'
+import type { Database, Statement } from './database.ts'
+import { packText, unpackText } from './packed.ts'
 
 /** Of all sources, or those at and below some paths, by path: what tells whether they changed. */
 export function readMarks(cache: Database, scope?: readonly string[]): Map<string, CursorMark> {
@@ -59,4 +59,26 @@ function cursorFrom(row: Record<string, unknown>): Cursor {
     sessionUid: row['session_uid'] as string | null,
     missingAt: row['missing_at'] as number | null,
   }
+}
+
+export function saveCursor(cursor: Cursor, insert: Statement): void {
+  insert.run(
+    cursor.path,
+    cursor.flavor,
+    cursor.adapterVersion,
+    cursor.device,
+    cursor.inode,
+    cursor.bornAt,
+    cursor.size,
+    cursor.modifiedAt,
+    cursor.headHash,
+    cursor.headLength,
+    cursor.tailHash,
+    cursor.offset,
+    packText(cursor.state),
+    cursor.companions,
+    cursor.generation,
+    cursor.sessionUid,
+    cursor.missingAt,
+  )
 }

@@ -1,13 +1,15 @@
-// What stays of an evicted session's events: the beginnings of their keys, which are hashes. With them a fork that is
-// read in later, and carries no back pointer, is still known as one, and what it copied is not counted a second time.
+// What stays of an evicted session's events: the beginnings of their keys, which are hashes. With them an event that is
+// read again keeps its number and is not counted a second time; nor is what a fork that is read in later, and carries no
+// back pointer, copied from it.
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 import { countAgain, SINCE_EVICTED } from './forks.ts'
 import { FLAG } from './rows.ts'
 
 const KEY_BYTES = 8
-/** Bounds what an eviction has to write; of a longer session only so much of a copy is recognised. */
-const MAX_KEYS = 16_384
+/** Bounds what an eviction has to write; of a longer session only so much is recognised. */
+const MAX_KEYS = 1 << 17
+const PROMPT = EVENT_KINDS.indexOf('user_msg')
 const OWN = `NOT flags & ${FLAG.inherited | FLAG.copied}`
 
 interface Kept {
@@ -15,34 +17,37 @@ interface Kept {
   first_key: Uint8Array
 }
 
-const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1', 0, KEY_BYTES)
+export const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1', 0, KEY_BYTES)
 
 /** Runs in the commit that marks the session for eviction: its rows are all still there. */
 export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const from = 'FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?'
-  const first = prepared(cache, `SELECT e.key, e.ts ${from} AND ${OWN} ORDER BY e.seq LIMIT 1`).get(uid) as
-    | { key: Uint8Array; ts: number | null }
-    | undefined
-  // One that only copied has nothing that others could have from it.
-  if (!first) return
+  // Of what stands before the first prompt, agents write some anew in each copy.
+  const first = prepared(
+    cache,
+    `SELECT e.key, e.ts ${from} AND ${OWN} ORDER BY e.kind <> ${PROMPT}, e.seq LIMIT 1`,
+  ).get(uid) as { key: Uint8Array; ts: number | null } | undefined
   // As one text: a row for each of so many would cost several times as much.
   const { hex, firstSeq } = prepared(
     cache,
     `SELECT group_concat(hex(substr(key, 1, ${KEY_BYTES})), '') AS hex, min(seq) AS firstSeq
      FROM (SELECT e.key, e.seq ${from} ORDER BY e.seq LIMIT ${MAX_KEYS})`,
-  ).get(uid) as { hex: string; firstSeq: number }
-  const keys = Buffer.from(hex, 'hex')
+  ).get(uid) as { hex: string | null; firstSeq: number }
+  if (hex === null) return
   const before = prepared(
     memory,
     'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
   ).get(uid) as (Kept & { first_at: number | null; keys: Uint8Array }) | undefined
   // One that was read in again since is there once more, from its first event on.
-  const gone = (before?.keys ?? new Uint8Array()).subarray(0, (firstSeq - 1) * KEY_BYTES)
-  const all = Buffer.concat([gone, keys]).subarray(0, MAX_KEYS * KEY_BYTES)
+  const gone = Buffer.alloc(Math.min(firstSeq - 1, MAX_KEYS) * KEY_BYTES)
+  gone.set((before?.keys ?? new Uint8Array()).subarray(0, gone.length))
+  const all = Buffer.concat([gone, Buffer.from(hex, 'hex')]).subarray(0, MAX_KEYS * KEY_BYTES)
+  const isNew = !before || before.first_key.length === 0
   prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
     uid,
-    before?.first_key ?? first.key.subarray(0, KEY_BYTES),
-    before ? before.first_at : first.ts,
+    // One that only copied has nothing that others could have from it.
+    isNew ? (first?.key.subarray(0, KEY_BYTES) ?? new Uint8Array()) : before.first_key,
+    isNew ? (first?.ts ?? null) : before.first_at,
     all,
   )
 }
@@ -94,7 +99,7 @@ interface EventRow {
 /** An event that a session here holds and one that is gone held, with its seq there. */
 type Shared = EventRow & { goneSeq: number }
 
-/** By the key of the first event that was their own. One that was read in again is compared as any other. */
+/** By the key of the first prompt that was their own. One that was read in again is compared as any other. */
 function evicted(cache: Database, memory: Database): Map<string, Kept[]> {
   const kept = memory.prepare('SELECT session_uid, first_key FROM kept_keys').all()
   const isHere = cache.prepare(
@@ -111,12 +116,22 @@ function evicted(cache: Database, memory: Database): Map<string, Kept[]> {
   return gone
 }
 
-function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string): Shared[] {
-  const kept = memory.prepare('SELECT keys FROM kept_keys WHERE session_uid = ?').get(goneUid)
+/** Seqs of a session's evicted events, by `nameOf` their keys: kept in the order of events, which are numbered from 1 on. */
+export function keptSeqs(
+  memory: Database,
+  uid: string,
+  untilSeq = Number.POSITIVE_INFINITY,
+): Map<string, number> {
+  const kept = prepared(memory, 'SELECT keys FROM kept_keys WHERE session_uid = ?').get(uid)
   const { keys } = (kept ?? { keys: new Uint8Array() }) as { keys: Uint8Array }
-  // Keys were kept in the order of events, which are numbered from 1 on.
+  const end = Math.min(keys.length, untilSeq * KEY_BYTES)
   const seqs = new Map<string, number>()
-  for (let at = 0; at < keys.length; at += KEY_BYTES) seqs.set(nameOf(keys.subarray(at)), at / KEY_BYTES + 1)
+  for (let at = 0; at < end; at += KEY_BYTES) seqs.set(nameOf(keys.subarray(at)), at / KEY_BYTES + 1)
+  return seqs
+}
+
+function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string): Shared[] {
+  const seqs = keptSeqs(memory, goneUid)
   return rows.flatMap((row) => {
     const goneSeq = seqs.get(nameOf(row.key))
     return goneSeq === undefined ? [] : [{ ...row, goneSeq }]

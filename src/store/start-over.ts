@@ -22,6 +22,11 @@ export function startOver(cache: Database, uid: string): void {
          retry_count = 0, error_count = 0, evicted_turns = 0, evicted_retries = 0, evicted_errors = 0 WHERE id = ?`,
       )
       .run(session.id)
-    cache.prepare('UPDATE sources SET adapter_version = ? WHERE session_uid = ?').run(NO_VERSION, uid)
+    cache
+      .prepare(
+        `UPDATE sources SET adapter_version = ?1 WHERE session_uid = ?2
+         OR path IN (SELECT path FROM source_sessions WHERE session = ?3)`,
+      )
+      .run(NO_VERSION, uid, session.id)
   })
 }

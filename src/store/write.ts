@@ -6,10 +6,11 @@
 import { EVENT_KINDS } from '../model.ts'
 import { type Batch, type PreparedEvent, type PreparedSupersede, payloadOf } from './batch.ts'
 import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
+import { saveCursor } from './cursors.ts'
 import { type Database, fromSqlite } from './database.ts'
+import { keptSeqs, nameOf } from './kept-keys.ts'
 import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
-import { packText } from './packed.ts'
 import { Packing } from './packing.ts'
 import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { segmentPath } from './segments.ts'
@@ -44,6 +45,7 @@ export class CacheWriter {
   readonly #cache: Database
   readonly #memory: MemoryWriter
   readonly #blobDirectory: string
+  readonly #goneOf: (uid: string, untilSeq: number) => ReadonlyMap<string, number>
   readonly #sessions = new Map<string, CachedSession>()
   readonly #sql: ReturnType<typeof cacheStatements>
   /** By event. */
@@ -56,6 +58,7 @@ export class CacheWriter {
   constructor(cache: Database, memory: Database, blobDirectory: string) {
     this.#cache = cache
     this.#memory = new MemoryWriter(memory)
+    this.#goneOf = (uid, untilSeq) => keptSeqs(memory, uid, untilSeq)
     this.#blobDirectory = blobDirectory
     this.#sql = cacheStatements(cache)
   }
@@ -115,6 +118,7 @@ export class CacheWriter {
       row = this.#sql.session.get(uid)
     }
     const session = cachedSession(row as Record<string, number>)
+    if (row?.['evicted_seq']) session.gone = this.#goneOf(uid, row['evicted_seq'] as number)
     this.#sessions.set(uid, session)
     return session
   }
@@ -142,7 +146,7 @@ export class CacheWriter {
     for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
     for (const [uid, counts] of Object.entries(batch.findings))
       this.#writeFindings(this.#session(uid).id, 0, counts)
-    this.#saveCursor(batch)
+    saveCursor(batch.cursor, this.#sql.cursor)
   }
 
   #writeEvents(batch: Batch): void {
@@ -204,6 +208,9 @@ export class CacheWriter {
       if (this.#replaceEvent(known, event, ids, batch, session)) this.#report.changedEventCount++
       return known.seq
     }
+    const goneSeq = session.gone?.get(nameOf(ids.key))
+    // It stays evicted, and counted as it was then.
+    if (goneSeq !== undefined) return goneSeq
     const seq = session.nextSeq++
     const flags = flagsOf(event)
     const parentSeq =
@@ -256,7 +263,7 @@ export class CacheWriter {
   ): boolean {
     const hangs = hangsAnew(known, event, ids)
     if (hangs) {
-      const parentSeq = this.#seqOf(ids.parentKey, session.id)
+      const parentSeq = this.#find(ids.parentKey, session)?.seq ?? null
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
     }
     if (isSame(known, event, ids)) return hangs
@@ -311,11 +318,13 @@ export class CacheWriter {
   #parentSeq(key: Uint8Array, session: CachedSession): number | null {
     // The one before it has the seq before the one just taken.
     if (session.lastKey !== null && sameBytes(session.lastKey, key)) return session.nextSeq - 2
-    return this.#seqOf(key, session.id)
+    return this.#find(key, session)?.seq ?? null
   }
 
-  #seqOf(key: Uint8Array, session: number): number | null {
-    return (this.#sql.seqOf.get(key, session) as { seq: number } | undefined)?.seq ?? null
+  #find(key: Uint8Array, { id, gone }: CachedSession): Pick<Row, 'seq' | 'ts'> | undefined {
+    const row = this.#sql.seqOf.get(key, id) as Pick<Row, 'seq' | 'ts'> | undefined
+    const seq = row ? undefined : gone?.get(nameOf(key))
+    return seq === undefined ? row : { seq, ts: null }
   }
 
   #storePayload(event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): void {
@@ -358,7 +367,7 @@ export class CacheWriter {
       this.#sql.supersedeOne.run(flags, key, session.id)
     }
     if (item.sinceKey === null) return
-    const since = this.#sql.seqOf.get(item.sinceKey, session.id) as Pick<Row, 'seq' | 'ts'> | undefined
+    const since = this.#find(item.sinceKey, session)
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
     if (!since || lastSeq === null) return
     this.#sql.unfold.run(session.id, since.seq)
@@ -371,28 +380,6 @@ export class CacheWriter {
       FLAG.sidechain,
       since.ts,
       lastAt,
-    )
-  }
-
-  #saveCursor({ cursor }: Batch): void {
-    this.#sql.cursor.run(
-      cursor.path,
-      cursor.flavor,
-      cursor.adapterVersion,
-      cursor.device,
-      cursor.inode,
-      cursor.bornAt,
-      cursor.size,
-      cursor.modifiedAt,
-      cursor.headHash,
-      cursor.headLength,
-      cursor.tailHash,
-      cursor.offset,
-      packText(cursor.state),
-      cursor.companions,
-      cursor.generation,
-      cursor.sessionUid,
-      cursor.missingAt,
     )
   }
 }

@@ -9,6 +9,7 @@ import type { ReadHandle } from '../store/store.ts'
 interface Task {
   cursor: Cursor | undefined
   isResumed: boolean
+  facts: FileFacts
 }
 
 export class Gone {
@@ -52,19 +53,38 @@ export class Gone {
   }
 
   /**
-   * A session all of whose sources are read again from the beginning gets its old numbers back. One of which a part is
-   * read goes on numbering, and keeps saying which part is gone.
+   * A session all of whose sources are read again from the beginning, and still say all they said, gets its old numbers
+   * back. Of any other, what is gone stays gone: its keys tell.
    */
   revive(tasks: readonly Task[]): void {
-    const sources = this.#cache.prepare('SELECT count(*) AS count FROM sources WHERE session_uid = ?')
-    const waiting = new Map<string, number>()
-    for (const { cursor, isResumed } of tasks) {
-      const uid = cursor?.sessionUid
-      if (!uid || isResumed || !this.#evictedInPart.has(uid)) continue
-      const count = waiting.get(uid) ?? (sources.get(uid) as { count: number }).count
-      waiting.set(uid, count - 1)
-      if (count === 1) startOver(this.#cache, uid)
+    if (this.#evictedInPart.size === 0) return
+    const [sources, sessions] = this.#kin()
+    const whole = new Set<string>()
+    const concerned = new Set<string>()
+    for (const { cursor, isResumed, facts } of tasks) {
+      if (!cursor || isResumed) continue
+      const evicted = sessions(cursor.path).filter((uid) => this.#evictedInPart.has(uid))
+      if (evicted.length === 0 || facts.size < cursor.offset || !saysTheSame(cursor)) continue
+      whole.add(cursor.path)
+      for (const uid of evicted) concerned.add(uid)
     }
+    for (const uid of concerned)
+      if (sources(uid).every((path) => whole.has(path))) startOver(this.#cache, uid)
+  }
+
+  /** Which sources speak of a session, and of which sessions a source speaks. */
+  #kin(): [sources: (uid: string) => string[], sessions: (path: string) => string[]] {
+    const from = 'FROM source_sessions w JOIN cached c ON c.id = w.session'
+    const sources = this.#cache.prepare(
+      `SELECT w.path ${from} WHERE c.session_uid = ?1 UNION SELECT path FROM sources WHERE session_uid = ?1`,
+    )
+    const sessions = this.#cache.prepare(
+      `SELECT c.session_uid AS uid ${from} WHERE w.path = ?1 UNION SELECT session_uid FROM sources WHERE path = ?1`,
+    )
+    return [
+      (uid) => (sources.all(uid) as unknown as { path: string }[]).map((row) => row.path),
+      (path) => (sessions.all(path) as unknown as { uid: string }[]).map((row) => row.uid),
+    ]
   }
 
   /** A batch without what is forgotten: the same object where there is nothing of it. */
@@ -93,5 +113,14 @@ export class Gone {
         Object.entries(batch.findings).filter(([sessionUid]) => stays({ sessionUid })),
       ),
     }
+  }
+}
+
+/** One that cannot be read is named by whoever tries to read it all. */
+function saysTheSame(cursor: Cursor): boolean {
+  try {
+    return hasSameEnds(cursor)
+  } catch {
+    return false
   }
 }

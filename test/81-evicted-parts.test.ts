@@ -1,0 +1,181 @@
+// Sessions that were evicted while their files grew, were touched, copied or read again one by one: nothing is counted
+// twice and nothing is lost, so that counts, tokens and digests are those of a memory that read the whole at once.
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { getDigest } from '../src/digest/patterns.ts'
+import { getSession } from '../src/query/sessions.ts'
+import { openStore } from '../src/store/sqlite.ts'
+import { filesBelow } from './setup/collect.ts'
+import { differences } from './setup/dump.ts'
+import { unpackAgent } from './setup/fixtures.ts'
+import { growingTree, randomFrom } from './setup/growing.ts'
+import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
+import { World } from './setup/sweeping.ts'
+
+type Random = () => number
+type Row = Record<string, unknown>
+
+/** What outlives eviction, and so has to be right without the events. */
+function account(world: World) {
+  return world.read((handle) => {
+    const all = (sql: string): Row[] => handle.memory.prepare(sql).all() as unknown as Row[]
+    const sessions = all(
+      'SELECT session_uid, event_count, turn_count, retry_count, error_count FROM sessions',
+    )
+    const toldOf = (uid: string) => {
+      const digest = getDigest(handle, uid)
+      return [digest?.event_count, digest?.kind_counts, digest?.tool_histogram, digest?.cost]
+    }
+    return {
+      sessions: Object.fromEntries(sessions.map((row) => [row['session_uid'], row])),
+      digests: Object.fromEntries(
+        sessions.map((row) => [row['session_uid'], toldOf(row['session_uid'] as string)]),
+      ),
+      usage: all('SELECT * FROM usage ORDER BY session_uid, response_id'),
+      slots: all('SELECT * FROM usage_slots ORDER BY session_uid, slot, model, prompt_over'),
+    }
+  })
+}
+
+function evictSome(world: World, random: Random): void {
+  const store = openStore(world.paths)
+  const here = store
+    .read()
+    .cache.prepare('SELECT session_uid AS uid FROM cached WHERE next_seq - 1 > evicted_seq')
+  const some = (here.all() as unknown as { uid: string }[]).filter(() => random() < 0.5)
+  store.evict(
+    some.map(({ uid }) => ({ uid, reason: 'age' as const, bytes: 1 })),
+    Date.now(),
+  )
+  store.close()
+}
+
+/** What befalls files without changing what they say; a copy is born anew, and forks are told from their origin by that. */
+function disturb(world: World, random: Random, mayCopy: boolean): void {
+  for (const path of filesBelow(world.home)) {
+    if (!path.endsWith('.jsonl') || random() < 0.6) continue
+    if (mayCopy && random() < 0.5) {
+      cpSync(path, `${path}.new`)
+      renameSync(`${path}.new`, path)
+    } else utimesSync(path, new Date(), new Date())
+  }
+  const store = openStore(world.paths)
+  const { cache } = store.read()
+  for (const { path } of cache.prepare('SELECT path FROM sources').all() as unknown as { path: string }[])
+    if (random() < 0.2) cache.prepare('UPDATE sources SET adapter_version = 0 WHERE path = ?').run(path)
+  store.close()
+}
+
+/** Each file at once, in the order they were begun: a fork is written whole. */
+function arrivingTree(from: string, to: string) {
+  const beganAt = (path: string): string =>
+    /"timestamp":"([^"]+)"/.exec(readFileSync(path, 'utf8'))?.[1] ?? ''
+  const files = filesBelow(from).sort((a, b) => (beganAt(a) < beganAt(b) ? -1 : 1))
+  let done = 0
+  return {
+    grow(share: number): void {
+      for (const file of files.slice(done, Math.ceil(files.length * share))) {
+        const path = join(to, relative(from, file))
+        mkdirSync(dirname(path), { recursive: true })
+        cpSync(file, path)
+        done++
+      }
+    },
+  }
+}
+
+describe('what is counted of evicted sessions', () => {
+  const scenarios = [
+    ...['fork', 'subagent', 'subagent_parallel', 'kill_resume'].map((name) => ['claude', name]),
+    ...['fork', 'subagent', 'resume'].map((name) => ['codex', name]),
+    ...['fork', 'subagent', 'resume'].map((name) => ['grok', name]),
+  ] as [string, string][]
+  const seeds = [7919, 4 * 7919]
+
+  it.each(scenarios)('is what it would be, had they stayed: %s, %s', async (client, scenario) => {
+    const from = join(unpackAgent(client), scenario)
+    const isFork = client === 'claude' && scenario === 'fork'
+    for (const seed of seeds) {
+      const random = randomFrom(seed)
+      const world = new World()
+      const tree = isFork ? arrivingTree(from, world.home) : growingTree(from, world.home, random)
+      for (const share of [0.1, 0.2, 0.3, 0.4, 0.6, 1, 1, 1]) {
+        await world.sweep()
+        evictSome(world, random)
+        disturb(world, random, !isFork)
+        tree.grow(share)
+      }
+      await world.sweep()
+      const fresh = new World(world.home)
+      await fresh.sweep()
+      expect(differences(account(world), account(fresh)), `seed ${seed}`).toEqual([])
+      expect(world.verify().problems).toEqual([])
+      await world.sweep({ full: true })
+      expect(differences(account(world), account(fresh)), `seed ${seed}, read again`).toEqual([])
+      fresh.remove()
+      world.remove()
+    }
+  })
+})
+
+describe('a session whose files do not hold all of it any more', () => {
+  let memory: Memory
+  beforeEach(() => {
+    memory = new Memory()
+  })
+  afterEach(() => memory.remove())
+
+  const evict = ({ uid }: MadeSession): void =>
+    memory.with((store) => void store.evict([{ uid, reason: 'age', bytes: 1 }], Date.now()))
+  const counts = ({ uid }: MadeSession) =>
+    memory.with((store) => {
+      const handle = store.read()
+      const { cost } = getSession(handle, uid) ?? {}
+      return [cost?.turns, cost?.output_tokens, getDigest(handle, uid)?.event_count]
+    })
+
+  it('loses nothing when its file was rewritten without its beginning', async () => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    writeLines(one, 0, 12)
+    await memory.sweep()
+    evict(one)
+    writeFileSync(one.path, '')
+    writeLines(one, 8)
+    await memory.sweep()
+    const whole = [5, 2 * 10, 20]
+    expect(counts(one)).toEqual(whole)
+    evict(one)
+    writeFileSync(one.path, '')
+    writeLines(one, 12)
+    await memory.sweep({ full: true })
+    expect(counts(one)).toEqual(whole)
+    expect(memory.problems()).toEqual([])
+  })
+
+  it('counts what is left once, when a file is gone and the other is read again', async () => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    const helper = join(dirname(one.path), one.uid.slice('claude:'.length), 'subagents', 'agent-a1.jsonl')
+    mkdirSync(dirname(helper), { recursive: true })
+    const spoken = makeSession(memory.env['HOME'] as string, 2).lines.map((line) =>
+      JSON.stringify({
+        ...JSON.parse(line),
+        sessionId: one.uid.slice('claude:'.length),
+        agentId: 'a1',
+        isSidechain: true,
+      }),
+    )
+    writeLines(one, 0, 12)
+    writeFileSync(helper, `${spoken.join('\n')}\n`)
+    await memory.sweep()
+    evict(one)
+    writeLines(one, 12)
+    await memory.sweep()
+    const whole = counts(one)
+    expect(whole).toEqual([5, 2 * 14, 28])
+    rmSync(helper)
+    await memory.sweep({ full: true })
+    expect(counts(one)).toEqual(whole)
+    expect(memory.problems()).toEqual([])
+  })
+})
