@@ -1,6 +1,6 @@
 // `recollect show`: a session as a person reads it, on sessions that real agents wrote.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { widthOf } from '../src/cli/text.ts'
@@ -9,6 +9,7 @@ import { bodyText, editsOf } from '../src/export/body.ts'
 import type { Session, SessionEvent } from '../src/model.ts'
 import { listSessions } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
+import { segmentPath } from '../src/store/segments.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 
@@ -302,5 +303,31 @@ it('says of an evicted session what was asked and answered, beside a decision to
     expect.stringMatching(/this event was evicted on .*[\s\S]+try: recollect digest/),
   ])
   expect(run('show', '@last#99999').stderr).toContain('there is no such event')
+  own.remove()
+})
+
+it.each(['lost', 'damaged'])('says that summaries stand in for bodies which are %s', async (how) => {
+  const own = new World()
+  cpSync(join(unpackAgent('codex'), 'tools'), own.home, { recursive: true })
+  await own.sweep()
+  const run = (...args: string[]): ReturnType<typeof cli> => cli(own.env, 'show', '@last', ...args)
+  expect(JSON.parse(run('--json', '--payload').stdout)).toMatchObject({ unread_bodies: 0 })
+  const uid = own.read((handle) => listSessions(handle)[0]?.session_uid as string)
+  const path = segmentPath(join(own.paths.cacheDirectory, 'blobs'), uid)
+  if (how === 'lost') rmSync(path)
+  else writeFileSync(path, Buffer.alloc(statSync(path).size, 7))
+  const warning = new RegExp(`warning: ${uid}: \\d+ bodies cannot be read [\\s\\S]+try: recollect verify`)
+  const text = run('--full')
+  expect([text.code, text.stderr]).toEqual([4, expect.stringMatching(warning)])
+  expect(text.stdout).toMatch(/The tests of calc\.js fail[\s\S]+\n\d+ bodies cannot be read/)
+  const document = run('--json', '--payload')
+  expect([document.code, document.stderr]).toEqual([4, expect.stringMatching(warning)])
+  const { events, unread_bodies } = JSON.parse(document.stdout) as {
+    events: unknown[]
+    unread_bodies: number
+  }
+  expect([events.length > 10, unread_bodies > 10]).toEqual([true, true])
+  expect(JSON.parse(run('--json').stdout)).toMatchObject({ unread_bodies: null })
+  expect(run('--raw')).toMatchObject({ code: 4, stdout: '' })
   own.remove()
 })

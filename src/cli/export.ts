@@ -19,6 +19,7 @@ import type { FilterFlags } from './filters.ts'
 import { plural } from './format.ts'
 import { drained, Progress, tell, write } from './print.ts'
 import { harmless } from './text.ts'
+import { warnUnread } from './unread.ts'
 import { parseChoice, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -92,17 +93,8 @@ function* sourcesOf(
     if (!session) continue
     const source = new ExportSource(handle, session)
     yield source
-    if (source.unread.size > 0) warnOf(source)
+    warnUnread(session.session_uid, source.unread)
   }
-}
-
-function warnOf({ session, unread }: ExportSource): void {
-  const bodies = unread.size === 1 ? '1 body' : `${unread.size} bodies`
-  tell(
-    `warning: ${harmless(session.session_uid)}: ${bodies} cannot be read from the cache; summaries stand in for them\n`,
-  )
-  tell('try: recollect verify\n')
-  process.exitCode = EXIT.partial
 }
 
 function* together(sources: Iterable<ExportSource>, format: Format): Generator<string> {

@@ -21,6 +21,7 @@ import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
 import { TextRenderer } from './render-text.ts'
 import { oneLine } from './text.ts'
+import { unreadText, warnUnread } from './unread.ts'
 import { parseChoice, parseCount, parseKinds } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -42,6 +43,8 @@ interface Target {
   session: Session
   kinds: readonly EventKind[] | undefined
   range: EventFilter
+  /** Bodies that were asked for and cannot be read. */
+  unread: Set<string>
 }
 
 export async function showSession(typed: string, options: ShowCommand): Promise<void> {
@@ -57,6 +60,7 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
         ? await printDocument(handle, target, options)
         : await printText(handle, target, options, config)
     if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
+    warnUnread(target.uid, target.unread)
   })
 }
 
@@ -98,12 +102,13 @@ function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Ta
     session: getSession(handle, uid) as Session,
     kinds,
     range: seq === undefined ? {} : { fromSeq: Math.max(0, seq - around), toSeq: seq + around },
+    unread: new Set(),
   }
 }
 
 async function printText(
   handle: ReadHandle,
-  { uid, session, kinds, range }: Target,
+  { uid, session, kinds, range, unread }: Target,
   options: ShowCommand,
   config: Config,
 ): Promise<number> {
@@ -113,7 +118,7 @@ async function printText(
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
     lifecycle: range.fromSeq !== undefined || (kinds?.includes('lifecycle') ?? false),
-    payload: (event) => payloadOf(handle, event),
+    payload: (event) => payloadOf(handle, event, unread),
   })
   const head: SessionHead = {
     session,
@@ -136,7 +141,7 @@ async function printText(
   }
   if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
   else if (count === 0) return 0
-  for (const line of footLines(renderer, head, isPart)) printFolded(line)
+  for (const line of footLines(renderer, head, isPart, unread.size)) printFolded(line)
   return count
 }
 
@@ -145,8 +150,10 @@ function footLines(
   { leftOut }: TextRenderer,
   { session, digest, lost }: SessionHead,
   isPart: boolean,
+  unreadCount: number,
 ): string[] {
   const lines: string[] = []
+  if (unreadCount > 0) lines.push(unreadText(unreadCount))
   if (!isPart && digest && (session.evicted_at || lost)) {
     lines.push(
       `asked      ${oneLine(digest.first_prompt)}`,
@@ -190,8 +197,14 @@ function gapsOf(handle: ReadHandle, uid: string): SessionHead['gaps'] {
   return rows as unknown as SessionHead['gaps']
 }
 
-function payloadOf(handle: ReadHandle, event: SessionEvent): unknown {
-  const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+function bodyOf(handle: ReadHandle, { payload_ref: ref }: SessionEvent, unread: Set<string>) {
+  const body = ref === null ? undefined : handle.payload(ref)
+  if (ref !== null && body === undefined) unread.add(ref)
+  return body
+}
+
+function payloadOf(handle: ReadHandle, event: SessionEvent, unread: Set<string>): unknown {
+  const body = bodyOf(handle, event, unread)
   return body === undefined ? null : (JSON.parse(body) as unknown)
 }
 
@@ -203,7 +216,7 @@ async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
   let count = 0
   for (const event of eventsOf(handle, target)) {
     count++
-    const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+    const body = bodyOf(handle, event, target.unread)
     if (body !== undefined) write(`${body}\n`)
     await drained()
   }
@@ -218,13 +231,14 @@ async function printDocument(handle: ReadHandle, target: Target, options: ShowCo
   let count = 0
   for (const event of eventsOf(handle, target)) {
     if (count === 0) write(head)
-    const shown = options.payload ? { ...event, payload: payloadOf(handle, event) } : event
+    const shown = options.payload ? { ...event, payload: payloadOf(handle, event, target.unread) } : event
     write(`${count === 0 ? '' : ','}\n    ${indented(shown, '    ')}`)
     count++
     await drained()
   }
   // Nothing is begun before there is something: an event that is not there is an error, and a document of its own.
-  if (count > 0) write('\n  ]\n}\n')
-  else if (target.range.fromSeq === undefined) write(`${head}]\n}\n`)
+  const foot = `],\n  "unread_bodies": ${options.payload ? target.unread.size : null}\n}\n`
+  if (count > 0) write(`\n  ${foot}`)
+  else if (target.range.fromSeq === undefined) write(head + foot)
   return count
 }

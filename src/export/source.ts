@@ -1,7 +1,6 @@
 // What every format is made of: one session with what Tier 2 knows of it, and its events one by one with their bodies.
 import type { Digest } from '../digest/digest.ts'
 import { findDigest } from '../digest/patterns.ts'
-import { RecollectError } from '../errors.ts'
 import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { rawLost } from '../query/lost.ts'
@@ -99,20 +98,10 @@ export class ExportSource {
   /** The redacted body, parsed; undefined when it is gone. */
   payload(event: SessionEvent): unknown {
     if (event.payload_ref === null) return undefined
-    const body = this.#body(event.payload_ref)
+    const body = this.#handle.payload(event.payload_ref)
     if (body !== undefined) return JSON.parse(body) as unknown
     this.unread.add(event.payload_ref)
     return undefined
-  }
-
-  /** One that is damaged keeps nothing else from being exported. */
-  #body(ref: string): string | undefined {
-    try {
-      return this.#handle.payload(ref)
-    } catch (error) {
-      if (error instanceof RecollectError && error.code === 'CORRUPT') return undefined
-      throw error
-    }
   }
 
   /** Sub-agents inside the session, with the event that started each, in the order they began. */

@@ -88,12 +88,13 @@ export function payloadReader(
   }
 }
 
-/** Eviction removes the file before the rows. */
+/** Eviction removes the file before the rows. One that is damaged is named by `verify`, and keeps nothing else from being read. */
 function chunkOrGone(path: string, offset: number): Buffer | undefined {
   try {
     return readChunk(path, offset)
   } catch (error) {
-    if ((error as RecollectError).code === 'NOT_FOUND') return undefined
+    const { code } = error as RecollectError
+    if (code === 'NOT_FOUND' || code === 'CORRUPT') return undefined
     throw error
   }
 }

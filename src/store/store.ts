@@ -108,7 +108,7 @@ export interface Place {
 export interface ReadHandle {
   memory: Database
   cache: Database
-  /** The redacted body behind a `payload_ref`; undefined when it was evicted. */
+  /** The redacted body behind a `payload_ref`; undefined when it was evicted, or is lost or damaged. */
   payload(ref: string): string | undefined
 }
 
