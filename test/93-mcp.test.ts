@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { createInterface } from 'node:readline'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { MAX_RESULT_BYTES } from '../src/mcp/result.ts'
 import { assistant, call, OTHER, result, SESSION, text, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
@@ -344,6 +345,41 @@ describe('whatever is asked', () => {
     }
     await expect(client.call('no-such-tool')).rejects.toThrow()
     expect((await client.call('search', { query: 'zebra' })).entries.length).toBeGreaterThan(0)
+  })
+
+  it('is refused, and nothing else is, where a message is too long', async () => {
+    const child = spawn(process.execPath, [cliPath, 'mcp'], {
+      env: { PATH: process.env['PATH'] ?? '', ...world.env },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    onTestFinished(() => {
+      child.kill('SIGKILL')
+    })
+    const ask = (id: unknown, method: string, params: unknown): string =>
+      `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+    const long = 'x'.repeat(11 << 20)
+    const params = { name: 'search', arguments: { query: long } }
+    child.stdin.write(ask(1, 'initialize', hello))
+    // The id stands first, last, or is hidden among what is not read.
+    child.stdin.write(ask(2, 'tools/call', params))
+    child.stdin.write(`${JSON.stringify({ method: 'tools/call', params, jsonrpc: '2.0', id: 'three' })}\n`)
+    child.stdin.write(`${JSON.stringify({ params: { long, id: 9 }, id: 4, more: { id: 9, long } })}\n`)
+    child.stdin.write(ask(5, 'tools/call', { name: 'search', arguments: { query: 'x'.repeat(9 << 20) } }))
+    child.stdin.write(ask(6, 'tools/list', {}))
+    const answers = new Map<unknown, { result?: unknown; error?: { code: number; message: string } }>()
+    for await (const line of createInterface({ input: child.stdout })) {
+      const answer = JSON.parse(line)
+      answers.set(answer.id, answer)
+      if (answers.size === 6) break
+    }
+    const refused = {
+      error: { code: -32600, message: expect.stringMatching(/more than 10 MiB .* not read/) },
+    }
+    for (const id of [2, 'three', null]) expect(answers.get(id)).toMatchObject(refused)
+    for (const id of [1, 5, 6]) expect(answers.get(id)).toHaveProperty('result')
+    child.stdin.end()
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
   })
 
   it('is answered while a sweep runs', async () => {

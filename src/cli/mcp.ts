@@ -19,18 +19,29 @@ export async function serveMcp(options: ServeCommand): Promise<void> {
   const startedAt = Date.now()
   const mayWrite = options.allowWrite ?? false
   if (options.http === undefined) {
-    // The server writes to it by itself; a client that went away is the end.
-    streamOf(1)
-    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
     const caller = { env: process.env, cwd: process.cwd(), startedAt }
-    serveStdio(serverFactory({ config, caller, mayWrite }), { onerror: report })
-    return
+    return await overStdio({ config, caller, mayWrite })
   }
   // Who asks over HTTP was not started by us or beside us: our own environment says nothing about it.
   await overHttp(
     { config, caller: { env: {}, startedAt }, mayWrite },
     options.http === true ? PORT : parsePort(options.http, '--http'),
   )
+}
+
+async function overStdio(settings: ServerSettings): Promise<void> {
+  // The server writes to it by itself; a client that went away is the end.
+  streamOf(1)
+  const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
+  const { BoundedLines, MAX_LINE_BYTES } = await import('../mcp/lines.ts')
+  const lines = new BoundedLines((answer) => {
+    process.stdout.write(`${JSON.stringify(answer)}\n`)
+    report(new Error(answer.error.message))
+  })
+  const transport = new StdioServerTransport(process.stdin.pipe(lines), process.stdout, {
+    maxBufferSize: MAX_LINE_BYTES,
+  })
+  serveStdio(serverFactory(settings), { transport, onerror: report })
 }
 
 async function overHttp(settings: ServerSettings, port: number): Promise<void> {
