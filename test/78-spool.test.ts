@@ -1,5 +1,6 @@
 // From the spool, or a list of touched paths, into the memory: only what was named is looked at, nothing in the spool is
 // believed, and the result is what a sweep of everything gives.
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
@@ -177,6 +178,28 @@ describe('a sweep that hooks set off', () => {
     }
     takeSpool(world.memory).finish()
     expect(readdirSync(directory)).toEqual([])
+  })
+
+  it('looks at everything where a directory is in the way of hooks, and names it unless it is empty', async () => {
+    addSession(1)
+    const inTheWay = join(world.memory, SPOOL, LINES)
+    mkdirSync(inTheWay, { recursive: true })
+    expect(await hookSweep()).toMatchObject({ isFull: true, problems: [] })
+    expect(readdirSync(join(world.memory, SPOOL))).toEqual(['state.json'])
+    expect(await hookSweep()).toMatchObject({ isFull: true, problems: [] })
+    mkdirSync(join(inTheWay, 'precious'), { recursive: true })
+    for (let round = 0; round < 2; round++) {
+      const { isFull, problems } = await hookSweep()
+      expect([isFull, problems]).toEqual([
+        true,
+        [{ path: inTheWay, reason: expect.stringContaining('directory') }],
+      ])
+    }
+    expect(existsSync(join(inTheWay, 'precious'))).toBe(true)
+    rmSync(inTheWay, { recursive: true })
+    execFileSync('mkfifo', [inTheWay])
+    expect(await hookSweep()).toMatchObject({ isFull: true, problems: [] })
+    expect(readdirSync(join(world.memory, SPOOL))).toEqual(['state.json'])
   })
 
   it('leaves the spool to others when it looks at one flavor only', async () => {

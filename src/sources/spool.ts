@@ -6,15 +6,17 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter } from '../adapters/adapter.ts'
-import { errnoOf } from '../errors.ts'
+import { errnoOf, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
 import {
@@ -54,13 +56,14 @@ export function takeSpool(home: string): Spool {
   const directory = join(home, SPOOL)
   // First: a hook that comes after this starts a sweep of its own, and of one that came before we see the line.
   removeQuietly(join(directory, NUDGED))
-  const names = namesIn(directory)
+  const ours = namesIn(directory).filter((name) => name === LINES || TAKEN.test(name))
+  const names = ours.filter((name) => !clearDirectory(join(directory, name)))
   if (names.includes(LINES)) {
     const taken = `taken-${Date.now()}-${process.pid}.jsonl`
     renameSync(join(directory, LINES), join(directory, taken))
     names.push(taken)
   }
-  const taken = names.filter((name) => TAKEN.test(name)).map((name) => join(directory, name))
+  const taken = names.filter((name) => name !== LINES).map((name) => join(directory, name))
   const spool: Spool = {
     lines: [],
     isVague: taken.length > MAX_TAKEN,
@@ -79,6 +82,21 @@ export function peekSpool(home: string): SpoolLine[] {
   for (const name of namesIn(directory))
     if (name === LINES || TAKEN.test(name)) readLines(join(directory, name), spool)
   return spool.lines
+}
+
+/** None of ours is one: an empty one is taken away, what somebody keeps things in is theirs, and named. */
+function clearDirectory(path: string): boolean {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return false
+  try {
+    rmdirSync(path)
+  } catch (cause) {
+    throw new RecollectError('NOT_A_FILE', 'a directory stands where hooks write: everything is looked at', {
+      where: path,
+      cause,
+      hint: 'move it away',
+    })
+  }
+  return true
 }
 
 function namesIn(directory: string): string[] {

@@ -1,5 +1,6 @@
 // What set a sweep off, and so how far it has to look; afterwards, what is written down for the next one.
 import { ADAPTERS } from '../adapters/index.ts'
+import type { RecollectError } from '../errors.ts'
 import {
   firedOf,
   readSpoolState,
@@ -25,7 +26,7 @@ export class Capture {
   readonly #state: SpoolState
   readonly #spool: Spool
   readonly #startedAt = Date.now()
-  #problem: string | undefined
+  #problem: Error | undefined
 
   /** Takes the spool: the caller holds the sweep lock. */
   constructor(home: string, options: SweepOptions) {
@@ -48,14 +49,17 @@ export class Capture {
     try {
       return takeSpool(this.#home)
     } catch (error) {
-      this.#problem = (error as Error).message
+      this.#problem = error as Error
       return NOTHING
     }
   }
 
   /** Everything is committed: what hooks wrote has been seen to. */
   finish(report: SweepReport): void {
-    if (this.#problem !== undefined) report.problems.push({ path: this.#home, reason: this.#problem })
+    if (this.#problem) {
+      const { message, where = this.#home } = this.#problem as Partial<RecollectError> & Error
+      report.problems.push({ path: where, reason: message })
+    }
     if (this.#isPartial) return
     const { fired, fullAt } = this.#state
     try {
