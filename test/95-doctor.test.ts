@@ -216,6 +216,11 @@ describe('an agent', () => {
       severity: 'error',
       fix: `raise "cleanupPeriodDays" in ${settings}`,
     })
+    // What is no number of days is no setting.
+    for (const value of ['1e400', '-1', '"7"', 'null', '[7]', '{}', 'NaN', 'true']) {
+      writeFileSync(settings, `{"cleanupPeriodDays": ${value}}`)
+      expect((await found('agent.retention'))[0]?.text).toContain('deletes transcripts after 30 d')
+    }
   })
 
   it('has hooks that run, that are gone, or that it does not trust', async () => {

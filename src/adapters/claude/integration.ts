@@ -28,7 +28,8 @@ const DEFAULT_DAYS = 30
 function keeps(env: Environment): Keeping {
   const { cleanupPeriodDays: days } = readSettings(settingsFile(env))
   return {
-    days: typeof days === 'number' && days >= 0 ? days : DEFAULT_DAYS,
+    // Any other value is no setting to the agent either.
+    days: typeof days === 'number' && Number.isFinite(days) && days >= 0 ? days : DEFAULT_DAYS,
     setting: `"cleanupPeriodDays" in ${settingsFile(env)}`,
   }
 }
