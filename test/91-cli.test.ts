@@ -72,6 +72,12 @@ describe('the help', () => {
   )
 })
 
+it.each(['hooks', 'mcp', 'schedule'])('what %s install did, uninstall and remove undo', (command) => {
+  const inHelp = (word: string): string => cli(world.env, command, word, '--help').stdout
+  expect(inHelp('remove')).toContain('--dry-run')
+  expect(inHelp('uninstall')).toBe(inHelp('remove'))
+})
+
 describe('what is not understood', () => {
   it.each([
     [['serch', 'x'], 'unknown command serch', 'did you mean search?'],

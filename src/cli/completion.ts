@@ -128,7 +128,8 @@ function rootOf(program: Command): RootCommand {
     for (const option of command.options) addOption(to, option)
     addOption(to, { long: '--help', description: 'help for a command' } as Option)
     for (const argument of command.registeredArguments) addArgument(to, argument)
-    for (const one of command.commands) add(one, path === '' ? one.name() : `${path} ${one.name()}`)
+    for (const one of command.commands)
+      for (const name of [one.name(), ...one.aliases()]) add(one, path === '' ? name : `${path} ${name}`)
   }
   add(program, '')
   return root

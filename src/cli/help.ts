@@ -144,7 +144,7 @@ export function usageError(error: CommanderError, program: Command): RecollectEr
 function helpFor(program: Command): string {
   let at = program
   for (const word of process.argv.slice(2)) {
-    const next = at.commands.find((one) => one.name() === word)
+    const next = at.commands.find((one) => one.name() === word || one.aliases().includes(word))
     if (next) at = next
   }
   const names: string[] = []

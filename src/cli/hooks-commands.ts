@@ -23,7 +23,8 @@ export function addHookCommands(program: Command): void {
 
   const uninstall = hooks
     .command('uninstall')
-    .description('take it out again; a file nobody else changed gets its old bytes back')
+    .alias('remove')
+    .description('take it out again (also: remove); a file nobody else changed gets its old bytes back')
     .option('--agent <name...>', 'only these')
     .option('--dry-run', 'show what would change in each file; change nothing')
     .option('--json', 'one JSON document')

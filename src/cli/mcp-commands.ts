@@ -38,7 +38,8 @@ function addRegistration(mcp: Command): void {
 
   const uninstall = mcp
     .command('uninstall')
-    .description('take the server out of the agents again')
+    .alias('remove')
+    .description('take the server out of the agents again (also: remove)')
     .option('--agent <names...>', 'only of these')
     .option('--dry-run', 'show the commands; run none')
     .option('--json', 'one JSON document: {"agents":[…]}')

@@ -30,7 +30,7 @@ function addShow(program: Command): void {
     .option('--format <format>', 'text, md, html or json')
     .option(
       '--json',
-      'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],"unread_bodies":…}',
+      'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],…}',
     )
     .option('--payload', 'with --json: the full redacted body of each event')
     .option('--raw', "the agent's own records, redacted, one per line")

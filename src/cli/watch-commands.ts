@@ -37,7 +37,8 @@ function addScheduleCommands(program: Command): void {
 
   const remove = schedule
     .command('remove')
-    .description('take it out again, wherever it stands')
+    .alias('uninstall')
+    .description('take it out again, wherever it stands (also: uninstall)')
     .option('--with <scheduler>', 'only this one')
     .option('--dry-run', 'show what would be removed; change nothing')
     .option('--json', 'one JSON document')
