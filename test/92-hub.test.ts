@@ -23,6 +23,7 @@ import { postEvents } from '../src/hub/events.ts'
 import { baseName } from '../src/hub/files.ts'
 import type { Database } from '../src/store/database.ts'
 import { openMemory, storePaths } from '../src/store/reading.ts'
+import type { SweepReport } from '../src/sweep/report.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
@@ -107,9 +108,37 @@ describe('files', () => {
     expect(cli(memory.env, 'forget', made.uid, '--yes').code).toBe(0)
     const left = ['of-somebody-else.digest.json', digestName(other.uid)].sort()
     expect(namesIn()).toEqual(left)
-    writeFileSync(join(directory, digestName(made.uid)), 'brought back from a backup')
-    expect((await memory.sweep()).hub).toMatchObject({ files: { removed: 1 } })
-    expect(namesIn()).toEqual(left)
+    expect(withMemory((database) => database.prepare('SELECT session_uid FROM hub_files').all())).toEqual([
+      { session_uid: other.uid },
+    ])
+    rmSync(directory, { recursive: true })
+    expect(cli(memory.env, 'forget', other.uid, '--yes').code).toBe(0)
+    mkdirSync(directory)
+    writeFileSync(join(directory, digestName(other.uid)), '{}')
+    expect((await memory.sweep()).hub).toMatchObject({ files: { removed: 1 }, problems: [] })
+    expect(namesIn()).toEqual([])
+  })
+
+  it('of a session that another memory still holds are left to it, and named', async () => {
+    await memory.sweep()
+    const other = new Memory(join(memory.root, 'other'))
+    writeFileSync(join(other.home, 'config.toml'), readFileSync(join(memory.home, 'config.toml')))
+    const inOther = (): Promise<SweepReport> => memory.sweep({ config: new Config({ env: otherEnv }) })
+    const otherEnv = { ...memory.env, RECOLLECT_HOME: other.home }
+    expect((await inOther()).hub).toMatchObject({ problems: [] })
+    expect(cli(memory.env, 'forget', made.uid, '--yes').code).toBe(0)
+    expect(namesIn()).toEqual([])
+    expect((await inOther()).hub).toMatchObject({ files: { written: 1 }, problems: [] })
+    for (let round = 0; round < 2; round++) {
+      expect((await memory.sweep()).hub).toMatchObject({
+        files: { written: 0, removed: 0 },
+        problems: [{ code: 'EXISTS', hint: expect.stringContaining('other memory') }],
+      })
+      expect((await inOther()).hub).toMatchObject({ files: { written: 0 }, problems: [] })
+    }
+    expect(cli(otherEnv, 'forget', made.uid, '--yes').code).toBe(0)
+    expect((await memory.sweep()).hub).toMatchObject({ files: { removed: 0 }, problems: [] })
+    other.remove()
   })
 
   it('take the place of a pipe without waiting for its writer', async () => {

@@ -28,10 +28,7 @@ function addShow(program: Command): void {
     .option('--full', 'fold nothing: all output, diffs, thinking, inherited events')
     .option('--thinking', 'unfold what the model thought')
     .option('--format <format>', 'text, md, html or json')
-    .option(
-      '--json',
-      'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],…}',
-    )
+    .option('--json', 'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],…}')
     .option('--payload', 'with --json: the full redacted body of each event')
     .option('--raw', "the agent's own records, redacted, one per line")
     .action(async (id, options) => (await import('./show.ts')).showSession(id, options))

@@ -1,6 +1,6 @@
 // Digests and decisions as files, one each, for a hub to index. A file is written when it is new, changed or missing, and
-// always whole; it is removed when its session is forgotten, and for no other reason: several memories may share a
-// directory. What was written is noted in memory.db, after the file: a kill in between makes it looked at once more.
+// always whole; one that we wrote is removed once, when its session is forgotten, and for no other reason: several memories
+// may share a directory. What was written is noted in memory.db, after the file: a kill in between makes it looked at once more.
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,22 +117,52 @@ function note(memory: Database, directory: string, done: readonly Item[]): void 
   })
 }
 
+/** Those that we wrote, once: a file that comes again is another memory's, or from a backup, and whose it is we cannot tell. */
 function removeForgotten(memory: Database, directory: string, names: string[], changes: FileChanges): void {
-  const rows = memory
-    .prepare("SELECT DISTINCT session_uid FROM receipts WHERE reason = 'forgotten'")
-    .all() as unknown as { session_uid: string }[]
-  const gone = new Set(rows.map((row) => baseName(row.session_uid)))
-  // A base name has one dot.
-  for (const name of names.filter((one) => gone.has(one.split('.', 2).join('.')))) {
+  const written = memory
+    .prepare(
+      `SELECT session_uid, item FROM hub_files f WHERE directory = ?
+       AND EXISTS (SELECT 1 FROM receipts r WHERE r.session_uid = f.session_uid AND r.reason = 'forgotten')`,
+    )
+    .all(directory) as unknown as Item[]
+  const noted = memory.prepare('DELETE FROM hub_files WHERE session_uid = ? AND item = ?')
+  const removed = new Set<string>()
+  for (const { session_uid, item } of written) {
+    const name = fileName(session_uid, item)
     try {
       rmSync(join(directory, name), { force: true })
-      changes.removed++
+      noted.run(session_uid, item)
+      if (names.includes(name)) changes.removed++
+      removed.add(name)
     } catch (error) {
       changes.problems.push(
         fromSystem(error, 'cannot remove the file of a forgotten session', join(directory, name)),
       )
     }
   }
+  nameOthers(memory, directory, new Set(names.filter((one) => !removed.has(one))), changes)
+}
+
+function nameOthers(
+  memory: Database,
+  directory: string,
+  names: ReadonlySet<string>,
+  changes: FileChanges,
+): void {
+  const rows = memory
+    .prepare("SELECT DISTINCT session_uid FROM receipts WHERE reason = 'forgotten'")
+    .all() as unknown as { session_uid: string }[]
+  const gone = new Set(rows.map((row) => baseName(row.session_uid)))
+  // A base name has one dot.
+  const [first, ...rest] = [...names].filter((one) => gone.has(one.split('.', 2).join('.')))
+  if (first === undefined) return
+  const more = rest.length > 0 ? ` (and ${rest.length} more)` : ''
+  changes.problems.push(
+    new RecollectError('EXISTS', `a session that was forgotten has a file again${more}`, {
+      where: join(directory, first),
+      hint: 'forget it in the other memory that shares hub.digests_dir, or remove the file',
+    }),
+  )
 }
 
 /** Temporary files of a writer that was killed; a young one may be another program's, in use. */
