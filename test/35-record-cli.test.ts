@@ -167,6 +167,14 @@ describe.each(FORMATS)('$name', (format) => {
   })
 })
 
+it('refuses a line that makes too large a record, as any other it cannot take', async () => {
+  const lines = [TURNS.line('m1'), { ...TURNS.line('m2'), content: 'x'.repeat(65 << 20) }, TURNS.line('m3')]
+  const { answers, code } = record([...TURNS.args(directory), ...FAST], jsonLines(lines))
+  expect(answers).toMatchObject([{ ok: true }, { ok: false, error: { code: 'TOO_LARGE' } }, { ok: true }])
+  expect(code).toBe(4)
+  expect(await TURNS.marks(directory)).toEqual(['m1', 'm3'])
+})
+
 describe('a slow reader of answers', () => {
   const path = (): string => join(directory, 'agents/a/sessions/s.jsonl')
 

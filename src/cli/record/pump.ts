@@ -18,7 +18,6 @@ export interface Recording {
   finish(): Promise<void>
 }
 
-/** Errors that are about the line itself, not about the disk. */
 const ABOUT_INPUT = new Set(['BAD_INPUT', 'BAD_NAME', 'EXISTS', 'CLOSED', 'USAGE'])
 const SIGNAL_EXIT = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
@@ -59,6 +58,10 @@ export async function pump(recording: Recording, maxLineBytes: number): Promise<
   }
 }
 
+/** Whether an error is about the line itself, not about the disk: what the system finds too large is a limit on the file. */
+const isAboutInput = ({ code, cause }: RecollectError): boolean =>
+  ABOUT_INPUT.has(code) || (code === 'TOO_LARGE' && cause === undefined)
+
 async function answerTo(
   recording: Recording,
   input: InputLine,
@@ -72,7 +75,7 @@ async function answerTo(
       error instanceof RecollectError
         ? error
         : new RecollectError('IO', 'the line could not be recorded', { cause: error })
-    const exit = ABOUT_INPUT.has(ours.code) ? EXIT.partial : EXIT.failed
+    const exit = isAboutInput(ours) ? EXIT.partial : EXIT.failed
     return { answer: { ok: false, line, error: ours }, exit }
   }
 }
