@@ -36,7 +36,7 @@ export function safeName(name: string, what: string): string {
           : undefined))
   if (reason === undefined) return name
   throw new RecollectError('BAD_NAME', `${what} ${reason}`, {
-    where: JSON.stringify(typeof name === 'string' ? name.slice(0, 80) : name),
+    where: typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : what,
     hint: 'use letters, digits, dash and underscore',
   })
 }

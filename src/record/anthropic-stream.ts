@@ -1,6 +1,8 @@
 // Puts a streamed message of the Anthropic Messages API back together: raw bytes or parsed events in, the message out.
 // It never throws on what the stream holds: what it cannot place is kept or counted, and a stream that was cut gives
 // what had arrived, marked. Opening the connection and retrying are the caller's business.
+
+import { wordsOf } from './given.ts'
 import { SseDecoder, type SseEvent } from './sse.ts'
 
 /** One block of a message: text, tool_use, thinking, or a type newer than this code. */
@@ -91,7 +93,7 @@ export class MessageAccumulator {
     if (cause === undefined || this.#error) return
     this.#error = {
       type: 'source_failed',
-      message: cause instanceof Error ? cause.message : String(cause),
+      message: wordsOf(cause),
       cause,
     }
     this.#complete = false

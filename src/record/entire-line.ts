@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
 import { crypto } from '../files/builtin.ts'
 import { countLone, LINE_LIMIT, type Spill, SpillReference, splitOff, weigh } from './entire-spill.ts'
+import { checkTime } from './given.ts'
 import { Count, NullableText, OptionalText, Text } from './shapes.ts'
 
 /** Tokens of one response. All four are always there; what else the API reports follows them. */
@@ -192,9 +193,8 @@ function breaks(what: string, reason: string, where = what): RecollectError {
 
 /** Readers take years of four digits only. */
 export function isoTime(at: Date): string {
-  const year = at.getUTCFullYear()
-  if (year >= 0 && year <= 9999) return at.toISOString()
-  throw new RecollectError('BAD_INPUT', 'the clock gave a time outside the years 0 to 9999')
+  checkTime(at)
+  return at.toISOString()
 }
 
 /** The text a person typed: the content itself, or its text blocks; empty when there is none. */

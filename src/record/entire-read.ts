@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { type JsonlGap, openForReading, readJsonl, readJsonlFrom } from '../files/jsonl.ts'
 import { EntireLine, promptOf } from './entire-line.ts'
 import { restoreSpill } from './entire-spill.ts'
+import { checkOptions, checkPath } from './given.ts'
 import { GapReports, type ReadOptions } from './read.ts'
 
 export interface EntireReadOptions extends ReadOptions {
@@ -19,6 +20,8 @@ export async function* readEntireTranscript(
   path: string,
   options: EntireReadOptions = {},
 ): AsyncGenerator<EntireLine, void, undefined> {
+  checkPath(path, 'path')
+  checkOptions(options)
   const jsonl = options.maxLineBytes === undefined ? {} : { maxLineBytes: options.maxLineBytes }
   const gaps = new GapReports(path, options)
   let count = 0

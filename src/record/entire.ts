@@ -25,6 +25,7 @@ import {
 } from './entire-line.ts'
 import { firstPrompt, lastUuid } from './entire-read.ts'
 import { writeSpill } from './entire-spill.ts'
+import { checkClock, checkOptions, checkPath, checkText } from './given.ts'
 
 export interface EntireTranscriptOptions {
   /** The project directory: `.entire/` lies in it, and every line names it. */
@@ -70,13 +71,14 @@ export class EntireTranscript {
 
   /** Creates nothing: the session's directory comes with the first turn. */
   constructor(options: EntireTranscriptOptions) {
+    checkOptions(options)
+    checkClock(options.now)
     this.#now = options.now ?? (() => new Date())
     this.sessionId = checkSessionId(options.sessionId ?? newEntireSessionId(this.#now()))
     this.#cwd = checkDirectory(options.cwd)
-    if (typeof options.version !== 'string') throw new RecollectError('BAD_INPUT', 'version must be a string')
+    checkText(options.version, 'version')
     this.#version = options.version
-    if (options.model !== undefined && typeof options.model !== 'string')
-      throw new RecollectError('BAD_INPUT', 'model must be a string')
+    if (options.model !== undefined) checkText(options.model, 'model')
     this.#model = options.model
     const flush = options.flush ?? 'fdatasync'
     this.#durable = flush === 'fdatasync'
@@ -164,7 +166,8 @@ function checkSessionId(id: string): string {
 }
 
 function checkDirectory(cwd: string): string {
-  const path = typeof cwd === 'string' && cwd !== '' ? resolve(cwd) : undefined
-  if (path !== undefined && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path
-  throw new RecollectError('NOT_FOUND', 'cwd is not a directory', { where: String(cwd) })
+  checkPath(cwd, 'cwd')
+  const path = resolve(cwd)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path
+  throw new RecollectError('NOT_FOUND', 'cwd is not a directory', { where: path, hint: 'create it first' })
 }

@@ -4,6 +4,7 @@ import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { fromSystem, RecollectError } from '../errors.ts'
+import { checkOptions, checkPath, checkTime } from './given.ts'
 import { type ReadOptions, readRecords } from './read.ts'
 import { Text } from './shapes.ts'
 
@@ -82,7 +83,7 @@ function quote(text: string): string {
 
 /** Local time to the second with its UTC offset, such as `2026-02-17T03:38:00-08:00`. */
 export function localTimestamp(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new RecollectError('BAD_INPUT', 'the clock gave no valid date')
+  checkTime(date)
   const offset = -date.getTimezoneOffset()
   const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, 19)
   const ahead = Math.abs(offset)
@@ -107,6 +108,8 @@ export async function readSessionHistory(
   path: string,
   options: ReadOptions = {},
 ): Promise<SessionHistoryEvent[]> {
+  checkPath(path, 'path')
+  checkOptions(options)
   const file = statPath(path)?.isDirectory() ? join(path, DEFAULT_HISTORY_FILE) : path
   const events: SessionHistoryEvent[] = []
   if (statPath(file) === undefined) return events

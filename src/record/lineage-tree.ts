@@ -1,5 +1,7 @@
 // Rebuilds the tree of sessions from the events of the log alone. Any input gives a tree: what does not fit is named
 // in `problems`, never thrown. Nodes point to each other by id and nothing recurses, so depth has no limit.
+
+import { misused } from './given.ts'
 import { SessionHistoryEvent, SessionHistoryEventType } from './lineage-event.ts'
 
 export interface SessionNode {
@@ -56,6 +58,7 @@ const KNOWN = new Set<string>(SessionHistoryEventType.options)
 
 /** The tree of the sessions in a log. The order of the lines matters only between events of the same instant. */
 export function buildSessionTree(events: Iterable<unknown>): SessionTree {
+  if (typeof events?.[Symbol.iterator] !== 'function') throw misused('events', 'a list of events')
   const problems: SessionTreeProblem[] = []
   const placed = place(events, problems)
   const nodes = new Map<string, SessionNode>()
@@ -264,6 +267,8 @@ const MAX_DRAWN_DEPTH = 40
 
 /** The tree as text, one session per line. Past forty levels the depth is written instead of drawn. */
 export function renderSessionTree(tree: SessionTree): string {
+  if (!Array.isArray(tree?.roots) || !(tree.nodes instanceof Map))
+    throw misused('tree', 'what buildSessionTree returned')
   const lines: string[] = []
   const open = tree.roots.map((id) => ({ id, depth: 0, prefix: '', branch: '' })).reverse()
   for (let next = open.pop(); next; next = open.pop()) {

@@ -15,6 +15,7 @@ import { syncDirectory } from '../files/directory.ts'
 import { openIfThere, readJsonl } from '../files/jsonl.ts'
 import { safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
+import { checkClock, checkOptions, checkPath } from './given.ts'
 import {
   checkEvent,
   DEFAULT_HISTORY_FILE,
@@ -63,9 +64,9 @@ export class SessionHistory {
 
   /** `directory` holds both files, such as `~/.ollim-bot`; it is created at the first change. */
   constructor(directory: string, options: SessionHistoryOptions = {}) {
-    if (typeof directory !== 'string' || directory === '') {
-      throw new RecollectError('BAD_INPUT', 'directory must be a path')
-    }
+    checkPath(directory, 'directory')
+    checkOptions(options)
+    checkClock(options.now)
     const root = resolve(directory)
     const historyFile = safeName(options.historyFile ?? DEFAULT_HISTORY_FILE, 'historyFile')
     const currentFile = safeName(options.currentFile ?? 'sessions.json', 'currentFile')
@@ -346,7 +347,7 @@ function isMain(kind: string): boolean {
 function checkId(id: unknown, what: string): void {
   if (isSessionId(id)) return
   throw new RecollectError('BAD_INPUT', `${what} is not a session id`, {
-    where: JSON.stringify(typeof id === 'string' ? id.slice(0, 80) : id) ?? String(id),
+    where: typeof id === 'string' ? JSON.stringify(id.slice(0, 80)) : what,
     hint: 'an id is text of at most 4,096 characters, without controls or white space at its ends; nothing was written',
   })
 }

@@ -15,6 +15,7 @@ import { openIfThere } from '../files/jsonl.ts'
 import { tryLock } from '../files/lock.ts'
 import { resolveInside, safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
+import { checkPath } from './given.ts'
 import { decodeRun, encodeRun } from './run-json.ts'
 import type { RunTranscriptFile } from './run-model.ts'
 
@@ -32,10 +33,12 @@ const GZIP_FROM_BYTES = 100 * 1024
 
 /** The directory of all runs. */
 export function runsDirectory(baseDir: string): string {
+  checkPath(baseDir, 'baseDir')
   return resolveInside(baseDir, 'runs')
 }
 
 export function runDirectory(baseDir: string, runId: string): string {
+  checkPath(baseDir, 'baseDir')
   return resolveInside(baseDir, 'runs', safeName(runId, 'run id'))
 }
 

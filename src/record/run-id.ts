@@ -3,6 +3,7 @@
 // `review-pr` + `123`, and is told so.
 import { RecollectError } from '../errors.ts'
 import { safeName } from '../files/paths.ts'
+import { wordsOf } from './given.ts'
 import { isDay } from './run-model.ts'
 
 export interface RunIdParts {
@@ -22,7 +23,7 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
 
 /** Joins the parts. `date` defaults to today in UTC. Throws BAD_INPUT or BAD_NAME if the id could not be parsed or stored. */
 export function buildRunId(parts: Omit<RunIdParts, 'date'> & { date?: string | Date }): string {
-  if (typeof parts?.flow !== 'string') throw bad('flow is not a string', String(parts?.flow))
+  if (typeof parts?.flow !== 'string') throw bad('flow is not a string', wordsOf(parts?.flow))
   const date = parts.date ?? new Date()
   const day = typeof date === 'string' ? date : isoDay(date)
   checkDate(day, day)
@@ -58,7 +59,7 @@ export function parseRunId(runId: string, knownFlows: Iterable<string> = []): Pa
 }
 
 function isoDay(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw bad('not a date', 'Invalid Date')
+  if (!(date instanceof Date) || Number.isNaN(date.getTime())) throw bad('not a date', wordsOf(date))
   return date.toISOString().slice(0, 10)
 }
 
@@ -70,7 +71,7 @@ function checkDate(date: string, where: string): void {
 }
 
 function checkWord(word: string, what: string): void {
-  if (typeof word !== 'string') throw bad(`${what} is not a string`, String(word))
+  if (typeof word !== 'string') throw bad(`${what} is not a string`, wordsOf(word))
   if (word === '' || word.includes('-')) throw bad(`${what} is empty or contains a dash`, word)
 }
 

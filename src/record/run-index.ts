@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { AppendFile } from '../files/append.ts'
 import { replaceFile } from '../files/replace.ts'
+import { checkOptions, checkText, misused, wordsOf } from './given.ts'
 import { type ReadOptions, readRecords, reportGap } from './read.ts'
 import { DIRECTORY_MODE, FILE_MODE, readStored, runsDirectory, type StoredRun } from './run-files.ts'
 import { isEnded, readRun } from './run-load.ts'
@@ -54,6 +55,8 @@ export async function listRuns(
   filter: RunFilter = {},
   options: ReadOptions = {},
 ): Promise<RunSummary[]> {
+  checkOptions(filter, 'filter')
+  checkOptions(options)
   const since = filter.since === undefined ? -Infinity : instant(filter.since)
   const until = filter.until === undefined ? Infinity : instant(filter.until)
   const summaries = await upToDate(baseDir, options)
@@ -73,6 +76,7 @@ export async function searchRuns(
   filter: RunFilter = {},
   options: ReadOptions = {},
 ): Promise<RunSummary[]> {
+  checkText(text, 'text')
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const runs = await listRuns(baseDir, filter, options)
   return runs.filter((run) => {
@@ -83,6 +87,7 @@ export async function searchRuns(
 
 /** Writes the index anew from the runs on disk, opening each, and returns their number. */
 export async function rebuildRunIndex(baseDir: string, options: ReadOptions = {}): Promise<number> {
+  checkOptions(options)
   const runs = runsDirectory(baseDir)
   const lines: string[] = []
   for (const runId of runIdsIn(runs)) {
@@ -199,7 +204,8 @@ function runIdsIn(runs: string): string[] {
 }
 
 function instant(time: Date | string): number {
-  const value = typeof time === 'string' ? Date.parse(time) : time.getTime()
-  if (Number.isNaN(value)) throw new RecollectError('BAD_INPUT', 'not a time', { where: String(time) })
+  const value =
+    typeof time === 'string' ? Date.parse(time) : time instanceof Date ? time.getTime() : Number.NaN
+  if (Number.isNaN(value)) throw misused(`since or until (${wordsOf(time)})`, 'a Date or an ISO 8601 time')
   return value
 }

@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, RecollectError } from '../errors.ts'
+import { checkOptions } from './given.ts'
 import { type ReadOptions, reportGap } from './read.ts'
 import { JOURNAL, readStored, runDirectory, type StoredRead, type StoredRun } from './run-files.ts'
 import { replayJournal } from './run-journal.ts'
@@ -14,6 +15,7 @@ export async function loadRun(
   runId: string,
   options: ReadOptions = {},
 ): Promise<RunTranscriptFile> {
+  checkOptions(options)
   return readRun(runDirectory(baseDir, runId), options).transcript
 }
 

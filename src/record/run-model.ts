@@ -1,7 +1,7 @@
 // The run transcript's nouns (the Go structs Transcript, TranscriptMeta, Turn and ToolCall) as zod schemas, and its
 // time format. What a reader accepts is wider than what a writer may add: Go takes any string as role or status.
 import * as z from 'zod'
-import { RecollectError } from '../errors.ts'
+import { checkTime } from './given.ts'
 import { Amount, OptionalText, OptionalWhole, Text, Whole } from './shapes.ts'
 
 /** The roles a writer may add. */
@@ -36,10 +36,7 @@ export function isDay(year: number, month: number, day: number): boolean {
 
 /** A time as Go writes it: RFC 3339 in UTC, zeros at the end of the fraction left out. */
 export function goTime(date: Date): string {
-  const year = date.getUTCFullYear()
-  if (!(year >= 0 && year <= 9999)) {
-    throw new RecollectError('BAD_INPUT', 'the clock gave a time outside the years 0 to 9999')
-  }
+  checkTime(date)
   return date.toISOString().replace(/\.?0+Z$/, 'Z')
 }
 

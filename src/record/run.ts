@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { type ErrorCode, RecollectError } from '../errors.ts'
 import type { Appended, AppendFile, Flush } from '../files/append.ts'
+import { checkClock, checkOptions, misused, wordsOf } from './given.ts'
 import { copyJson } from './go-json.ts'
 import type { ReadOptions } from './read.ts'
 import { JOURNAL, lockRun, type RunLock, readStored, runDirectory, storeRun } from './run-files.ts'
@@ -71,6 +72,7 @@ export class RunTranscript {
   #broken: RecollectError | undefined
 
   private constructor(directory: string, file: RunTranscriptFile, lock: RunLock, options: RunWriterOptions) {
+    if (!file) throw misused('a RunTranscript', 'made by RunTranscript.start or RunTranscript.resume')
     this.runId = file.runId
     this.directory = directory
     this.#file = file
@@ -81,6 +83,8 @@ export class RunTranscript {
 
   /** Starts a run. Throws EXISTS if there is one of that id, unless told to take the next suffix. */
   static async start(baseDir: string, options: RunStartOptions): Promise<RunTranscript> {
+    checkOptions(options)
+    checkClock(options.now)
     const { runId, nextSuffix } = options
     if (typeof runId === 'string') {
       parseRunId(runId)
@@ -140,8 +144,14 @@ export class RunTranscript {
     runId: string,
     options: RunWriterOptions & ReadOptions = {},
   ): Promise<RunTranscript> {
+    checkOptions(options)
+    checkClock(options.now)
     const directory = runDirectory(baseDir, runId)
-    if (!existsSync(directory)) throw new RecollectError('NOT_FOUND', 'no such run', { where: directory })
+    if (!existsSync(directory))
+      throw new RecollectError('NOT_FOUND', 'no such run', {
+        where: directory,
+        hint: 'list them with listRuns',
+      })
     const durable = options.flush !== 'os'
     const lock = lockOrThrow(directory, durable)
     try {
@@ -251,7 +261,7 @@ export class RunTranscript {
 
   /** Ends the run as failed. */
   fail(error: unknown): Promise<string> {
-    return this.#end('failed', error instanceof Error ? error.message || error.name : String(error))
+    return this.#end('failed', wordsOf(error))
   }
 
   /** Ends the run as canceled. */

@@ -7,6 +7,7 @@ import { RecollectError } from '../errors.ts'
 import { type Appended, AppendFile, type Flush } from '../files/append.ts'
 import { openIfThere } from '../files/jsonl.ts'
 import { checkOpened, resolveInside, safeName } from '../files/paths.ts'
+import { checkOptions, checkPath } from './given.ts'
 import { type ReadOptions, readRecordsFrom } from './read.ts'
 import { Amount, OptionalText, Text } from './shapes.ts'
 
@@ -53,9 +54,8 @@ export class TranscriptWriter {
 
   /** `basePath` is the home of the transcripts, such as `~/.homeagent`; a path ending in `agents` is that directory itself. */
   constructor(basePath: string, options: TranscriptWriterOptions = {}) {
-    if (typeof basePath !== 'string' || basePath === '') {
-      throw new RecollectError('BAD_INPUT', 'basePath must be a directory path')
-    }
+    checkPath(basePath, 'basePath')
+    checkOptions(options)
     this.#base = resolve(basePath)
     this.#prefix = basename(this.#base) === 'agents' ? [] : ['agents']
     this.#options = options
@@ -129,7 +129,8 @@ export class TranscriptWriter {
   }
 
   #file(agentId: string, sessionId: string): AppendFile {
-    const key = `${agentId}\0${sessionId}`
+    // What is no text has no key, and no path either.
+    const key = typeof agentId === 'string' && typeof sessionId === 'string' ? `${agentId}\0${sessionId}` : ''
     const known = this.#files.get(key)
     if (known) return known
     const path = this.resolvePath(agentId, sessionId)
