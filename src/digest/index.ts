@@ -95,10 +95,14 @@ function copiesOf(reader: SessionReader, session: Session, buckets: Buckets): Co
   }
 }
 
-const KEEP_FROM = 256
+export const KEEP_FROM = 256
 
 /** The facts of all events of a session; of those looked at before only what was kept of them is read. */
-function factsOf(reader: SessionReader, uid: string, keepFrom: number): { facts: Facts; fold: Fold | null } {
+export function factsOf(
+  reader: SessionReader,
+  uid: string,
+  keepFrom: number,
+): { facts: Facts; fold: Fold | null } {
   const kept = reader.fold(uid)
   const gatherer = new Gatherer(kept?.state)
   let { firstSeq = 0, lastSeq = 0 } = kept ?? {}

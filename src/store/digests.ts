@@ -1,7 +1,7 @@
 // Digests in Tier 2. What a kill leaves: before the commit nothing, and `analyzed_at < ingested_at` says to do it again;
 // after it the digest and its watermark together. A digest whose events are gone is touched again only to take out what
 // it counted and another session turned out to have had first.
-import { type Database, transaction } from './database.ts'
+import { type Database, prepared, transaction } from './database.ts'
 import { DigestWords, indexOldDigests } from './digest-words.ts'
 import { packText, unpackText } from './packed.ts'
 import type { DigestRow, Fold } from './store.ts'
@@ -102,15 +102,19 @@ export function writeDigests(cache: Database, memory: Database, rows: readonly D
 
 /** Each stands for itself: one without its digest is as good. */
 function keepFolds(cache: Database, rows: readonly DigestRow[]): void {
-  const kept = rows.flatMap(({ sessionUid, fold }) => (fold ? [{ sessionUid, ...fold }] : []))
+  const kept = rows.flatMap(({ sessionUid, fold }) => (fold ? [{ sessionUid, fold }] : []))
   if (kept.length === 0) return
-  const keep = cache.prepare(
-    'INSERT OR REPLACE INTO folds SELECT id, ?, ?, ?, ? FROM cached WHERE session_uid = ?',
-  )
   transaction(cache, () => {
-    for (const { sessionUid, rules, firstSeq, lastSeq, state } of kept)
-      keep.run(rules, firstSeq, lastSeq, packText(state), sessionUid)
+    for (const { sessionUid, fold } of kept) keepFold(cache, sessionUid, fold)
   })
+}
+
+/** In the transaction that is open, if one is. */
+export function keepFold(cache: Database, uid: string, { rules, firstSeq, lastSeq, state }: Fold): void {
+  prepared(
+    cache,
+    'INSERT OR REPLACE INTO folds VALUES ((SELECT id FROM cached WHERE session_uid = ?), ?, ?, ?, ?)',
+  ).run(uid, rules, firstSeq, lastSeq, packText(state))
 }
 
 function statements(memory: Database) {

@@ -4,6 +4,7 @@ import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
+import { Ahead } from '../digest/ahead.ts'
 import { RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { openLockFile, tryLock } from '../files/lock.ts'
@@ -161,7 +162,7 @@ async function readAll(
   const progress: SweepProgress = { doneBytes: 0, totalBytes, doneSources: 0, totalSources: tasks.length }
   const group = new CommitGroup(store, report)
   const accounts = tasks.map(newAccount)
-  for await (const read of readTasks(tasks, settings, totalBytes)) {
+  for await (const read of readTasks(tasks, settings, totalBytes, () => group.useIdleTime())) {
     const task = tasks[read.task] as Task
     const account = accounts[read.task] as SourceReport
     if ('batch' in read) {
@@ -201,12 +202,14 @@ function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
 class CommitGroup {
   readonly #store: Store
   readonly #report: SweepReport
+  readonly #ahead: Ahead
   #batchCount = 0
   #bytes = 0
 
   constructor(store: Store, report: SweepReport) {
     this.#store = store
     this.#report = report
+    this.#ahead = new Ahead(store.read())
   }
 
   get isFull(): boolean {
@@ -214,7 +217,7 @@ class CommitGroup {
   }
 
   add(batch: Batch): void {
-    this.#store.write([batch], true)
+    this.#ahead.withdraw(this.#store.write([batch], true).sessionUids)
     this.#batchCount++
     this.#bytes += batch.payloads.length
     collectAfter(batch.payloads.length)
@@ -226,7 +229,13 @@ class CommitGroup {
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
     for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
+    this.#ahead.add(written.sessionUids)
     this.#batchCount = 0
     this.#bytes = 0
+  }
+
+  /** False when there is nothing to do until the next batch. */
+  useIdleTime(): boolean {
+    return this.#ahead.next()
   }
 }

@@ -44,10 +44,11 @@ export function readTasks(
   tasks: readonly ReadTask[],
   settings: ReaderSettings,
   bytes: number,
+  whenIdle: () => boolean,
 ): AsyncIterable<Read> {
   // Run from the TypeScript sources (in tests) there is no built worker to start.
   const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
-  return canThread ? readInThread(tasks, settings) : readHere(tasks, readerContext(settings))
+  return canThread ? readInThread(tasks, settings, whenIdle) : readHere(tasks, readerContext(settings))
 }
 
 async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<Read> {
@@ -71,7 +72,12 @@ export interface ThreadTask extends Omit<ReadTask, 'adapter'> {
   flavor: string
 }
 
-async function* readInThread(tasks: readonly ReadTask[], settings: ReaderSettings): AsyncGenerator<Read> {
+/** `whenIdle` does a piece of other work while nothing has arrived, if there is any. */
+async function* readInThread(
+  tasks: readonly ReadTask[],
+  settings: ReaderSettings,
+  whenIdle: () => boolean,
+): AsyncGenerator<Read> {
   const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({ ...rest, flavor: adapter.flavor }))
   const worker = new Worker(workerFile, {
     workerData: { tasks: threadTasks, settings },
@@ -98,6 +104,8 @@ async function* readInThread(tasks: readonly ReadTask[], settings: ReaderSetting
         yield read
       } else if (failure) {
         throw failure
+      } else if (whenIdle()) {
+        await new Promise(setImmediate)
       } else {
         await new Promise<void>((resolve) => {
           wake = resolve

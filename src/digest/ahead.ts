@@ -1,0 +1,54 @@
+// Gathers the facts of long sessions while the sweep that brought them in still reads others: its writer has time then.
+// What is kept is what a later digest goes on from, so nothing depends on it: where a session changes afterwards, the
+// store throws it away.
+import { RecollectError } from '../errors.ts'
+import { fromSqlite } from '../store/database.ts'
+import { keepFold } from '../store/digests.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { factsOf, KEEP_FROM } from './index.ts'
+import { type SessionReader, sessionReader } from './reader.ts'
+
+export class Ahead {
+  readonly #cache: ReadHandle['cache']
+  readonly #reader: SessionReader
+  readonly #newCount: ReturnType<ReadHandle['cache']['prepare']>
+  readonly #waiting = new Set<string>()
+
+  constructor(handle: ReadHandle) {
+    this.#cache = handle.cache
+    this.#reader = sessionReader(handle)
+    this.#newCount = handle.cache.prepare(
+      `SELECT next_seq - 1 - coalesce((SELECT last_seq FROM folds WHERE session = id), 0) AS count FROM cached
+       WHERE session_uid = ?`,
+    )
+  }
+
+  /** Sessions that were written to and committed. */
+  add(uids: Iterable<string>): void {
+    for (const uid of uids) {
+      const { count } = (this.#newCount.get(uid) ?? { count: 0 }) as { count: number }
+      if (count >= KEEP_FROM) this.#waiting.add(uid)
+    }
+  }
+
+  /** Of these payloads are still to be written; they come again when they are. */
+  withdraw(uids: ReadonlySet<string>): void {
+    for (const uid of this.#waiting) if (uids.has(uid)) this.#waiting.delete(uid)
+  }
+
+  /** Gathers one session; false when none is left. */
+  next(): boolean {
+    const [uid] = this.#waiting
+    if (uid === undefined) return false
+    this.#waiting.delete(uid)
+    try {
+      const { fold } = factsOf(this.#reader, uid, KEEP_FROM)
+      if (fold) keepFold(this.#cache, uid, fold)
+    } catch (error) {
+      // A body that cannot be read is named when its digest is made. After an error of SQLite's the transaction may be gone.
+      if (!(error instanceof RecollectError))
+        throw fromSqlite(error, 'cannot write to the memory', this.#cache.location() ?? ':memory:')
+    }
+    return true
+  }
+}
