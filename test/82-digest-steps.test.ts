@@ -4,6 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Ahead } from '../src/digest/ahead.ts'
 import type { DigestEvent } from '../src/digest/event.ts'
 import { Gatherer } from '../src/digest/facts.ts'
 import { digestChanged } from '../src/digest/index.ts'
@@ -274,6 +275,32 @@ describe('what was kept', () => {
     appendFileSync(path, line(400))
     await world.sweep()
     expect(countOf(world)).toBe(401)
+    world.remove()
+  })
+
+  it('can be made ahead of the digest, of what is long and wholly written', async () => {
+    const { world, path } = longSession()
+    writeFileSync(path.replace('1111-', '2222-'), line(500, { sessionId: 'short' }))
+    await world.sweep()
+    const before = digests(world)
+    const uids = Object.keys(before)
+    expect(uids).toHaveLength(2)
+    const store = openStore(world.paths)
+    const { memory, cache } = store.read()
+    cache.exec('DELETE FROM folds')
+    memory.exec('UPDATE sessions SET analyzed_at = NULL')
+    const ahead = new Ahead(store.read())
+    ahead.add(uids)
+    ahead.withdraw(new Set(uids))
+    expect(ahead.next()).toBe(false)
+    ahead.add(uids)
+    expect([ahead.next(), ahead.next()]).toEqual([true, false])
+    expect(kept(world)).toEqual([{ last_seq: 400 }])
+    ahead.add(uids)
+    expect(ahead.next()).toBe(false)
+    store.close()
+    await world.sweep()
+    expect(digests(world)).toEqual(before)
     world.remove()
   })
 

@@ -40,12 +40,21 @@ export class Bytes {
     return this.advance(this.reserve(most).write(text, this.#length, 'utf8'))
   }
 
-  /** Everything so far, in memory of its own; then it is empty again. What a large piece needed is given back. */
+  /** Everything so far, good until something is added. */
+  get all(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** Everything so far, in memory of its own; then it is empty again. */
   take(capacity: number): Uint8Array {
-    const whole = new Uint8Array(this.#length)
-    whole.set(this.#buffer.subarray(0, this.#length))
+    const whole = new Uint8Array(this.all)
+    this.clear(capacity)
+    return whole
+  }
+
+  /** What a large piece needed beyond the capacity is given back. */
+  clear(capacity: number): void {
     this.#length = 0
     if (this.#buffer.length > 2 * capacity) this.#buffer = Buffer.allocUnsafeSlow(capacity)
-    return whole
   }
 }

@@ -29,7 +29,8 @@ export class Packing {
   /** Ends the chunk that is open: its memory is needed for others. */
   close(): void {
     if (this.#open.length === 0) return
-    const chunk = compressChunk(this.#open.take(CHUNK_BYTES))
+    const chunk = compressChunk(this.#open.all)
+    this.#open.clear(CHUNK_BYTES)
     this.#full.push(chunk)
     this.#size += chunk.length
   }

@@ -57,6 +57,10 @@ export class IndexTexts {
     return this.#bytes.take(this.#capacity)
   }
 
+  clear(): void {
+    this.#bytes.clear(this.#capacity)
+  }
+
   /**
    * Adds the parts of each word with a small letter before a capital one. True if there may be CJK. One loop over bytes:
    * with strings it took several times as long.

@@ -5,8 +5,7 @@ import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
 import type { Batch, Cursor, PreparedEvent, PreparedFacts, PreparedUsage } from '../store/batch.ts'
-import { Bytes } from '../store/bytes.ts'
-import { IndexTexts } from '../store/words.ts'
+import type { Buffers } from './buffers.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
 import { Ids } from './ids.ts'
@@ -26,6 +25,7 @@ import {
 export interface ReaderContext {
   redactor: Redactor
   findTask: (text: string) => string | undefined
+  buffers: Buffers
 }
 
 /** The reader's own carry-over, beside the adapter's. */
@@ -38,9 +38,7 @@ const BATCH_BYTES = 2 << 20
 const BATCH_ITEMS = 4000
 /** Also where next to nothing is understood, so that progress is seen and a signal heard. */
 const BATCH_SOURCE_BYTES = 32 << 20
-/** Room at the beginning of a source: it grows as needed, and there may be thousands of small ones. */
 const [MAX_NAME, MAX_NAMES] = [120, 2000]
-const [PAYLOADS_BYTES, TEXTS_BYTES] = [16 << 10, 8 << 10]
 
 export function* readSource(
   adapter: Adapter,
@@ -123,8 +121,8 @@ class BatchBuilder {
   readonly #plainNames = new Set<string>()
   #batch: Contents = emptyBatch()
   readonly #ids: Ids
-  readonly #payloads = new Bytes(PAYLOADS_BYTES)
-  readonly #texts = new IndexTexts(TEXTS_BYTES)
+  readonly #payloads: Buffers['payloads']
+  readonly #texts: Buffers['texts']
   #usage = new Map<string, PreparedUsage>()
   #itemCount = 0
   /** Where the present step began, and whether something in it was too deep to keep. */
@@ -143,6 +141,9 @@ class BatchBuilder {
     this.#flavor = flavor
     this.#carry = carry
     this.#context = context
+    context.buffers.clear()
+    this.#payloads = context.buffers.payloads
+    this.#texts = context.buffers.texts
     this.#ids = new Ids(flavor)
     this.#start = from ? 'resumed' : 'fresh'
     this.#fromOffset = from?.offset ?? 0
@@ -177,8 +178,7 @@ class BatchBuilder {
       fromOffset: this.#fromOffset,
       usage: [...this.#usage.values()],
       ids: this.#ids.take(),
-      payloads: this.#payloads.take(PAYLOADS_BYTES),
-      texts: this.#texts.take(),
+      ...this.#context.buffers.take(),
     }
     this.#batch = emptyBatch()
     this.#usage = new Map()

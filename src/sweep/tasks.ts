@@ -8,6 +8,7 @@ import { createRedactor } from '../redact/index.ts'
 import type { FileFacts } from '../sources/identity.ts'
 import { taskFinder } from '../sources/place.ts'
 import type { Batch, Cursor } from '../store/batch.ts'
+import { Buffers } from './buffers.ts'
 import { type ReaderContext, readSource } from './reader.ts'
 
 export interface ReadTask {
@@ -31,6 +32,7 @@ export function readerContext(settings: ReaderSettings): ReaderContext {
   return {
     redactor: createRedactor({ key: settings.redactionKey }),
     findTask: taskFinder(settings.taskPatterns),
+    buffers: new Buffers(),
   }
 }
 

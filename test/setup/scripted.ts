@@ -6,11 +6,13 @@ import { createRedactor } from '../../src/redact/index.ts'
 import { factsOf } from '../../src/sources/identity.ts'
 import { taskFinder } from '../../src/sources/place.ts'
 import type { Batch, Cursor } from '../../src/store/batch.ts'
+import { Buffers } from '../../src/sweep/buffers.ts'
 import { readSource } from '../../src/sweep/reader.ts'
 
 const context = {
   redactor: createRedactor({ key: Buffer.alloc(32, 7) }),
   findTask: taskFinder(['\\b[A-Z]+-\\d+\\b']),
+  buffers: new Buffers(),
 }
 
 export const FLAVOR = 'test'
