@@ -1,6 +1,8 @@
 // Every rule: finds what its row describes, leaves alone what is cut short. Tokens are drawn from the rows at run time.
+
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { UNLIMITED } from '../src/redact/budget.ts'
 import { createRedactor, type Findings, listRules } from '../src/redact/index.ts'
 import { type ProviderRule, providerRules } from '../src/redact/rules-providers.ts'
 import { STRUCTURE_RULES } from '../src/redact/rules-structure.ts'
@@ -38,7 +40,7 @@ describe('provider rules', () => {
           ['out\\n', '\\n'],
         ] as const) {
           const text = before + secret + after
-          const found = alone.scan(text, '', Number.POSITIVE_INFINITY) ?? []
+          const found = alone.scan(text, '', UNLIMITED) ?? []
           const own = found.find((finding) => finding.rule === rule.id)
           expect(own, `${rule.id} in ${JSON.stringify([before, after])}`).toBeDefined()
           expect(text.slice(own?.start, own?.end)).toBe(secret)
@@ -55,7 +57,7 @@ describe('provider rules', () => {
       const cut = rule.left
         ? whole.slice(whole.indexOf(literal))
         : literal + whole.slice(literal.length, literal.length + 4)
-      const found = alone.scan(`see ${cut} here and-so-on-for-a-while`, '', Number.POSITIVE_INFINITY) ?? []
+      const found = alone.scan(`see ${cut} here and-so-on-for-a-while`, '', UNLIMITED) ?? []
       expect(found.map((finding) => finding.rule)).not.toContain(rule.id)
     }
   })

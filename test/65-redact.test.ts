@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { TimeBudget } from '../src/redact/budget.ts'
 import { createRedactor, type Findings, loadRedactionKey, REDACTION_VERSION } from '../src/redact/index.ts'
 import { providerRules } from '../src/redact/rules-providers.ts'
 import { drawMatch, seeded } from './support/shapes.ts'
@@ -191,6 +192,19 @@ describe('failing closed', () => {
     const text = `${'name: value, '.repeat(2000)} token: ${github()} ${'token: x, '.repeat(2000)}`
     expect(slow.text(text, counts)).toMatch(/^\[REDACTED:budget:[0-9a-f]{8}\]$/)
     expect(counts).toEqual({ budget: 1 })
+  })
+
+  it('counts the time the process worked, not the time it was kept waiting', () => {
+    const budget = new TimeBudget(400)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+    expect(budget.isSpent()).toBe(false)
+    const { user, system } = process.cpuUsage()
+    const before = user + system
+    for (let used = 0; used < 1_000_000; ) {
+      const now = process.cpuUsage()
+      used = now.user + now.system - before
+    }
+    expect(budget.isSpent()).toBe(true)
   })
 
   it.each([

@@ -1,8 +1,8 @@
 // Secrets out before a byte is stored. Owns the public interface: what a redactor is and when it refuses. Best effort,
 // never a promise: docs/redaction.md says what it finds and what it cannot.
 import { createHmac } from 'node:crypto'
-import { performance } from 'node:perf_hooks'
 import { RecollectError } from '../errors.ts'
+import { type Budget, TimeBudget, UNLIMITED } from './budget.ts'
 import { readEscapes, unescapedView } from './escapes.ts'
 import { mergeSecrets, type Secret } from './merge.ts'
 import { makeRule, providerRules } from './rules-providers.ts'
@@ -32,7 +32,7 @@ export interface RedactorOptions {
   /** From `loadRedactionKey`. */
   key: Uint8Array
   rules?: UserRule[]
-  /** Milliseconds allowed per million characters of one string, and at least for each string (default 2000). */
+  /** Milliseconds of processor time allowed per million characters of one string, and at least for each string (default 2000). */
   budgetMs?: number
 }
 
@@ -115,13 +115,11 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
     // Most strings are this short, and a secret among them is known by its name alone.
     if (isPlain && value.length < MIN_RUN && isOneWord(value) && !wholeValue(value, name)) return value
     const isTimed = value.length >= TIMED_LENGTH
-    const deadline = isTimed
-      ? performance.now() + budgetMs * Math.max(1, value.length / 1e6)
-      : Number.POSITIVE_INFINITY
+    const budget = isTimed ? new TimeBudget(budgetMs * Math.max(1, value.length / 1e6)) : UNLIMITED
     let text = value
     // A token glued to another shows only after the first was replaced, so look until nothing is found.
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const secrets = findSecrets(scanner, text, name, deadline)
+      const secrets = findSecrets(scanner, text, name, budget)
       if (secrets === undefined) break
       const replaced = secrets.length === 0 ? text : replace(text, secrets, findings, marker)
       if (replaced === text) return text
@@ -149,8 +147,8 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
 const NONE: Secret[] = []
 
 /** Findings in the text as it stands and in its unescaped view, joined; undefined when time ran out. */
-function findSecrets(scanner: Scanner, value: string, name: string, deadline: number): Secret[] | undefined {
-  const raw = scanner.scan(value, name, deadline)
+function findSecrets(scanner: Scanner, value: string, name: string, budget: Budget): Secret[] | undefined {
+  const raw = scanner.scan(value, name, budget)
   if (raw === undefined) return undefined
   const whole = name === '' ? undefined : wholeValue(value, name)
   const view = unescapedView(value)
@@ -162,7 +160,7 @@ function findSecrets(scanner: Scanner, value: string, name: string, deadline: nu
   }))
   if (whole) secrets.push({ ...whole, text: value, unescaped: false })
   if (view) {
-    const found = scanner.scan(view.text, name, deadline)
+    const found = scanner.scan(view.text, name, budget)
     if (found === undefined) return undefined
     for (const { start, end, rule } of found) {
       const text = view.text.slice(start, end)

@@ -1,6 +1,7 @@
 // Finds secrets in one text. One pass over the characters finds runs long enough to be a token, and operators; only
 // around those are the provider table (behind its literal gate) and the structural rules asked.
-import { performance } from 'node:perf_hooks'
+
+import type { Budget } from './budget.ts'
 import { byContext } from './context.ts'
 import { entropy, isShuffled, isStandIn } from './entropy.ts'
 import { escapeEnd } from './escapes.ts'
@@ -85,7 +86,7 @@ export class Scanner {
   }
 
   /** All findings, overlapping ones included; undefined when time ran out. */
-  scan(text: string, name: string, deadline: number): Finding[] | undefined {
+  scan(text: string, name: string, budget: Budget): Finding[] | undefined {
     const codes = this.#load(text)
     const state: State = { text, codes, name, findings: [], searchedTo: 0, judgedTo: 0, escapeEnd: 0 }
     const end = text.length
@@ -122,7 +123,7 @@ export class Scanner {
       if (next > i) i = next
       runStart = i + 1
       if (hitCount > 64) {
-        if (performance.now() > deadline) return undefined
+        if (budget.isSpent()) return undefined
         hitCount = 0
       }
     }
