@@ -33,7 +33,13 @@ function write(database: Database, first: number, rows: number, words = 0): void
 }
 const IDS = 'SELECT DISTINCT value AS id FROM json_each(?)'
 const deleteAtOnce = (database: Database, ids: readonly number[]): void =>
-  transaction(database, () => deleteWords(database, 'words', IDS, JSON.stringify(ids)))
+  transaction(database, () =>
+    deleteWords(
+      database,
+      'words',
+      [...new Set(ids)].map((id) => ({ first: id, last: id })),
+    ),
+  )
 const deleteByFts5 = (database: Database, ids: readonly number[]): void => {
   database.prepare(`DELETE FROM words WHERE rowid IN (${IDS})`).run(JSON.stringify(ids))
 }

@@ -6,7 +6,7 @@ import { bytesOnceErased, compact, dropDeletedWords } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
-import { rawSessions } from './sessions.ts'
+import { type HeldSession, rawSessions } from './sessions.ts'
 import { allocatedBytes, databaseBytes, keepBallast } from './usage.ts'
 
 /** `data_loss` names the session that lost un-analyzed raw. */
@@ -57,8 +57,20 @@ function planAt(
   { isTried, scale }: Learned,
 ): Plan {
   const sessions = rawSessions(store.read(), usage.databaseBytes, isTried)
-  const scaled = sessions.map((one) => ({ ...one, bytes: Math.round(one.bytes * scale) }))
-  return plan(policy, scaled, usage, now ?? Date.now())
+  const planOf = (freed: (one: HeldSession) => number): Plan => {
+    const scaled = sessions.map((one) => ({ ...one, bytes: Math.round(freed(one) * scale) }))
+    return plan(policy, scaled, usage, now ?? Date.now())
+  }
+  const optimistic = planOf((one) => one.bytes)
+  return isMost(sessions, optimistic.steps) ? optimistic : planOf((one) => one.bytes - one.scatteredBytes)
+}
+
+/** Pages that sessions share are given back when more than half of what stands in them goes. */
+function isMost(sessions: readonly HeldSession[], steps: readonly Step[]): boolean {
+  const going = new Set(steps.map((step) => step.uid))
+  const scattered = (some: readonly HeldSession[]): number =>
+    some.reduce((sum, one) => sum + one.scatteredBytes, 0)
+  return 2 * scattered(sessions.filter((one) => going.has(one.uid))) > scattered(sessions)
 }
 
 /** Of the raw bytes, those of the database are shared out among sessions. */

@@ -5,6 +5,8 @@ import type { RawSession } from './plan.ts'
 
 /** Rows of an event outside the index and its body, measured; only the proportion between sessions matters. */
 const EVENT_BYTES = 300
+/** Of these, what stands in indexes that are in no order (keys of events, hashes of payloads), measured. */
+const SCATTERED_BYTES = 61
 const BLOCK = 4096
 /** What is kept of a source whatever goes: where reading goes on. */
 const SOURCE_BYTES = 4096
@@ -25,6 +27,11 @@ interface MemoryRow {
   is_pinned: number
 }
 
+/** A session, and what of its bytes lies scattered in pages that other sessions fill as well. */
+export interface HeldSession extends RawSession {
+  scatteredBytes: number
+}
+
 /**
  * Every session with raw in the cache. `databaseBytes` is shared out among them by events and payload: deleting rows
  * gives back pages, and whose pages they are is not recorded.
@@ -33,7 +40,7 @@ export function rawSessions(
   handle: ReadHandle,
   databaseBytes: number,
   isAnalysisTried: (uid: string) => boolean,
-): RawSession[] {
+): HeldSession[] {
   const rows = handle.cache
     .prepare(
       `SELECT session_uid, segment_size, next_seq - 1 - evicted_seq AS held FROM cached
@@ -50,15 +57,17 @@ export function rawSessions(
   return rows.map((row) => {
     const known = facts.get(row.session_uid)
     const { ingested_at = null, analyzed_at = null } = known ?? {}
+    const bytes = blocksOf(row.segment_size) + Math.floor((sharedBytes * weigh(row)) / total)
     return {
       uid: row.session_uid,
-      bytes: blocksOf(row.segment_size) + Math.floor((sharedBytes * weigh(row)) / total),
+      bytes,
       ingestedAt: ingested_at ?? 0,
       lastAt: known?.last_at ?? null,
       // A digest made before the last of the raw came in does not cover it.
       analyzedAt: analyzed_at !== null && analyzed_at >= (ingested_at ?? 0) ? analyzed_at : null,
       isPinned: known?.is_pinned === 1,
       isAnalysisTried: isAnalysisTried(row.session_uid),
+      scatteredBytes: Math.min(row.held * SCATTERED_BYTES, Math.floor(bytes / 2)),
     }
   })
 }

@@ -3,7 +3,7 @@
 import { type Database, type Statement, transaction } from './database.ts'
 import { setMerging, stepsFor } from './erase.ts'
 import { FLAG } from './rows.ts'
-import { deleteWords } from './word-tombstones.ts'
+import { deleteWords, type Run } from './word-tombstones.ts'
 
 /** What a session keeps of its events when they are gone: its numbering and its counts. */
 const KEEP_COUNTS = `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,
@@ -80,12 +80,16 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
       // Asked for apart from the marking: in one statement it looked at every event there is.
       for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
         keepCopies.run(gone, id)
-      const ids = 'SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.session = j.value'
-      deleteWords(cache, 'words', ids, going)
+      const runs = runsOf(cache, sessions)
+      deleteWords(cache, 'words', runs)
+      const events = cache.prepare('DELETE FROM events WHERE id BETWEEN ? AND ?')
+      for (const { first, last } of runs) events.run(first, last)
       // By number: with a query SQLite would first gather what is to go, then look for each again.
       for (let at = 0; at < sessions.length; at += MAX_LISTED) {
-        const among = `IN (${sessions.slice(at, at + MAX_LISTED).join()})`
-        for (const table of ROWS) cache.exec(`DELETE FROM ${table} WHERE session ${among}`)
+        const some = sessions.slice(at, at + MAX_LISTED)
+        const among = `IN (${some.join()})`
+        cache.exec(`DELETE FROM payloads WHERE ${ofSessions(some)}`)
+        for (const table of BESIDE) cache.exec(`DELETE FROM ${table} WHERE session ${among}`)
         cache.exec(
           `DELETE FROM shared WHERE first ${among} OR second ${among}; ${KEEP_COUNTS} WHERE id ${among}`,
         )
@@ -94,6 +98,40 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
   } finally {
     cache.exec('PRAGMA cache_size = -32768')
   }
+}
+
+/** The events of a session mostly came in together. Where they did not, each piece is a run. */
+function runsOf(cache: Database, sessions: readonly number[]): Run[] {
+  const span = cache.prepare(
+    'SELECT min(id) AS first, max(id) AS last, count(*) AS count FROM events WHERE session = ?',
+  )
+  const ids = cache.prepare('SELECT id AS first, id AS last FROM events WHERE session = ?')
+  const pieces = sessions.flatMap((session): Run[] => {
+    const { first, last, count } = span.get(session) as unknown as Run & { count: number }
+    if (count === 0) return []
+    return last - first + 1 === count ? [{ first, last }] : (ids.all(session) as unknown as Run[])
+  })
+  return joined(pieces)
+}
+
+function joined(pieces: readonly Run[]): Run[] {
+  const runs: Run[] = []
+  for (const { first, last } of pieces.toSorted((a, b) => a.first - b.first)) {
+    const before = runs.at(-1)
+    if (before && before.last === first - 1) before.last = last
+    else runs.push({ first, last })
+  }
+  return runs
+}
+
+/** With more runs than this, a list is looked up faster than they are compared. */
+const MAX_RUNS = 16
+
+/** Every row of the table is asked: comparing takes half as long as looking up in a list. */
+function ofSessions(sessions: readonly number[]): string {
+  const runs = joined(sessions.map((id) => ({ first: id, last: id })))
+  if (runs.length > MAX_RUNS) return `session IN (${sessions.join()})`
+  return runs.map(({ first, last }) => `session BETWEEN ${first} AND ${last}`).join(' OR ')
 }
 
 /** So many events per commit, of one session or of many. */

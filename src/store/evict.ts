@@ -120,11 +120,12 @@ export class Evictor {
     )
     const count = this.#cache.prepare('SELECT count(*) AS count FROM events WHERE session = ?')
     const last = this.#memory.prepare('SELECT max(at) AS at FROM receipts WHERE session_uid = ?')
+    const buffer = Buffer.allocUnsafe(1 << 20)
     const rows = orders.map(({ uid, reason, bytes }) => {
       const row = this.#cached(uid)
       const eventCount = row ? (count.get(row.id) as { count: number }).count : 0
       // A forgotten session leaves no trace of its content, not even a hash of it.
-      const hash = reason === 'forgotten' ? '' : segmentHash(segmentPath(this.#blobDirectory, uid))
+      const hash = reason === 'forgotten' ? '' : segmentHash(segmentPath(this.#blobDirectory, uid), buffer)
       const [firstSeq, lastSeq] = row ? [row.evicted_seq + 1, row.next_seq - 1] : [0, 0]
       // A clock that stands still or goes back must not make two receipts one.
       const at = Math.max(now, 1 + ((last.get(uid) as { at: number | null }).at ?? 0))
@@ -197,13 +198,12 @@ export class Evictor {
   }
 }
 
-/** Of the file as it lies there; of nothing when there is none. */
-function segmentHash(path: string): string {
+/** Of the file as it lies there; of nothing when there is none. `buffer` is what it is read into. */
+function segmentHash(path: string, buffer: Buffer): string {
   const hash = createHash('sha256')
   let fd: number | undefined
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-    const buffer = Buffer.allocUnsafe(1 << 20)
     for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer))
       hash.update(buffer.subarray(0, count))
   } catch (error) {

@@ -22,18 +22,19 @@ export const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('la
 /** Runs in the commit that marks the session for eviction: its rows are all still there. */
 export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const from = 'FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?'
+  const firstOwn = (which: string) =>
+    prepared(cache, `SELECT e.key, e.ts ${from} AND ${OWN} ${which} ORDER BY e.seq LIMIT 1`).get(uid)
   // Of what stands before the first prompt, agents write some anew in each copy.
-  const first = prepared(
+  const first = (firstOwn(`AND e.kind = ${PROMPT}`) ?? firstOwn('')) as
+    | { key: Uint8Array; ts: number | null }
+    | undefined
+  // As one value: a row for each of so many would cost several times as much.
+  const { keys, firstSeq } = prepared(
     cache,
-    `SELECT e.key, e.ts ${from} AND ${OWN} ORDER BY e.kind <> ${PROMPT}, e.seq LIMIT 1`,
-  ).get(uid) as { key: Uint8Array; ts: number | null } | undefined
-  // As one text: a row for each of so many would cost several times as much.
-  const { hex, firstSeq } = prepared(
-    cache,
-    `SELECT group_concat(hex(substr(key, 1, ${KEY_BYTES})), '') AS hex, min(seq) AS firstSeq
+    `SELECT CAST(group_concat(CAST(substr(key, 1, ${KEY_BYTES}) AS TEXT), '') AS BLOB) AS keys, min(seq) AS firstSeq
      FROM (SELECT e.key, e.seq ${from} ORDER BY e.seq LIMIT ${MAX_KEYS})`,
-  ).get(uid) as { hex: string | null; firstSeq: number }
-  if (hex === null) return
+  ).get(uid) as { keys: Uint8Array | null; firstSeq: number }
+  if (keys === null) return
   const before = prepared(
     memory,
     'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
@@ -41,7 +42,7 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   // One that was read in again since is there once more, from its first event on.
   const gone = Buffer.alloc(Math.min(firstSeq - 1, MAX_KEYS) * KEY_BYTES)
   gone.set((before?.keys ?? new Uint8Array()).subarray(0, gone.length))
-  const all = Buffer.concat([gone, Buffer.from(hex, 'hex')]).subarray(0, MAX_KEYS * KEY_BYTES)
+  const all = Buffer.concat([gone, keys]).subarray(0, MAX_KEYS * KEY_BYTES)
   const isNew = !before || before.first_key.length === 0
   prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
     uid,

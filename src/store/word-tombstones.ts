@@ -19,12 +19,19 @@ const KEYS_PER_PAGE = SLOTS / 4
 /** By the write they came with: ids of rows. */
 type Going = Map<number, number[]>
 
-/** `ids` is a query for each `id` once, with one parameter. Within the caller's transaction. */
-export function deleteWords(database: Database, table: WordTable, ids: string, value: string): void {
+/** Ids that follow each other, from the first to the last. */
+export interface Run {
+  first: number
+  last: number
+}
+
+/** No id may be in two runs. Within the caller's transaction. */
+export function deleteWords(database: Database, table: WordTable, runs: readonly Run[]): void {
   const structure = readStructure(database, table)
-  const going = structure && goingOf(database, table, ids, value)
+  const going = structure && goingOf(database, table, runs)
   if (!structure || !going) {
-    database.prepare(`DELETE FROM ${table} WHERE rowid IN (${ids})`).run(value)
+    const words = database.prepare(`DELETE FROM ${table} WHERE rowid BETWEEN ? AND ?`)
+    for (const { first, last } of runs) words.run(first, last)
     return
   }
   const counted = new Set<number>()
@@ -40,28 +47,30 @@ export function deleteWords(database: Database, table: WordTable, ids: string, v
       const keys = inside.flatMap(([, keys]) => keys)
       addTombstones(database, table, segment, keys)
     }
-    database.prepare(`DELETE FROM ${table}_docsize WHERE id IN (${ids})`).run(value)
+    const sizes = database.prepare(`DELETE FROM ${table}_docsize WHERE id BETWEEN ? AND ?`)
+    for (const { first, last } of runs) sizes.run(first, last)
   })
   writeStructure(database, table, structure)
 }
 
 /** Undefined when an id is too large for a table of this kind. */
-function goingOf(database: Database, table: WordTable, ids: string, value: string): Going | undefined {
+function goingOf(database: Database, table: WordTable, runs: readonly Run[]): Going | undefined {
+  if (runs.some((run) => run.last > MAX_KEY)) return undefined
   // As texts: a row for each of so many would cost several times as much.
-  const row = database
-    .prepare(
-      `SELECT json_group_array(d.id) AS ids, json_group_array(d.origin) AS origins
-       FROM (${ids}) i CROSS JOIN ${table}_docsize d ON d.id = i.id`,
-    )
-    .get(value) as { ids: string; origins: string }
-  const origins = JSON.parse(row.origins) as number[]
+  const select = database.prepare(
+    `SELECT json_group_array(id) AS ids, json_group_array(origin) AS origins FROM ${table}_docsize
+     WHERE id BETWEEN ? AND ?`,
+  )
   const going: Going = new Map()
-  for (const [at, id] of (JSON.parse(row.ids) as number[]).entries()) {
-    if (id > MAX_KEY) return undefined
-    const origin = origins[at] as number
-    const others = going.get(origin)
-    if (others) others.push(id)
-    else going.set(origin, [id])
+  for (const { first, last } of runs) {
+    const row = select.get(first, last) as { ids: string; origins: string }
+    const origins = JSON.parse(row.origins) as number[]
+    for (const [at, id] of (JSON.parse(row.ids) as number[]).entries()) {
+      const origin = origins[at] as number
+      const others = going.get(origin)
+      if (others) others.push(id)
+      else going.set(origin, [id])
+    }
   }
   return going
 }
