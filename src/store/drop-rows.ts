@@ -11,7 +11,7 @@ const KEEP_COUNTS = `UPDATE cached SET segment_size = 0, evicted_seq = next_seq 
 
 /** What there is of a session beside its events and payloads. */
 const BESIDE = ['borrowed', 'touched', 'folds', 'names']
-const ROWS = ['events', 'payloads', ...BESIDE]
+const ROWS = ['events', 'keys', 'payloads', ...BESIDE]
 
 /** Doing it again after a kill goes on with what is left. */
 export function dropRows(cache: Database, sessions: readonly number[]): void {
@@ -59,7 +59,12 @@ function dropAll(cache: Database, going: string): void {
 
 /** What a fork copied stays marked as copied, also when the original is no longer there to compare with. */
 const KEEP_COPIES = `UPDATE events SET flags = flags | ${FLAG.inherited} WHERE session = ?2 AND flags & ${FLAG.copied}
-  AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?1)`
+  AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?1)`
+
+const KEYS =
+  'DELETE FROM keys WHERE session = ?1 AND key IN (SELECT key FROM events WHERE session = ?1 AND seq < ?2)'
+/** Keys of fewer are looked up one by one, instead of passing all there are. */
+const FEW_EVENTS = 10_000
 
 /** A statement has room for so many numbers. */
 const MAX_LISTED = 50_000
@@ -82,13 +87,17 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
         keepCopies.run(gone, id)
       const runs = runsOf(cache, sessions)
       deleteWords(cache, 'words', runs)
+      const isFew = runs.reduce((sum, { first, last }) => sum + last - first + 1, 0) < FEW_EVENTS
+      const keys = cache.prepare(KEYS)
+      if (isFew) for (const id of sessions) keys.run(id, Number.MAX_SAFE_INTEGER)
       const events = cache.prepare('DELETE FROM events WHERE id BETWEEN ? AND ?')
       for (const { first, last } of runs) events.run(first, last)
       // By number: with a query SQLite would first gather what is to go, then look for each again.
       for (let at = 0; at < sessions.length; at += MAX_LISTED) {
         const some = sessions.slice(at, at + MAX_LISTED)
         const among = `IN (${some.join()})`
-        cache.exec(`DELETE FROM payloads WHERE ${ofSessions(some)}`)
+        const passed = isFew ? ['payloads'] : ['keys', 'payloads']
+        for (const table of passed) cache.exec(`DELETE FROM ${table} WHERE ${ofSessions(some)}`)
         for (const table of BESIDE) cache.exec(`DELETE FROM ${table} WHERE session ${among}`)
         cache.exec(
           `DELETE FROM shared WHERE first ${among} OR second ${among}; ${KEEP_COUNTS} WHERE id ${among}`,
@@ -158,6 +167,7 @@ function dropSteps(cache: Database, sessions: readonly number[], atOnce: number)
       sql.words.run(JSON.stringify(parts))
       for (const [id, beforeSeq] of parts) {
         sql.payloads.run(id, beforeSeq)
+        sql.keys.run(id, beforeSeq)
         sql.events.run(id, beforeSeq)
         if (firstOf(id) === null) for (const statement of sql.end) statement.run(id)
       }
@@ -188,6 +198,7 @@ function dropStatements(cache: Database) {
       `DELETE FROM payloads WHERE session = ?1
        AND hash IN (SELECT payload FROM events WHERE session = ?1 AND seq < ?2)`,
     ),
+    keys: prepare(KEYS),
     allPayloads: prepare('DELETE FROM payloads WHERE session IN (SELECT value FROM json_each(?))'),
     events: prepare('DELETE FROM events WHERE session = ?1 AND seq < ?2'),
     end: [

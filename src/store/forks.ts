@@ -132,21 +132,22 @@ function statements(cache: Database, memory: Database) {
     ),
     mark: cache.prepare(
       `UPDATE events SET flags = flags | ${FLAG.copied} WHERE session = ?1
-       AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.key AND p.session = ?2)`,
+       AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)`,
     ),
     ownStart: cache.prepare(
       `SELECT min(ts) AS at FROM events WHERE session = ?1
-       AND NOT EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)
+       AND NOT EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)
        AND payload NOT IN (SELECT payload FROM events WHERE session = ?2)`,
     ),
     lastShared: cache.prepare(
       `SELECT max(ts) AS at FROM events WHERE session = ?1
-       AND EXISTS (SELECT 1 FROM events o WHERE o.key = events.key AND o.session = ?2)`,
+       AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)`,
     ),
     unfold: cache.prepare('DELETE FROM folds WHERE session = ?'),
     born: cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?'),
     times: cache.prepare(
-      `SELECT e.ts AS a, o.ts AS b FROM events e JOIN events o ON o.key = e.key AND o.session = ?2
+      `SELECT e.ts AS a, o.ts AS b FROM events e CROSS JOIN keys k ON k.key = e.key AND k.session = ?2
+       CROSS JOIN events o ON o.session = k.session AND o.seq = k.seq
        WHERE e.session = ?1 AND e.ts <> o.ts ORDER BY e.seq LIMIT 1`,
     ),
     told: memory.prepare(

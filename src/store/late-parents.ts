@@ -19,9 +19,9 @@ export function writeNames(names: Batch['names'], insert: Statement, idOf: (uid:
 export function linkLateParents(cache: Database, sessions: readonly { id: number }[]): void {
   const link = cache.prepare(
     `UPDATE events SET (parent_seq, parent_key) =
-       (SELECT p.seq, NULL FROM events p WHERE p.key = events.parent_key AND p.session = events.session)
+       (SELECT k.seq, NULL FROM keys k WHERE k.key = events.parent_key AND k.session = events.session)
      WHERE session = ? AND parent_key IS NOT NULL
-       AND EXISTS (SELECT 1 FROM events p WHERE p.key = events.parent_key AND p.session = events.session)`,
+       AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.parent_key AND k.session = events.session)`,
   )
   const byCall = linkerByCall(cache)
   for (const { id } of sessions) {

@@ -10,7 +10,6 @@ export const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.repeated
 
 export interface Row {
   id: number
-  session: number
   seq: number
   payload: Uint8Array
   flags: number

@@ -265,6 +265,14 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   `,
   // Whether the cache was never thrown away (`pair.ts`).
   'ALTER TABLE pair ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0',
+  // Events by key. Not an index: what a thousand sessions have in a table goes in one pass, from an index row by row.
+  `
+  CREATE TABLE keys (
+    key BLOB NOT NULL, session INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (key, session)
+  ) WITHOUT ROWID;
+  INSERT INTO keys SELECT key, session, seq FROM events ORDER BY key, session;
+  DROP INDEX events_key;
+  `,
 ]
 
 /**

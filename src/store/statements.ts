@@ -38,10 +38,17 @@ function sessionStatements(cache: Database) {
 
 function eventStatements(cache: Database) {
   return {
-    findKey: cache.prepare(
-      `SELECT id, session, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
+    newKey: cache.prepare('INSERT OR IGNORE INTO keys (key, session, seq) VALUES (?, ?, ?)'),
+    seqOf: cache.prepare('SELECT seq FROM keys WHERE key = ? AND session = ?'),
+    event: cache.prepare(
+      `SELECT id, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
        (parent_seq IS NULL AND parent_key IS NULL) OR coalesce(substr(parent_key, 9) = x'00000000', 0) AS is_root,
-       parent_key FROM events WHERE key = ?`,
+       parent_key FROM events WHERE session = ?2 AND seq = (SELECT seq FROM keys WHERE key = ?1 AND session = ?2)`,
+    ),
+    // Sessions that have a key in common, one of them with an event from this one on.
+    kin: cache.prepare(
+      `SELECT DISTINCT min(e.session, k.session) AS first, max(e.session, k.session) AS second
+       FROM events e CROSS JOIN keys k ON k.key = e.key WHERE e.id >= ? AND k.session <> e.session`,
     ),
     insert: cache.prepare(
       `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
@@ -65,8 +72,7 @@ function eventStatements(cache: Database) {
     unword: cache.prepare('DELETE FROM words WHERE rowid = ?'),
     // A digest that went past a changed event cannot be gone on from.
     unfold: cache.prepare('DELETE FROM folds WHERE session = ? AND last_seq >= ?'),
-    seqOf: cache.prepare('SELECT seq, ts FROM events WHERE key = ? AND session = ?'),
-    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE key = ? AND session = ?'),
+    supersedeOne: cache.prepare('UPDATE events SET flags = flags | ? WHERE id = ?'),
     supersedeRange: cache.prepare(
       `UPDATE events SET flags = flags | ? WHERE session = ? AND seq BETWEEN ? AND ? AND NOT flags & ?
        AND coalesce(ts BETWEEN ? AND ?, 1)`,

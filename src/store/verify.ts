@@ -37,6 +37,16 @@ const REFERENCES: [what: string, sql: string][] = [
      AND NOT EXISTS (SELECT 1 FROM events p WHERE p.session = e.session AND p.seq = e.parent_seq)`,
   ],
   [
+    'events that are not found by their key',
+    `SELECT count(*) AS n FROM events e WHERE NOT EXISTS
+     (SELECT 1 FROM keys k WHERE k.key = e.key AND k.session = e.session AND k.seq = e.seq)`,
+  ],
+  [
+    'keys without an event',
+    `SELECT count(*) AS n FROM keys k WHERE NOT EXISTS
+     (SELECT 1 FROM events e WHERE e.session = k.session AND e.seq = k.seq AND e.key = k.key)`,
+  ],
+  [
     'sessions whose events are counted wrong',
     `SELECT count(*) AS n FROM cached c
      WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`,

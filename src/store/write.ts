@@ -54,6 +54,8 @@ export class CacheWriter {
   #spans = new Map<string, Span>()
   #report = newReport()
   #lastPath = ''
+  /** Of the events that are new with a batch. */
+  #firstId: number | undefined
 
   constructor(cache: Database, memory: Database, blobDirectory: string) {
     this.#cache = cache
@@ -173,6 +175,14 @@ export class CacheWriter {
     }
     for (const [session, { lastSeq, lastAt }] of trails)
       this.#sql.saveTrail.run(path, session, lastSeq, lastAt)
+    if (this.#firstId !== undefined) this.#noteKin(this.#firstId)
+    this.#firstId = undefined
+  }
+
+  /** For all new events of a batch at once: hardly any has a key that another session has too. */
+  #noteKin(firstId: number): void {
+    const pairs = this.#sql.kin.all(firstId) as unknown as { first: number; second: number }[]
+    for (const { first, second } of pairs) this.#sql.shared.run(first, second)
   }
 
   #placeOf(uid: string, path: string, trails: Trails): Place {
@@ -202,16 +212,16 @@ export class CacheWriter {
     batch: Batch,
     last: number | null,
   ): number {
-    const others = this.#rowsWithKey(ids.key, session.id)
-    const known = others?.find((row) => row.session === session.id)
-    if (known) {
-      if (this.#replaceEvent(known, event, ids, batch, session)) this.#report.changedEventCount++
-      return known.seq
-    }
     const goneSeq = session.gone?.get(nameOf(ids.key))
     // It stays evicted, and counted as it was then.
     if (goneSeq !== undefined) return goneSeq
-    const seq = session.nextSeq++
+    const seq = session.nextSeq
+    if (this.#sql.newKey.run(ids.key, session.id, seq).changes === 0) {
+      const known = this.#sql.event.get(ids.key, session.id) as unknown as Row
+      if (this.#replaceEvent(known, event, ids, batch, session)) this.#report.changedEventCount++
+      return known.seq
+    }
+    session.nextSeq++
     const flags = flagsOf(event)
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
@@ -238,19 +248,12 @@ export class CacheWriter {
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
     if (event.findings) this.#writeFindings(session.id, seq, event.findings)
-    this.#indexWords(Number(lastInsertRowid), event, batch)
+    const id = Number(lastInsertRowid)
+    this.#firstId ??= id
+    this.#indexWords(id, event, batch)
     this.#report.newEventCount++
-    for (const other of others ?? [])
-      this.#sql.shared.run(Math.min(other.session, session.id), Math.max(other.session, session.id))
     countEvent(session, event.kind, flags, 1)
     return seq
-  }
-
-  /** Usually none, and none is the cheapest to find out. */
-  #rowsWithKey(key: Uint8Array, session: number): Row[] | undefined {
-    const first = this.#sql.findKey.get(key) as Row | undefined
-    if (!first) return undefined
-    return first.session === session ? [first] : (this.#sql.findKey.all(key) as unknown as Row[])
   }
 
   /** False when nothing about it is new. */
@@ -263,7 +266,7 @@ export class CacheWriter {
   ): boolean {
     const hangs = hangsAnew(known, event, ids)
     if (hangs) {
-      const parentSeq = this.#find(ids.parentKey, session)?.seq ?? null
+      const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
     }
     if (isSame(known, event, ids)) return hangs
@@ -318,13 +321,12 @@ export class CacheWriter {
   #parentSeq(key: Uint8Array, session: CachedSession): number | null {
     // The one before it has the seq before the one just taken.
     if (session.lastKey !== null && sameBytes(session.lastKey, key)) return session.nextSeq - 2
-    return this.#find(key, session)?.seq ?? null
+    return this.#seqOf(key, session)
   }
 
-  #find(key: Uint8Array, { id, gone }: CachedSession): Pick<Row, 'seq' | 'ts'> | undefined {
-    const row = this.#sql.seqOf.get(key, id) as Pick<Row, 'seq' | 'ts'> | undefined
-    const seq = row ? undefined : gone?.get(nameOf(key))
-    return seq === undefined ? row : { seq, ts: null }
+  #seqOf(key: Uint8Array, { id, gone }: CachedSession): number | null {
+    const row = this.#sql.seqOf.get(key, id) as Pick<Row, 'seq'> | undefined
+    return row?.seq ?? gone?.get(nameOf(key)) ?? null
   }
 
   #storePayload(event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): void {
@@ -359,26 +361,27 @@ export class CacheWriter {
   #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
     const session = this.#session(item.sessionUid)
     for (const key of item.keys) {
-      const row = this.#rowsWithKey(key, session.id)?.find((one) => one.session === session.id)
+      const row = this.#sql.event.get(key, session.id) as unknown as Row | undefined
       if (!row) continue
       this.#sql.unfold.run(session.id, row.seq)
       const flags = row.flags | FLAG.superseded | (item.isRepetition ? FLAG.repeated : 0)
       countChange(session, row, { kind: row.kind, flags })
-      this.#sql.supersedeOne.run(flags, key, session.id)
+      this.#sql.supersedeOne.run(flags, row.id)
     }
     if (item.sinceKey === null) return
-    const since = this.#find(item.sinceKey, session)
+    const sinceSeq = this.#seqOf(item.sinceKey, session)
+    const since = this.#sql.event.get(item.sinceKey, session.id) as unknown as Row | undefined
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
-    if (!since || lastSeq === null) return
-    this.#sql.unfold.run(session.id, since.seq)
+    if (sinceSeq === null || lastSeq === null) return
+    this.#sql.unfold.run(session.id, sinceSeq)
     // By time as well: an event that came late is numbered late.
     this.#sql.supersedeRange.run(
       FLAG.superseded,
       session.id,
-      since.seq,
+      sinceSeq,
       lastSeq,
       FLAG.sidechain,
-      since.ts,
+      since?.ts ?? null,
       lastAt,
     )
   }
