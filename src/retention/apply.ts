@@ -6,7 +6,7 @@ import { bytesOnceErased, compact, dropDeletedWords } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
-import { type HeldSession, rawSessions } from './sessions.ts'
+import { type HeldSession, type Holdings, holdings, rawSessions } from './sessions.ts'
 import { allocatedBytes, databaseBytes, keepBallast } from './usage.ts'
 
 /** `data_loss` names the session that lost un-analyzed raw. */
@@ -42,21 +42,23 @@ export interface RetentionReport {
 export function planNow(
   options: Pick<RetentionOptions, 'paths' | 'policy' | 'now'> & { store: Pick<Store, 'read'> },
 ): Plan {
-  return planAt(options, usageOf(options.paths), { isTried: () => false, scale: 1 })
+  const held = holdings(options.store.read())
+  return planAt(options, usageOf(options.paths), { held, isTried: () => false, scale: 1 })
 }
 
-/** What is known since the run began: what analysis was tried for, and what share of the expected bytes really went. */
+/** What is known since the run began: what is there, what analysis was tried for, and what share of the expected bytes really went. */
 interface Learned {
+  held: Holdings
   isTried: (uid: string) => boolean
   scale: number
 }
 
 function planAt(
-  { store, policy, now }: Parameters<typeof planNow>[0],
+  { policy, now }: Pick<RetentionOptions, 'policy' | 'now'>,
   usage: Measured,
-  { isTried, scale }: Learned,
+  { held, isTried, scale }: Learned,
 ): Plan {
-  const sessions = rawSessions(store.read(), usage.databaseBytes, isTried)
+  const sessions = rawSessions(held, usage.databaseBytes, isTried)
   const planOf = (freed: (one: HeldSession) => number): Plan => {
     const scaled = sessions.map((one) => ({ ...one, bytes: Math.round(freed(one) * scale) }))
     return plan(policy, scaled, usage, now ?? Date.now())
@@ -108,8 +110,9 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   const tried = new Set<string>()
   const rounds = new Rounds(options, now)
   const isTried = (uid: string): boolean => !analyzeNow || tried.has(uid)
+  let held = holdings(store.read())
   for (let isCompact = false; ; ) {
-    const next = planAt({ ...options, now }, usage, { isTried, scale: rounds.scale })
+    const next = planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale })
     // What is too old goes however much room there is; for the rest, what lies idle goes first.
     if (!isCompact && (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0)) {
       isCompact = true
@@ -119,11 +122,15 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     }
     if (next.steps.length > 0) {
       usage = rounds.evict(next, usage)
+      held = without(held, next.steps)
       report.steps.push(...next.steps)
       for (const { uid, bytes, reason } of next.steps)
         if (reason === 'hard_cap') tell(options, report, 'data_loss', uid, bytes, now)
     }
-    if (next.analyzeNow.length > 0) await attempt(() => analyzeNow?.(next.analyzeNow))
+    if (next.analyzeNow.length > 0) {
+      await attempt(() => analyzeNow?.(next.analyzeNow))
+      held = holdings(store.read())
+    }
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow)
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
@@ -144,6 +151,12 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     usageAfterBytes: after.rawBytes,
     distilledBytes: after.distilledBytes,
   }
+}
+
+/** What is left: asking for all of it again after each round would take as long as a small round. */
+function without({ sessions, sourceCount }: Holdings, steps: readonly Step[]): Holdings {
+  const gone = new Set(steps.map((step) => step.uid))
+  return { sessions: sessions.filter((one) => !gone.has(one.session_uid)), sourceCount }
 }
 
 /** More than this share of what was expected is not believed: else a session might go that need not. */

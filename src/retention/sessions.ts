@@ -27,6 +27,25 @@ interface MemoryRow {
   is_pinned: number
 }
 
+/** What the cache holds, and of which sessions. */
+export interface Holdings {
+  sessions: (CachedRow & { known: MemoryRow | undefined })[]
+  sourceCount: number
+}
+
+export function holdings(handle: ReadHandle): Holdings {
+  const rows = handle.cache
+    .prepare(
+      `SELECT session_uid, segment_size, next_seq - 1 - evicted_seq AS held FROM cached
+       WHERE next_seq - 1 > evicted_seq OR segment_size > 0`,
+    )
+    .all() as unknown as CachedRow[]
+  const { count } = handle.cache.prepare('SELECT count(*) AS count FROM sources').get() as { count: number }
+  const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
+  const sessions = rows.map((row) => ({ ...row, known: facts.get(row.session_uid) }))
+  return { sessions, sourceCount: count }
+}
+
 /** A session, and what of its bytes lies scattered in pages that other sessions fill as well. */
 export interface HeldSession extends RawSession {
   scatteredBytes: number
@@ -37,35 +56,24 @@ export interface HeldSession extends RawSession {
  * gives back pages, and whose pages they are is not recorded.
  */
 export function rawSessions(
-  handle: ReadHandle,
+  { sessions, sourceCount }: Holdings,
   databaseBytes: number,
   isAnalysisTried: (uid: string) => boolean,
 ): HeldSession[] {
-  const rows = handle.cache
-    .prepare(
-      `SELECT session_uid, segment_size, next_seq - 1 - evicted_seq AS held FROM cached
-       WHERE next_seq - 1 > evicted_seq OR segment_size > 0`,
-    )
-    .all() as unknown as CachedRow[]
   const weigh = (row: CachedRow): number => row.segment_size + row.held * EVENT_BYTES
-  const { sources } = handle.cache.prepare('SELECT count(*) AS sources FROM sources').get() as {
-    sources: number
-  }
-  const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES - sources * SOURCE_BYTES)
-  const total = rows.reduce((sum, row) => sum + weigh(row), 0) || 1
-  const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
-  return rows.map((row) => {
-    const known = facts.get(row.session_uid)
-    const { ingested_at = null, analyzed_at = null } = known ?? {}
+  const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES - sourceCount * SOURCE_BYTES)
+  const total = sessions.reduce((sum, row) => sum + weigh(row), 0) || 1
+  return sessions.map((row) => {
+    const { ingested_at = null, analyzed_at = null, last_at = null, is_pinned = 0 } = row.known ?? {}
     const bytes = blocksOf(row.segment_size) + Math.floor((sharedBytes * weigh(row)) / total)
     return {
       uid: row.session_uid,
       bytes,
       ingestedAt: ingested_at ?? 0,
-      lastAt: known?.last_at ?? null,
+      lastAt: last_at,
       // A digest made before the last of the raw came in does not cover it.
       analyzedAt: analyzed_at !== null && analyzed_at >= (ingested_at ?? 0) ? analyzed_at : null,
-      isPinned: known?.is_pinned === 1,
+      isPinned: is_pinned === 1,
       isAnalysisTried: isAnalysisTried(row.session_uid),
       scatteredBytes: Math.min(row.held * SCATTERED_BYTES, Math.floor(bytes / 2)),
     }
