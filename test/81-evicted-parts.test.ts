@@ -128,6 +128,20 @@ describe('a session whose files do not hold all of it any more', () => {
 
   const evict = ({ uid }: MadeSession): void =>
     memory.with((store) => void store.evict([{ uid, reason: 'age', bytes: 1 }], Date.now()))
+  const inSession =
+    ({ uid }: MadeSession, more: object = {}) =>
+    (line: string): string =>
+      JSON.stringify({ ...JSON.parse(line), sessionId: uid.slice('claude:'.length), ...more })
+  /** A session of five turns, not written yet, and its sub-agent's file of two. */
+  const withHelper = (): { one: MadeSession; helper: string } => {
+    const one = makeSession(memory.env['HOME'] as string, 5)
+    const helper = join(dirname(one.path), one.uid.slice('claude:'.length), 'subagents', 'agent-a1.jsonl')
+    mkdirSync(dirname(helper), { recursive: true })
+    const spoken = makeSession(memory.env['HOME'] as string, 2).lines
+    const lines = spoken.map(inSession(one, { agentId: 'a1', isSidechain: true }))
+    writeFileSync(helper, `${lines.join('\n')}\n`)
+    return { one, helper }
+  }
   const counts = ({ uid }: MadeSession) =>
     memory.with((store) => {
       const handle = store.read()
@@ -153,20 +167,32 @@ describe('a session whose files do not hold all of it any more', () => {
     expect(memory.problems()).toEqual([])
   })
 
+  it('keeps its digest, when its cache was deleted and one of its files is gone', async () => {
+    const { one, helper } = withHelper()
+    writeLines(one)
+    await memory.sweep()
+    const whole = counts(one)
+    expect(whole).toEqual([5, 2 * 14, 28])
+    rmSync(helper)
+    await memory.sweep()
+    rmSync(memory.cache, { recursive: true })
+    await memory.sweep()
+    expect(counts(one)).toEqual(whole)
+    await memory.sweep({ full: true })
+    expect(counts(one)).toEqual(whole)
+    expect(memory.problems()).toEqual([])
+    // Rules of another time make it again only where all is here.
+    memory.with((store) => store.read().memory.exec("UPDATE digests SET rule_version = '0'"))
+    expect([(await memory.sweep()).digestedCount, counts(one)]).toEqual([0, whole])
+    // What is said after that is told, of what is here.
+    writeLines({ ...one, lines: makeSession(memory.env['HOME'] as string, 1).lines.map(inSession(one)) })
+    await memory.sweep()
+    expect(counts(one)).toEqual([6, 2 * 16, 24])
+  })
+
   it('counts what is left once, when a file is gone and the other is read again', async () => {
-    const one = makeSession(memory.env['HOME'] as string, 5)
-    const helper = join(dirname(one.path), one.uid.slice('claude:'.length), 'subagents', 'agent-a1.jsonl')
-    mkdirSync(dirname(helper), { recursive: true })
-    const spoken = makeSession(memory.env['HOME'] as string, 2).lines.map((line) =>
-      JSON.stringify({
-        ...JSON.parse(line),
-        sessionId: one.uid.slice('claude:'.length),
-        agentId: 'a1',
-        isSidechain: true,
-      }),
-    )
+    const { one, helper } = withHelper()
     writeLines(one, 0, 12)
-    writeFileSync(helper, `${spoken.join('\n')}\n`)
     await memory.sweep()
     evict(one)
     writeLines(one, 12)

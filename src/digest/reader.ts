@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
-import { foldOf } from '../store/digests.ts'
+import { foldOf, KNOWS_MORE } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import { OWN_SOURCES } from '../store/settle.ts'
 import type { Fold, ReadHandle } from '../store/store.ts'
@@ -20,7 +20,7 @@ export interface SessionReader {
   coverage(uid: string): Coverage
   /** Sub-agents with a session of their own, and the event that started each. */
   children(uid: string): Child[]
-  /** The digest of a session none of whose events are here. */
+  /** The digest of a session none of whose events are here, or fewer than it knows. */
   frozen(uid: string): StoredDigest | undefined
   /** Whether that counts what turned out to be copied, or tokens that are told anew. */
   isMiscounted(uid: string): boolean
@@ -122,12 +122,16 @@ function storedDigests(
   const copied = memory.prepare(
     "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
   )
+  const counted = cache.prepare('SELECT event_count FROM cached WHERE session_uid = ?')
+  const knowsMore = memory.prepare(KNOWS_MORE)
   const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
   return {
     isMiscounted: (uid) => untold.get(uid) !== undefined,
     frozen(uid) {
+      const { event_count: count } = (counted.get(uid) ?? { event_count: 0 }) as { event_count: number }
       const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      return seq === null ? (stored.get(uid) as StoredDigest | undefined) : undefined
+      const isAll = seq === null || knowsMore.get(uid, count) !== undefined
+      return isAll ? (stored.get(uid) as StoredDigest | undefined) : undefined
     },
     copied(uid) {
       const row = copied.get(uid) as { origin_uid: string; seqs: string; origin_seqs: string } | undefined

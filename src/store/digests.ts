@@ -6,6 +6,13 @@ import { DigestWords, indexOldDigests } from './digest-words.ts'
 import { packText, unpackText } from './packed.ts'
 import type { DigestRow, Fold } from './store.ts'
 
+/**
+ * Whether a session's digest knows more events than so many, and none of those is later: the cache was deleted, and the
+ * agent no longer has all of the session's files. Such a digest stays, and so do the counters made with it.
+ */
+export const KNOWS_MORE = `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
+  WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND d.digest ->> '$.event_count' > ?2`
+
 export function undigested(
   cache: Database,
   memory: Database,
@@ -14,11 +21,11 @@ export function undigested(
 ): string[] {
   indexOldDigests(memory)
   // One by one: put together in SQL, every digest there is would be looked at.
-  const found = [
+  const [changed = [], ...byOthers] = [
     'SELECT session_uid FROM sessions WHERE (analyzed_at IS NULL OR analyzed_at < ingested_at) AND ?1 IS NOT NULL',
     'SELECT session_uid FROM digests WHERE rule_version < ?1',
     'SELECT session_uid FROM digests WHERE rule_version > ?1',
-  ].flatMap((sql) => memory.prepare(sql).all(ruleVersion) as unknown as { session_uid: string }[])
+  ].map((sql) => uidsOf(memory.prepare(sql).all(ruleVersion)))
   // A digest whose events are gone is only told anew what it counted in vain, and what its failures are called by now.
   const frozen = memory
     .prepare(
@@ -26,14 +33,22 @@ export function undigested(
        UNION SELECT session_uid FROM failures
        WHERE (fingerprint < ?1 OR fingerprint > ?1 || '~') AND sample NOT LIKE '%…'`,
     )
-    .all(fingerprintPrefix) as unknown as { session_uid: string }[]
-  const corrected = new Set(frozen.map((row) => row.session_uid))
-  const uids = inOrder(memory, new Set([...found.map((row) => row.session_uid), ...corrected]))
-  const isHere = cache.prepare(
-    'SELECT 1 FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
+    .all(fingerprintPrefix)
+  const [corrected, due] = [new Set(uidsOf(frozen)), new Set(changed)]
+  const here = cache.prepare(
+    'SELECT event_count FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
-  return uids.filter((uid) => corrected.has(uid) || isHere.get(uid) !== undefined)
+  const knowsMore = memory.prepare(KNOWS_MORE)
+  const canBeMade = (uid: string): boolean => {
+    const row = here.get(uid) as { event_count: number } | undefined
+    return row !== undefined && (due.has(uid) || !knowsMore.get(uid, row.event_count))
+  }
+  const uids = inOrder(memory, new Set([...due, ...byOthers.flat(), ...corrected]))
+  return uids.filter((uid) => corrected.has(uid) || canBeMade(uid))
 }
+
+const uidsOf = (rows: readonly unknown[]): string[] =>
+  (rows as readonly { session_uid: string }[]).map((row) => row.session_uid)
 
 /** What was active longest ago is analyzed first: in that order it may have to go. */
 function inOrder(memory: Database, uids: ReadonlySet<string>): string[] {

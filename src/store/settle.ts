@@ -4,6 +4,7 @@
 
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
+import { KNOWS_MORE } from './digests.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
 import { linkLateParents } from './late-parents.ts'
@@ -121,6 +122,10 @@ function describe(
   // Counted while they were not known as copies; read in again, they are.
   const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
   const readAgain = memory.prepare('DELETE FROM copied WHERE session_uid = ?')
+  const knowsMore = memory.prepare(KNOWS_MORE)
+  const told = memory.prepare(
+    'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
+  )
   const bytes = cache.prepare(SOURCE_BYTES)
   const isGone = cache.prepare(IS_GONE)
   const findings = cache.prepare(
@@ -134,6 +139,7 @@ function describe(
   )
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>
+    if (knowsMore.get(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))
     const found = findings.all(id) as unknown as { rule: string; count: number }[]
     const at = where.get(session_uid) as { cwd: string | null; git_remote: string | null } | undefined
     const { repo, domain } = place({
