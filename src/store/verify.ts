@@ -81,48 +81,77 @@ interface PayloadRow {
   length: number
 }
 
+interface SegmentRow {
+  id: number
+  session_uid: string
+  segment_size: number
+  payloads: number
+}
+
+/** Looked at together: more would take memory, fewer a pass over the table for each few. */
+const MAX_PAYLOADS = 30_000
+
 function checkPayloads(
   cache: Database,
   blobDirectory: string,
   problems: string[],
 ): { payloadCount: number; segmentBytes: number } {
+  const sessions = cache
+    .prepare(
+      `SELECT id, session_uid, segment_size, coalesce(p.payloads, 0) AS payloads FROM cached
+       LEFT JOIN (SELECT session, count(*) AS payloads FROM payloads GROUP BY session) p ON p.session = id ORDER BY id`,
+    )
+    .all() as unknown as SegmentRow[]
   let payloadCount = 0
   let segmentBytes = 0
-  const sessions = cache.prepare('SELECT id, session_uid, segment_size FROM cached').all() as unknown as {
-    id: number
-    session_uid: string
-    segment_size: number
-  }[]
-  const bySession = payloadsBySession(cache)
-  for (const { id, session_uid, segment_size } of sessions) {
-    const path = segmentPath(blobDirectory, session_uid)
-    const size = existsSync(path) ? statSync(path).size : 0
-    if (size < segment_size)
-      problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`)
-    segmentBytes += size
-    let chunk: { offset: number; bytes: Buffer } | undefined
-    for (const row of bySession.get(id) ?? []) {
-      payloadCount++
-      try {
-        if (chunk?.offset !== row.chunk) chunk = { offset: row.chunk, bytes: readChunk(path, row.chunk) }
-        const bytes = chunk.bytes.subarray(row.at, row.at + row.length)
-        if (!hash('sha256', bytes, 'buffer').subarray(0, row.hash.length).equals(row.hash))
-          throw new Error('hash differs')
-      } catch (error) {
-        problems.push(`${session_uid}: payload at ${row.chunk}+${row.at}: ${(error as Error).message}`)
-        break
-      }
+  for (let at = 0; at < sessions.length; ) {
+    const some: SegmentRow[] = []
+    for (let room = MAX_PAYLOADS; at < sessions.length && room > 0; room -= some.at(-1)?.payloads ?? 0)
+      some.push(sessions[at++] as SegmentRow)
+    const bySession = payloadsBySession(cache, some)
+    for (const session of some) {
+      const rows = bySession.get(session.id) ?? []
+      payloadCount += rows.length
+      segmentBytes += checkSegment(segmentPath(blobDirectory, session.session_uid), session, rows, problems)
     }
   }
   return { payloadCount, segmentBytes }
 }
 
-function payloadsBySession(cache: Database): Map<number, PayloadRow[]> {
+/** Returns its size. */
+function checkSegment(
+  path: string,
+  { session_uid, segment_size }: SegmentRow,
+  rows: readonly PayloadRow[],
+  problems: string[],
+): number {
+  const size = existsSync(path) ? statSync(path).size : 0
+  if (size < segment_size)
+    problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`)
+  let chunk: { offset: number; bytes: Buffer } | undefined
+  for (const row of rows) {
+    try {
+      if (chunk?.offset !== row.chunk) chunk = { offset: row.chunk, bytes: readChunk(path, row.chunk) }
+      const bytes = chunk.bytes.subarray(row.at, row.at + row.length)
+      if (!hash('sha256', bytes, 'buffer').subarray(0, row.hash.length).equals(row.hash))
+        throw new Error('hash differs')
+    } catch (error) {
+      problems.push(`${session_uid}: payload at ${row.chunk}+${row.at}: ${(error as Error).message}`)
+      break
+    }
+  }
+  return size
+}
+
+function payloadsBySession(cache: Database, sessions: readonly SegmentRow[]): Map<number, PayloadRow[]> {
   const bySession = new Map<number, PayloadRow[]>()
   // Not `iterate`: a statement that nobody holds may be collected under its own iterator.
   const rows = cache
-    .prepare('SELECT hash, session, chunk, at, length FROM payloads ORDER BY session, chunk, at')
-    .all() as unknown as (PayloadRow & { session: number })[]
+    .prepare(
+      `SELECT hash, session, chunk, at, length FROM payloads WHERE session BETWEEN ? AND ?
+       ORDER BY session, chunk, at`,
+    )
+    .all(sessions[0]?.id ?? 0, sessions.at(-1)?.id ?? 0) as unknown as (PayloadRow & { session: number })[]
   for (const row of rows) {
     const list = bySession.get(row.session)
     if (list) list.push(row)
