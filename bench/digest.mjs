@@ -60,7 +60,8 @@ if (sessions > 0) {
 }
 
 // Another home for what is to go. Sessions are evicted by age (the oldest have lain there too long), by budget (the cap is
-// what was left after that) and by age again with those that go spread among those that stay.
+// what was left after that, in whole megabytes, as people write caps) and by age again with those that go spread among
+// those that stay.
 const old = { home: join(root, 'old'), memory: newMemory('') }
 const sources = generate(old.home, { sessions: evicted + kept, seed: 2, withGiant: false })
 const swept = JSON.parse(measure([cli, 'sweep', '--json'], old).stdout)
@@ -97,6 +98,6 @@ function tellEviction(what, cost) {
 
 const left = tellEviction('  evicted by age', evictFrom(ageing(OLDEST)))
 if (kept > 0) {
-  tellEviction('  evicted by budget', evictFrom('', `raw_soft_cap_bytes = ${left}`))
+  tellEviction('  evicted by budget', evictFrom('', `raw_soft_cap_bytes = ${Math.ceil(left / 1e6) * 1e6}`))
   tellEviction('  evicted by age, spread', evictFrom(ageing(SPREAD)))
 }
