@@ -33,6 +33,8 @@ const OWN = {
   ],
 }
 const prices = await loadPrices(readOverrides(OWN, {}))
+/** Without prices that changed. */
+const listed = await loadPrices(readOverrides({}, {}))
 
 async function withStore(work: (store: Store) => void | Promise<void>): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'recollect-order-'))
@@ -121,6 +123,25 @@ describe('a response without a time', () => {
       const { total } = usageReport(handle, { group: 'model', zone: new TimeZone('UTC'), prices })
       expect(total.cost_usd).toBe('31.00')
     })
+  })
+})
+
+it.each([
+  ['in its first quarter of an hour', '2026-01-05T00:05:00Z'],
+  ['without a time', null],
+])('a model that is cheaper by night is ordered as it is priced: %s', async (_, at) => {
+  await withStore((store) => {
+    const handle = store.read()
+    // By night the first costs half as much; with the same price for both it would be the dearer one.
+    fill(handle.memory, [
+      { session: 'a:1', at, model: 'deepseek-chat', input: 1_000_000 },
+      { session: 'b:2', at: '2026-01-05T12:00:00Z', model: 'deepseek-chat', input: 750_000 },
+      { session: 'c:3', at, model: 'unheard-of', input: 1 },
+    ])
+    const question: UsageQuestion = { group: 'session', zone: new TimeZone('UTC'), prices: listed }
+    const { rows } = usageReport(handle, question)
+    for (const limit of [1, 2, 3])
+      expect(dearestSessions(handle, question, limit).rows).toEqual(rows.slice(0, limit))
   })
 })
 

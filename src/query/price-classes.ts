@@ -51,9 +51,9 @@ export function classRates(prices: PriceBook, models: readonly string[], now = D
   const rows: Row[] = []
   for (const model of models)
     for (const [period, at] of periods)
-      for (const quarter of byTimeOfDay.includes(model) ? quartersOf(period) : [0])
+      for (const [quarter, then] of byTimeOfDay.includes(model) ? quartersOf(period, at) : [[0, at] as const])
         for (const over of byPrompt.includes(model) ? [0, ...PROMPT_STEPS] : [0]) {
-          const rates = prices.rates(model, atQuarter(at, quarter), over)
+          const rates = prices.rates(model, then, over)
           if (!rates) continue
           const { input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning } = rates
           const usd = [input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning].map(
@@ -64,10 +64,14 @@ export function classRates(prices: PriceBook, models: readonly string[], now = D
   return rows
 }
 
-/** −1 is what the remainder of a slot without a time is. */
-const quartersOf = (period: number): number[] =>
-  period === -1 ? [-1] : Array.from({ length: QUARTERS }, (_, i) => i)
-
-/** The next time of that quarter of an hour. */
-const atQuarter = (at: number, quarter: number): number =>
-  quarter <= 0 ? at : at + ((((quarter * SLOT_MS - at) % DAY_MS) + DAY_MS) % DAY_MS)
+/**
+ * Each quarter of an hour, with the next time it is. −1 is what the remainder of a slot without a time is; its period is 0
+ * where prices never changed, and then begins at the time of day it is now.
+ */
+function quartersOf(period: number, at: number): [quarter: number, at: number][] {
+  const without: [number, number] = [-1, at]
+  if (period === -1) return [without]
+  const next = (quarter: number): number => at + ((((quarter * SLOT_MS - at) % DAY_MS) + DAY_MS) % DAY_MS)
+  const all = Array.from({ length: QUARTERS }, (_, i): [number, number] => [i, next(i)])
+  return period === 0 ? [without, ...all] : all
+}
