@@ -109,8 +109,10 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
   const parse = (line: Buffer, isEnded: boolean): JsonlItem[] =>
     parseLine(line, lineOffset, isEnded, options.splitJoined ?? false, options.maxValues)
 
+  // One for all of the file: new ones would pile up, since nothing but their memory tells the collector of them.
+  const room = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, Math.max(0, endOffset - offset)))
   while (offset < endOffset) {
-    const chunk = readChunk(fd, path, offset, Math.min(CHUNK_BYTES, endOffset - offset))
+    const chunk = readChunk(fd, path, offset, room.subarray(0, endOffset - offset))
     if (chunk.length === 0) break
     let start = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
@@ -131,7 +133,7 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
       heldBytes += chunk.length - start
       // Past the limit the bytes are only counted: a line of any length costs no more memory than the limit.
       if (heldBytes > maxLineBytes) held = []
-      else held.push(start === 0 ? chunk : Buffer.from(chunk.subarray(start)))
+      else held.push(Buffer.from(chunk.subarray(start)))
     }
     offset += chunk.length
   }
@@ -140,16 +142,16 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
   else yield* parse(Buffer.concat(held), false)
 }
 
-function readChunk(fd: number, path: string, offset: number, length: number): Buffer {
-  const chunk = Buffer.allocUnsafeSlow(length)
+function readChunk(fd: number, path: string, offset: number, room: Buffer): Buffer {
+  const { length } = room
   try {
     let filled = 0
     while (filled < length) {
-      const count = readSync(fd, chunk, filled, length - filled, offset + filled)
+      const count = readSync(fd, room, filled, length - filled, offset + filled)
       if (count === 0) break
       filled += count
     }
-    return chunk.subarray(0, filled)
+    return room.subarray(0, filled)
   } catch (error) {
     throw fromSystem(error, `cannot read at byte ${offset}`, path, 'read')
   }
