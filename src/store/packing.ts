@@ -1,7 +1,7 @@
 // Payloads on their way into a session's segment: gathered to chunks, each compressed when it is full. Where a payload
 // will stand is known at once, so its row is written together with its event; the bytes reach the disk before the commit.
 import { Bytes } from './bytes.ts'
-import { appendChunks, CHUNK_BYTES, compressChunk } from './segments.ts'
+import { CHUNK_BYTES, compressChunk, type SegmentWriter } from './segments.ts'
 
 export class Packing {
   /** End of the segment with the chunks that are full. */
@@ -35,9 +35,9 @@ export class Packing {
     this.#size += chunk.length
   }
 
-  /** Writes and flushes everything; returns the segment's new size. */
-  write(path: string): number {
+  /** Writes everything, which is the caller's to flush; returns the segment's new size. */
+  write(path: string, writer: SegmentWriter): number {
     this.close()
-    return this.#full.length > 0 ? appendChunks(path, this.#committedSize, this.#full) : this.#committedSize
+    return this.#full.length > 0 ? writer.append(path, this.#committedSize, this.#full) : this.#committedSize
   }
 }

@@ -44,40 +44,78 @@ export function compressChunk(raw: Uint8Array): Buffer {
   return Buffer.concat([header, body])
 }
 
-function openForAppending(path: string): number {
-  const flags = constants.O_RDWR | constants.O_NOFOLLOW
-  try {
-    return openSync(path, flags)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+/** Appends to many segments and flushes them together: a journaling file system then writes its journal once, not for each. */
+export class SegmentWriter {
+  readonly #open: { fd: number; path: string }[] = []
+  /** Directories with a new file in them: its name has to survive a power cut as well. */
+  readonly #changed = new Set<string>()
+
+  /** Appends chunks at the committed size; returns the new size, which the caller commits after `flush`. */
+  append(path: string, committedSize: number, chunks: readonly Buffer[]): number {
+    if (this.#open.length >= MAX_OPEN) this.flush()
+    try {
+      const fd = this.#openForAppending(path)
+      this.#open.push({ fd, path })
+      // Longer: left over from a crash. Shorter: somebody cut the file; the hole is named by verify, and all else goes on.
+      if (fstatSync(fd).size !== committedSize) ftruncateSync(fd, committedSize)
+      let at = committedSize
+      for (const chunk of chunks) {
+        for (let done = 0; done < chunk.length; )
+          done += writeSync(fd, chunk, done, chunk.length - done, at + done)
+        at += chunk.length
+      }
+      return at
+    } catch (error) {
+      this.close()
+      throw fromSystem(error, 'cannot write payloads', path)
+    }
   }
-  // The rows that will be committed refer to this name: it has to survive a power cut as well.
-  ensureDirectory(dirname(path), 0o700, true)
-  const fd = openSync(path, flags | constants.O_CREAT, 0o600)
-  syncDirectory(dirname(path))
-  return fd
+
+  flush(): void {
+    let at = ''
+    try {
+      for (const { fd, path } of this.#open) {
+        at = path
+        fdatasyncSync(fd)
+      }
+    } catch (error) {
+      throw fromSystem(error, 'cannot write payloads', at)
+    } finally {
+      this.close()
+    }
+    for (const directory of this.#changed) syncDirectory(directory)
+    this.#changed.clear()
+  }
+
+  /** Without flushing: nothing will be committed. */
+  close(): void {
+    for (const { fd } of this.#open) closeSync(fd)
+    this.#open.length = 0
+  }
+
+  #openForAppending(path: string): number {
+    const flags = constants.O_RDWR | constants.O_NOFOLLOW
+    try {
+      return openSync(path, flags)
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error
+    }
+    ensureDirectory(dirname(path), 0o700, true)
+    const fd = openSync(path, flags | constants.O_CREAT, 0o600)
+    this.#changed.add(dirname(path))
+    return fd
+  }
 }
 
-/** Appends chunks at the committed size and flushes them; returns the new size. The caller commits it afterwards. */
+/** Files open at a time. */
+const MAX_OPEN = 128
+
+/** The same for one segment alone. */
 export function appendChunks(path: string, committedSize: number, chunks: readonly Buffer[]): number {
-  let fd: number | undefined
-  try {
-    fd = openForAppending(path)
-    // Longer: left over from a crash. Shorter: somebody cut the file; the hole is named by verify, and all else goes on.
-    if (fstatSync(fd).size !== committedSize) ftruncateSync(fd, committedSize)
-    let at = committedSize
-    for (const chunk of chunks) {
-      for (let done = 0; done < chunk.length; )
-        done += writeSync(fd, chunk, done, chunk.length - done, at + done)
-      at += chunk.length
-    }
-    fdatasyncSync(fd)
-    return at
-  } catch (error) {
-    throw fromSystem(error, 'cannot write payloads', path)
-  } finally {
-    if (fd !== undefined) closeSync(fd)
-  }
+  const writer = new SegmentWriter()
+  const size = writer.append(path, committedSize, chunks)
+  writer.flush()
+  return size
 }
 
 /** The decompressed chunk that starts at `offset`. */

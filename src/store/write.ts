@@ -13,7 +13,7 @@ import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { Packing } from './packing.ts'
 import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
-import { segmentPath } from './segments.ts'
+import { SegmentWriter, segmentPath } from './segments.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
 
@@ -338,11 +338,14 @@ export class CacheWriter {
   }
 
   #saveSessions(): void {
+    const segments = new SegmentWriter()
     for (const [uid, session] of this.#sessions) {
-      if (session.packing) {
-        session.segmentSize = session.packing.write(segmentPath(this.#blobDirectory, uid))
-        session.packing = null
-      }
+      if (!session.packing) continue
+      session.segmentSize = session.packing.write(segmentPath(this.#blobDirectory, uid), segments)
+      session.packing = null
+    }
+    segments.flush()
+    for (const session of this.#sessions.values()) {
       this.#sql.saveSession.run(
         session.nextSeq,
         session.segmentSize,
