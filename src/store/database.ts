@@ -15,6 +15,8 @@ export type Migration = string | ((database: Database) => void)
 
 export interface OpenOptions {
   readOnly?: boolean
+  /** What a writer keeps of it in memory; 8 MB unless told. */
+  cacheBytes?: number
 }
 
 /** Opens a database and brings its schema up to date; a newer schema than ours is refused, not touched. */
@@ -41,7 +43,8 @@ export function openDatabase(
     database.exec('PRAGMA secure_delete = ON; PRAGMA auto_vacuum = INCREMENTAL')
     // FULL: whatever moves a cursor, a watermark or a tombstone must survive a power cut (WAL + NORMAL lost commits).
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY')
+    const { cacheBytes = 8 << 20 } = options
+    database.exec(`PRAGMA cache_size = -${cacheBytes >> 10}; PRAGMA temp_store = MEMORY`)
     migrate(database, migrations, path)
     return database
   } catch (error) {

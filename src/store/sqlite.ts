@@ -40,7 +40,9 @@ class SqliteStore implements Store {
 
   constructor(paths: StorePaths) {
     this.#memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS)
-    this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS)
+    this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, {
+      cacheBytes: 32 << 20,
+    })
     pairUp(this.#memory, this.#cache)
     this.#blobDirectory = join(paths.cacheDirectory, 'blobs')
     this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)

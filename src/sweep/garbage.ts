@@ -4,12 +4,17 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const LARGE_BYTES = 4 << 20
+/** Small ones leave buffers behind as well, and V8 lets a few dozen megabytes of them pile up. */
+const MANY_BYTES = 64 << 20
 
+let passedBytes = 0
 let collect: (() => void) | undefined
 
-/** Collects garbage in this thread after work on `bytes` bytes of payload, if that was large: a few milliseconds. */
+/** Collects garbage in this thread after work on `bytes` bytes of payload, if that, or all since the last time, was large. */
 export function collectAfter(bytes: number): void {
-  if (bytes < LARGE_BYTES) return
+  passedBytes += bytes
+  if (bytes < LARGE_BYTES && passedBytes < MANY_BYTES) return
+  passedBytes = 0
   if (!collect) {
     setFlagsFromString('--expose-gc')
     collect = runInNewContext('gc') as () => void
