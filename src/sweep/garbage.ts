@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const LARGE_BYTES = 4 << 20
-/** Small ones leave buffers behind as well, and V8 lets a few dozen megabytes of them pile up. */
-const MANY_BYTES = 64 << 20
+/** Small ones leave buffers behind as well, some dozen megabytes at the peak. Oftener would cost a twentieth of a sweep (docs/decisions/0014). */
+const MANY_BYTES = 192 << 20
 
 let passedBytes = 0
 let collect: (() => void) | undefined
