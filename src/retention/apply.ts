@@ -2,7 +2,7 @@
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
 import { join } from 'node:path'
 import { transaction } from '../store/database.ts'
-import { bytesOnceErased, compact, dropDeletedWords } from '../store/erase.ts'
+import { bytesOnceErased, compact } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
@@ -91,8 +91,7 @@ function usageOf(paths: StorePaths): Measured {
 /** What will be used once what is deleted is erased. */
 function usageToCome({ store, paths }: RetentionOptions): Measured {
   const now = usageOf(paths)
-  const index = allocatedBytes(join(paths.cacheDirectory, 'cache.db-shm'))
-  const then = bytesOnceErased(store.read().cache) + index
+  const then = bytesOnceErased(store.read().cache)
   return { ...now, rawBytes: now.rawBytes - now.databaseBytes + then, databaseBytes: then }
 }
 
@@ -134,7 +133,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow)
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
-    if (rounds.left !== 'nothing') {
+    if (rounds.isToErase) {
       usage = rounds.finish()
       continue
     }
@@ -168,8 +167,8 @@ class Rounds {
   readonly #now: number
   readonly #receipts: EvictReport['receipts'] = []
   #startBytes = 0
-  /** Of what went: words that are only marked as deleted, or bytes that nothing points at. */
-  left: 'words' | 'bytes' | 'nothing' = 'nothing'
+  /** Something went whose bytes are still in the file. */
+  isToErase = false
   /** False when a reader held up the last of it. */
   isErased = true
   scale = 1
@@ -184,7 +183,7 @@ class Rounds {
     if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
     const { receipts } = this.#options.store.evict(steps, this.#now, true)
     this.#receipts.push(...receipts)
-    this.left = 'words'
+    this.isToErase = true
     const after = usageToCome(this.#options)
     const expected = steps.reduce((sum, step) => sum + step.bytes, 0)
     const share = (before.rawBytes - after.rawBytes) / (expected || 1)
@@ -192,18 +191,12 @@ class Rounds {
     return after
   }
 
-  /** Words first: then it is known exactly what will be free, and more may have to go. Returns what is used. */
+  /** Returns what is used. */
   finish(): Measured {
-    const { store, paths } = this.#options
-    if (this.left === 'words') {
-      dropDeletedWords(store.read().cache, 'words')
-      this.left = 'bytes'
-      return usageToCome(this.#options)
-    }
-    this.left = 'nothing'
-    this.isErased = store.evict([], this.#now).isErased
+    this.isToErase = false
+    this.isErased = this.#options.store.evict([], this.#now).isErased
     // A reader that keeps the file from shrinking is no reason to drop more.
-    return this.isErased ? usageOf(paths) : usageToCome(this.#options)
+    return this.isErased ? usageOf(this.#options.paths) : usageToCome(this.#options)
   }
 
   noteFreed(after: Usage): void {

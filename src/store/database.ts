@@ -166,6 +166,7 @@ const MAX_STATEMENTS = 100
 
 /** Runs `work` in a transaction that is rolled back if it throws. */
 export function transaction<T>(database: Database, work: () => T): T {
+  if (database.isTransaction) return work()
   database.exec('BEGIN IMMEDIATE')
   try {
     const result = work()

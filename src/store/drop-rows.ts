@@ -1,7 +1,7 @@
 // The rows and words of sessions that go: events, payload references, the index's entries. Where there is room, in one
 // commit; else step by step, each a commit of its own that needs little room in the log. Where no session stays, whole tables.
 import { type Database, type Statement, transaction } from './database.ts'
-import { setMerging, stepsFor } from './erase.ts'
+import { holdingMore, setMerging, stepsFor } from './erase.ts'
 import { FLAG } from './rows.ts'
 import { deleteWords, type Run } from './word-tombstones.ts'
 
@@ -78,9 +78,7 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
      SELECT first AS gone, second AS kin FROM shared WHERE first IN going AND second NOT IN going
      UNION SELECT second, first FROM shared WHERE second IN going AND first NOT IN going`,
   )
-  // Pages that do not fit are written and read again and again: keys lie in no order.
-  cache.exec('PRAGMA cache_size = -65536')
-  try {
+  holdingMore(cache, () =>
     transaction(cache, () => {
       // Asked for apart from the marking: in one statement it looked at every event there is.
       for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
@@ -103,10 +101,8 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
           `DELETE FROM shared WHERE first ${among} OR second ${among}; ${KEEP_COUNTS} WHERE id ${among}`,
         )
       }
-    })
-  } finally {
-    cache.exec('PRAGMA cache_size = -32768')
-  }
+    }),
+  )
 }
 
 /** The events of a session mostly came in together. Where they did not, each piece is a run. */

@@ -44,11 +44,40 @@ export function stepsFor(database: Database): Steps {
 
 /** False when a reader kept the log from being cut: to be done again. */
 export function eraseDeleted(database: Database, table: WordTable): boolean {
-  dropDeletedWords(database, table)
-  giveBackPages(database)
+  if (stepsFor(database).isAmple) eraseAtOnce(database, table)
+  else {
+    dropDeletedWords(database, table)
+    giveBackPages(database)
+  }
   if (!cutLog(database)) return false
   scrubPages(database)
   return true
+}
+
+/** In one commit: pages that become free then never pass through the log. */
+function eraseAtOnce(database: Database, table: WordTable): void {
+  try {
+    holdingMore(database, () =>
+      transaction(database, () => {
+        // Takes effect with the commit.
+        database.exec('PRAGMA auto_vacuum = FULL')
+        dropDeletedWords(database, table)
+      }),
+    )
+  } finally {
+    database.exec('PRAGMA auto_vacuum = INCREMENTAL')
+  }
+}
+
+/** Pages that do not fit into memory are written and read again and again: what goes lies in no order. */
+export function holdingMore(database: Database, work: () => void): void {
+  const { cache_size } = database.prepare('PRAGMA cache_size').get() as { cache_size: number }
+  database.exec('PRAGMA cache_size = -65536')
+  try {
+    work()
+  } finally {
+    database.exec(`PRAGMA cache_size = ${cache_size}`)
+  }
 }
 
 /** What the cache's database will occupy once what is deleted is erased, about. */

@@ -37,6 +37,11 @@ interface Cached {
   evicted_seq: number
 }
 
+interface Ordered {
+  order: EvictOrder
+  session: Cached | undefined
+}
+
 export class Evictor {
   readonly #cache: Database
   readonly #memory: Database
@@ -89,10 +94,7 @@ export class Evictor {
     const { sessions: atOnce } = stepsFor(this.#cache)
     for (let at = 0; at < sorted.length; at += atOnce) {
       const few = sorted.slice(at, at + atOnce)
-      this.#mark(
-        few.map(({ order }) => order),
-        now,
-      )
+      this.#mark(few, now)
       drop(few.flatMap(({ session }) => session ?? []))
     }
   }
@@ -110,7 +112,7 @@ export class Evictor {
   }
 
   /** What is to be lost un-analyzed is written down in the same commit, before it is lost. */
-  #mark(orders: readonly EvictOrder[], now: number): void {
+  #mark(orders: readonly Ordered[], now: number): void {
     const insert = this.#memory.prepare(
       `INSERT INTO receipts (session_uid, at, state, reason, bytes, hash, event_count, first_seq, last_seq)
        VALUES (?, ?, 'evicting', ?, ?, ?, ?, ?, ?)`,
@@ -121,8 +123,7 @@ export class Evictor {
     const count = this.#cache.prepare('SELECT count(*) AS count FROM events WHERE session = ?')
     const last = this.#memory.prepare('SELECT max(at) AS at FROM receipts WHERE session_uid = ?')
     const buffer = Buffer.allocUnsafe(1 << 20)
-    const rows = orders.map(({ uid, reason, bytes }) => {
-      const row = this.#cached(uid)
+    const rows = orders.map(({ order: { uid, reason, bytes }, session: row }) => {
       const eventCount = row ? (count.get(row.id) as { count: number }).count : 0
       // A forgotten session leaves no trace of its content, not even a hash of it.
       const hash = reason === 'forgotten' ? '' : segmentHash(segmentPath(this.#blobDirectory, uid), buffer)
