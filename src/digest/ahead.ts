@@ -45,7 +45,7 @@ export class Ahead {
       const { fold } = factsOf(this.#reader, uid, KEEP_FROM)
       if (fold) keepFold(this.#cache, uid, fold)
     } catch (error) {
-      // A body that cannot be read is named when its digest is made. After an error of SQLite's the transaction may be gone.
+      // Whatever is wrong is named when its digest is made. After an error of SQLite's the transaction may be gone.
       if (!(error instanceof RecollectError))
         throw fromSqlite(error, 'cannot write to the memory', this.#cache.location() ?? ':memory:')
     }

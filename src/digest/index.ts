@@ -19,6 +19,8 @@ export interface DigestOptions {
   priceOf?: (sessionUid: string) => Price | null
   /** How many events have to be new before what was gathered is kept: fewer are quicker gone through again. */
   keepFrom?: number
+  /** Told of bodies that are damaged or gone, and of which the digest therefore knows nothing. */
+  onUnread?: (sessionUid: string, count: number) => void
 }
 
 /** Each group is one commit: a kill loses at most so many digests, which the next sweep makes again. */
@@ -56,7 +58,12 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
     const told = reader.isMiscounted(uid) ? recount(frozen.digest) : (JSON.parse(frozen.digest) as Digest)
     return toRow(session, renameFailures(told), frozen.earlier_seq, frozen.earlier, null)
   }
-  const { facts, fold } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
+  const { facts, fold, unreadCount } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
+  if (unreadCount > 0) {
+    options.onUnread?.(uid, unreadCount)
+    // What was told while they could be read is worth more.
+    if (reader.hasDigest(uid)) return undefined
+  }
   const digest = buildDigest({
     session,
     facts,
@@ -102,7 +109,8 @@ export function factsOf(
   reader: SessionReader,
   uid: string,
   keepFrom: number,
-): { facts: Facts; fold: Fold | null } {
+): { facts: Facts; fold: Fold | null; unreadCount: number } {
+  const unreadBefore = reader.unreadCount()
   const kept = reader.fold(uid)
   const gatherer = new Gatherer(kept?.state)
   let { firstSeq = 0, lastSeq = 0 } = kept ?? {}
@@ -113,8 +121,13 @@ export function factsOf(
     lastSeq = event.seq
     count++
   }
-  const fold = count < keepFrom ? null : { rules: RULES, firstSeq, lastSeq, state: gatherer.save() }
-  return { facts: gatherer.finish(), fold }
+  const state = count < keepFrom ? undefined : gatherer.save()
+  const facts = gatherer.finish()
+  const unreadCount = reader.unreadCount() - unreadBefore
+  // What could not be read would be missing for good in all that goes on from there.
+  const isKept = state !== undefined && unreadCount === 0
+  const fold = isKept ? { rules: RULES, firstSeq, lastSeq, state } : null
+  return { facts, fold, unreadCount }
 }
 
 function toRow(

@@ -14,6 +14,9 @@ import type { DigestEvent } from './event.ts'
 
 export interface SessionReader {
   session(uid: string): Session | undefined
+  /** Bodies that were asked for so far and could not be read. */
+  unreadCount(): number
+  hasDigest(uid: string): boolean
   /** Where the last digest stopped; undefined to begin at the beginning. */
   fold(uid: string): Fold | undefined
   events(uid: string, afterSeq: number): Iterable<DigestEvent>
@@ -76,7 +79,9 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   const shown = cache.prepare(
     `SELECT min(seq) AS seq FROM events WHERE session = ?1 AND (call = ?2 OR key = ?3)`,
   )
+  const { payload, unreadCount } = bodies(handle)
   return {
+    unreadCount,
     session: (uid) => getSession(handle, uid),
     fold(uid) {
       const fold = foldOf(cache, idOf(uid))
@@ -92,7 +97,7 @@ export function sessionReader(handle: ReadHandle): SessionReader {
         const lastSeq = last[0]
         for (const { seq, path } of touched.all(id, after, lastSeq) as unknown as Touched[])
           entryOf(files, seq, () => [] as string[]).push(path)
-        for (const row of some) yield toEvent(row, files.get(row[0]) ?? [], handle)
+        for (const row of some) yield toEvent(row, files.get(row[0]) ?? [], payload)
         after = lastSeq
       }
     },
@@ -112,11 +117,21 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   }
 }
 
+function bodies(handle: ReadHandle): Pick<ReadHandle, 'payload'> & Pick<SessionReader, 'unreadCount'> {
+  let count = 0
+  const payload = (ref: string): string | undefined => {
+    const body = handle.payload(ref)
+    if (body === undefined) count++
+    return body
+  }
+  return { payload, unreadCount: () => count }
+}
+
 /** What was told before, of events that are gone. */
 function storedDigests(
   { cache, memory }: ReadHandle,
   idOf: (uid: string) => number,
-): Pick<SessionReader, 'frozen' | 'isMiscounted' | 'copied' | 'earlier'> {
+): Pick<SessionReader, 'hasDigest' | 'frozen' | 'isMiscounted' | 'copied' | 'earlier'> {
   const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
   const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
   const copied = memory.prepare(
@@ -126,6 +141,7 @@ function storedDigests(
   const knowsMore = memory.prepare(KNOWS_MORE)
   const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
   return {
+    hasDigest: (uid) => stored.get(uid) !== undefined,
     isMiscounted: (uid) => untold.get(uid) !== undefined,
     frozen(uid) {
       const { event_count: count } = (counted.get(uid) ?? { event_count: 0 }) as { event_count: number }
@@ -179,7 +195,11 @@ type Row = [
   payload: string,
 ]
 
-function toEvent(row: Row, files: readonly string[], handle: ReadHandle): DigestEvent {
+function toEvent(
+  row: Row,
+  files: readonly string[],
+  payloadOf: (ref: string) => string | undefined,
+): DigestEvent {
   const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, ref] = row
   return {
     seq,
@@ -197,7 +217,7 @@ function toEvent(row: Row, files: readonly string[], handle: ReadHandle): Digest
     durationMs,
     files,
     payload() {
-      const body = handle.payload(ref)
+      const body = payloadOf(ref)
       return body === undefined ? undefined : (JSON.parse(body) as unknown)
     },
   }

@@ -126,21 +126,21 @@ function removeForgotten(memory: Database, directory: string, names: string[], c
     )
     .all(directory) as unknown as Item[]
   const noted = memory.prepare('DELETE FROM hub_files WHERE session_uid = ? AND item = ?')
-  const removed = new Set<string>()
+  const ours = new Set<string>()
   for (const { session_uid, item } of written) {
     const name = fileName(session_uid, item)
+    ours.add(name)
     try {
       rmSync(join(directory, name), { force: true })
       noted.run(session_uid, item)
       if (names.includes(name)) changes.removed++
-      removed.add(name)
     } catch (error) {
       changes.problems.push(
         fromSystem(error, 'cannot remove the file of a forgotten session', join(directory, name)),
       )
     }
   }
-  nameOthers(memory, directory, new Set(names.filter((one) => !removed.has(one))), changes)
+  nameOthers(memory, directory, new Set(names.filter((one) => !ours.has(one))), changes)
 }
 
 function nameOthers(

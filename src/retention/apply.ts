@@ -6,7 +6,7 @@ import { bytesOnceErased, compact } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
-import { type HeldSession, type Holdings, holdings, rawSessions } from './sessions.ts'
+import { blocksOf, type HeldSession, type Holdings, holdings, rawSessions } from './sessions.ts'
 import { allocatedBytes, databaseBytes, keepBallast } from './usage.ts'
 
 /** `data_loss` names the session that lost un-analyzed raw. */
@@ -46,7 +46,7 @@ export function planNow(
   return planAt(options, usageOf(options.paths), { held, isTried: () => false, scale: 1 })
 }
 
-/** What is known since the run began: what is there, what analysis was tried for, and what share of the expected bytes really went. */
+/** What is known since the run began: what is there, what analysis was tried for, and what share of the bytes expected in the database really went. */
 interface Learned {
   held: Holdings
   isTried: (uid: string) => boolean
@@ -60,11 +60,11 @@ function planAt(
 ): Plan {
   const sessions = rawSessions(held, usage.databaseBytes, isTried)
   const planOf = (freed: (one: HeldSession) => number): Plan => {
-    const scaled = sessions.map((one) => ({ ...one, bytes: Math.round(freed(one) * scale) }))
+    const scaled = sessions.map((one) => ({ ...one, bytes: one.fileBytes + Math.round(freed(one) * scale) }))
     return plan(policy, scaled, usage, now ?? Date.now())
   }
-  const optimistic = planOf((one) => one.bytes)
-  return isMost(sessions, optimistic.steps) ? optimistic : planOf((one) => one.bytes - one.scatteredBytes)
+  const optimistic = planOf((one) => one.rowBytes)
+  return isMost(sessions, optimistic.steps) ? optimistic : planOf((one) => one.rowBytes - one.scatteredBytes)
 }
 
 /** Pages that sessions share are given back when more than half of what stands in them goes. */
@@ -120,8 +120,8 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
       continue
     }
     if (next.steps.length > 0) {
-      usage = rounds.evict(next, usage)
-      held = without(held, next.steps)
+      usage = rounds.evict(next, usage, held)
+      held = holdings(store.read(), held)
       report.steps.push(...next.steps)
       for (const { uid, bytes, reason } of next.steps)
         if (reason === 'hard_cap') tell(options, report, 'data_loss', uid, bytes, now)
@@ -152,12 +152,6 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   }
 }
 
-/** What is left: asking for all of it again after each round would take as long as a small round. */
-function without({ sessions, sourceCount }: Holdings, steps: readonly Step[]): Holdings {
-  const gone = new Set(steps.map((step) => step.uid))
-  return { sessions: sessions.filter((one) => !gone.has(one.session_uid)), sourceCount }
-}
-
 /** More than this share of what was expected is not believed: else a session might go that need not. */
 const CAUTION = 1.01
 
@@ -179,14 +173,16 @@ class Rounds {
   }
 
   /** Returns what will be used once it is erased. */
-  evict({ steps }: Plan, before: Usage): Measured {
+  evict({ steps }: Plan, before: Measured, held: Holdings): Measured {
     if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
     const { receipts } = this.#options.store.evict(steps, this.#now, true)
     this.#receipts.push(...receipts)
     this.isToErase = true
     const after = usageToCome(this.#options)
-    const expected = steps.reduce((sum, step) => sum + step.bytes, 0)
-    const share = (before.rawBytes - after.rawBytes) / (expected || 1)
+    // Files are as large as they are, and where payloads had to move, what they moved to is.
+    const files = new Map(held.rows.map((row) => [row.session_uid, blocksOf(row.segment_size)]))
+    const expected = steps.reduce((sum, step) => sum + step.bytes - (files.get(step.uid) ?? 0), 0)
+    const share = (before.databaseBytes - after.databaseBytes) / (expected || 1)
     this.scale = Math.min(1, Math.max(0.25, this.scale * share * CAUTION))
     return after
   }

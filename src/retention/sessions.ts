@@ -27,27 +27,34 @@ interface MemoryRow {
   is_pinned: number
 }
 
-/** What the cache holds, and of which sessions. */
+/** What the cache holds of sessions, and what is known of them. */
 export interface Holdings {
-  sessions: (CachedRow & { known: MemoryRow | undefined })[]
+  rows: CachedRow[]
+  facts: ReadonlyMap<string, MemoryRow>
   sourceCount: number
 }
 
-export function holdings(handle: ReadHandle): Holdings {
+/** What is known of sessions does not change while some go; what the cache holds does: payloads move to those that share them. */
+export function holdings(handle: ReadHandle, before?: Holdings): Holdings {
   const rows = handle.cache
     .prepare(
       `SELECT session_uid, segment_size, next_seq - 1 - evicted_seq AS held FROM cached
        WHERE next_seq - 1 > evicted_seq OR segment_size > 0`,
     )
     .all() as unknown as CachedRow[]
+  if (before) return { ...before, rows }
   const { count } = handle.cache.prepare('SELECT count(*) AS count FROM sources').get() as { count: number }
-  const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
-  const sessions = rows.map((row) => ({ ...row, known: facts.get(row.session_uid) }))
-  return { sessions, sourceCount: count }
+  return {
+    rows,
+    facts: new Map(memoryRows(handle).map((row) => [row.session_uid, row])),
+    sourceCount: count,
+  }
 }
 
-/** A session, and what of its bytes lies scattered in pages that other sessions fill as well. */
+/** A session, what of its bytes is a file and what are rows, and which of these lie scattered in pages that other sessions fill as well. */
 export interface HeldSession extends RawSession {
+  fileBytes: number
+  rowBytes: number
   scatteredBytes: number
 }
 
@@ -56,31 +63,35 @@ export interface HeldSession extends RawSession {
  * gives back pages, and whose pages they are is not recorded.
  */
 export function rawSessions(
-  { sessions, sourceCount }: Holdings,
+  { rows, facts, sourceCount }: Holdings,
   databaseBytes: number,
   isAnalysisTried: (uid: string) => boolean,
 ): HeldSession[] {
   const weigh = (row: CachedRow): number => row.segment_size + row.held * EVENT_BYTES
   const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES - sourceCount * SOURCE_BYTES)
-  const total = sessions.reduce((sum, row) => sum + weigh(row), 0) || 1
-  return sessions.map((row) => {
-    const { ingested_at = null, analyzed_at = null, last_at = null, is_pinned = 0 } = row.known ?? {}
-    const bytes = blocksOf(row.segment_size) + Math.floor((sharedBytes * weigh(row)) / total)
+  const total = rows.reduce((sum, row) => sum + weigh(row), 0) || 1
+  return rows.map((row) => {
+    const known = facts.get(row.session_uid)
+    const { ingested_at = null, analyzed_at = null, last_at = null, is_pinned = 0 } = known ?? {}
+    const fileBytes = blocksOf(row.segment_size)
+    const rowBytes = Math.floor((sharedBytes * weigh(row)) / total)
     return {
       uid: row.session_uid,
-      bytes,
+      bytes: fileBytes + rowBytes,
+      fileBytes,
+      rowBytes,
       ingestedAt: ingested_at ?? 0,
       lastAt: last_at,
       // A digest made before the last of the raw came in does not cover it.
       analyzedAt: analyzed_at !== null && analyzed_at >= (ingested_at ?? 0) ? analyzed_at : null,
       isPinned: is_pinned === 1,
       isAnalysisTried: isAnalysisTried(row.session_uid),
-      scatteredBytes: Math.min(row.held * SCATTERED_BYTES, Math.floor(bytes / 2)),
+      scatteredBytes: Math.min(row.held * SCATTERED_BYTES, Math.floor(rowBytes / 2)),
     }
   })
 }
 
-const blocksOf = (size: number): number => Math.ceil(size / BLOCK) * BLOCK
+export const blocksOf = (size: number): number => Math.ceil(size / BLOCK) * BLOCK
 
 function memoryRows(handle: ReadHandle): MemoryRow[] {
   return handle.memory

@@ -164,7 +164,7 @@ export function prepared(database: Database, sql: string): Statement {
 
 const MAX_STATEMENTS = 100
 
-/** Runs `work` in a transaction that is rolled back if it throws. */
+/** Runs `work` in a transaction that is rolled back if it throws; within one that is open, as a part of it. */
 export function transaction<T>(database: Database, work: () => T): T {
   if (database.isTransaction) return work()
   database.exec('BEGIN IMMEDIATE')

@@ -7,11 +7,11 @@ import { packText, unpackText } from './packed.ts'
 import type { DigestRow, Fold } from './store.ts'
 
 /**
- * Whether a session's digest knows more events than so many, and none of those is later: the cache was deleted, and the
+ * Whether a session with a digest had more events than so many, and none of those is later: the cache was deleted, and the
  * agent no longer has all of the session's files. Such a digest stays, and so do the counters made with it.
  */
 export const KNOWS_MORE = `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
-  WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND d.digest ->> '$.event_count' > ?2`
+  WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND s.event_count > ?2`
 
 export function undigested(
   cache: Database,

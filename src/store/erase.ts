@@ -120,7 +120,7 @@ export function setMerging(database: Database, table: WordTable, settings: Merge
   })
 }
 
-/** The pages already merged are freed as it goes on, so it needs little room. */
+/** The pages already merged are freed as it goes on: outside a transaction it needs little room. */
 function rewrite(database: Database, table: WordTable, wanted: 'deleted' | 'small'): void {
   const { checkpointPages, mergePages } = stepsFor(database)
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
@@ -139,7 +139,7 @@ function rewrite(database: Database, table: WordTable, wanted: 'deleted' | 'smal
 /** More than there are segments. */
 const MAX_ROUNDS = 200
 
-/** Step by step, each a commit. A negative number of pages merges all segments into one. */
+/** Step by step, each a commit unless a transaction is open. A negative number of pages merges all segments into one. */
 function merge(database: Database, table: WordTable, pages: number): void {
   const step = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`)
   const changes = database.prepare('SELECT total_changes() AS count')

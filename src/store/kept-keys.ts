@@ -83,7 +83,7 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
       }
     if (!origin) continue
     link(memory, session.session_uid, origin.session_uid)
-    markCopies(cache, sharedWith(memory, rows, origin.session_uid))
+    markCopies(cache, session.id, sharedWith(memory, rows, origin.session_uid))
     countAgain(cache, session.id)
   }
 }
@@ -181,9 +181,13 @@ function link(memory: Database, uid: string, parentUid: string): void {
     .run(uid, parentUid)
 }
 
-function markCopies(cache: Database, shared: readonly Shared[]): void {
+function markCopies(cache: Database, session: number, shared: readonly Shared[]): void {
+  const news = shared.filter(({ flags }) => !(flags & FLAG.inherited))
+  if (news.length === 0) return
   const mark = cache.prepare(`UPDATE events SET flags = flags | ${FLAG.inherited} WHERE id = ?`)
-  for (const { id } of shared) mark.run(id)
+  for (const { id } of news) mark.run(id)
+  // What was gathered of them counts them as its own.
+  prepared(cache, 'DELETE FROM folds WHERE session = ?').run(session)
 }
 
 /** What a session that is gone counted as its own, and was not. Its counters are put right here, its digest when digests are made. */

@@ -56,6 +56,8 @@ export class SegmentWriter {
     try {
       const fd = this.#openForAppending(path)
       this.#open.push({ fd, path })
+      // Also one that a run made which did not come to flush it.
+      if (committedSize === 0) this.#changed.add(dirname(path))
       // Longer: left over from a crash. Shorter: somebody cut the file; the hole is named by verify, and all else goes on.
       if (fstatSync(fd).size !== committedSize) ftruncateSync(fd, committedSize)
       let at = committedSize
@@ -101,9 +103,7 @@ export class SegmentWriter {
       if (errnoOf(error) !== 'ENOENT') throw error
     }
     ensureDirectory(dirname(path), 0o700, true)
-    const fd = openSync(path, flags | constants.O_CREAT, 0o600)
-    this.#changed.add(dirname(path))
-    return fd
+    return openSync(path, flags | constants.O_CREAT, 0o600)
   }
 }
 

@@ -101,6 +101,7 @@ export class CacheWriter {
     this.#sessions.clear()
     this.#words.clear()
     this.#wordBytes = 0
+    this.#firstId = undefined
     this.#spans = new Map()
     this.#report = newReport()
   }

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { ruleVersion } from '../digest/digest.ts'
 import { FINGERPRINT_PREFIX } from '../digest/errors.ts'
-import { digestChanged } from '../digest/index.ts'
+import { type DigestOptions, digestChanged } from '../digest/index.ts'
 import { keepPrices, sessionPrices } from '../query/prices.ts'
 import type { Store } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -11,7 +11,7 @@ import { overridesOf } from '../usage/overrides.ts'
 export async function analyze(
   store: Store,
   config: Config,
-  signal?: AbortSignal | undefined,
+  options: Pick<DigestOptions, 'signal' | 'onUnread'> = {},
 ): Promise<number> {
   const overrides = overridesOf(config)
   const buckets = config.get('digest.buckets')
@@ -20,5 +20,5 @@ export async function analyze(
   const prices = await keepPrices(handle, overrides, uids)
   if (uids.length === 0) return 0
   const priceOf = sessionPrices(handle, prices)
-  return digestChanged(store, { buckets, priceOf, signal })
+  return digestChanged(store, { buckets, priceOf, ...options })
 }

@@ -146,7 +146,11 @@ async function run(
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains')
   report.settledCount = store.settle(placeResolver(domains))
-  report.digestedCount = await analyze(store, options.config, options.signal)
+  report.digestedCount = await analyze(store, options.config, {
+    signal: options.signal,
+    onUnread: (path, count) =>
+      report.problems.push({ path, reason: `${count} bodies cannot be read (run: recollect verify)` }),
+  })
   return report
 }
 
