@@ -3,7 +3,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { fromSystem, RecollectError } from '../errors.ts'
+import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { checkOptions, checkPath, checkTime } from './given.ts'
 import { type ReadOptions, readRecords } from './read.ts'
 import { Text } from './shapes.ts'
@@ -97,8 +97,10 @@ function two(value: number): string {
 /** Undefined for what is not there. */
 export function statPath(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false })
+    return statSync(path)
   } catch (error) {
+    // Not left to `throwIfNoEntry`: from Node 22 on it says nothing of a file in place of a directory either.
+    if (errnoOf(error) === 'ENOENT') return undefined
     throw fromSystem(error, 'cannot look at file', path, 'read')
   }
 }
