@@ -453,19 +453,8 @@ describe('over HTTP', () => {
         },
       )
       sent.once('error', reject)
-      sent.end(method === 'GET' ? undefined : body)
+      sent.end(method === 'POST' ? body : undefined)
     })
-  }
-
-  /** A server that refuses a body while it is being sent closes: now and then before its answer was read. */
-  async function askUntilHeard(server: Listening, asked: Asked): Promise<number> {
-    for (let rest = 20; ; rest--)
-      try {
-        return await ask(server, asked)
-      } catch (error) {
-        const { code = '' } = error as NodeJS.ErrnoException
-        if (rest === 0 || !['EPIPE', 'ECONNRESET'].includes(code)) throw error
-      }
   }
 
   it('only who is on this machine and has the token gets an answer', async () => {
@@ -499,8 +488,10 @@ describe('over HTTP', () => {
     expect(await ask(server, { headers: { authorization: `bearer ${server.token}` } })).toBe(200)
     expect(await ask(server, { method: 'TRACE' })).toBe(405)
     const large = `"${'x'.repeat(2 << 20)}"`
+    // Many times: a server that closes while the body is still coming breaks only some of the connections.
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
-      expect(await askUntilHeard(server, { body: large, headers })).toBe(413)
+      for (let time = 0; time < 30; time++) expect(await ask(server, { body: large, headers })).toBe(413)
+      expect(await ask(server, { body: large, headers: { ...headers, authorization: 'Bearer x' } })).toBe(401)
       expect(await ask(server, {})).toBe(200)
     }
   })

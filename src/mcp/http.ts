@@ -34,11 +34,8 @@ export async function serveHttp(
   const handler = createMcpHandler(factory, { maxRequestBodySize: MAX_BODY })
   const server = createServer((request, response) => {
     const refused = refusal(request, token)
-    if (refused) {
-      leave(request, response)
-      return void response.writeHead(refused.status, refused.headers).end(`${refused.text}\n`)
-    }
-    answer(request, response, handler.fetch).catch(() => response.destroy())
+    if (refused) refuse(request, response, refused)
+    else answer(request, response, handler.fetch).catch(() => response.destroy())
   })
   await listen(server, port)
   return {
@@ -79,15 +76,29 @@ function refusal(request: IncomingMessage, token: string): Refusal | undefined {
   if ((request.url ?? '').split('?')[0] !== PATH)
     return { status: 404, text: `nothing here: the server is at ${PATH}` }
   if (request.method === 'TRACE') return { status: 405, text: 'not a way to ask' }
-  // Said before the body is read: a client that is still sending would see a broken connection instead.
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY)
-    return { status: 413, text: `more than ${MAX_BODY} bytes` }
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
   return undefined
 }
 
-/** What is left of a body that nobody reads would be taken for the next request. */
-function leave(request: IncomingMessage, response: ServerResponse): void {
-  if (!request.complete) response.setHeader('connection', 'close')
+const TOO_LARGE: Refusal = { status: 413, text: `more than ${MAX_BODY} bytes` }
+
+/** How long a client may go on sending what nobody wants. */
+const HEAR_OUT_MS = 1000
+
+/** Answers at once and hears the client out: one that finds the connection closed while it sends may never read the answer. */
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, text, headers }: Refusal,
+): void {
+  const body = `${text}\n`
+  response
+    .writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) })
+    .write(body)
+  const end = (): void => void response.end()
+  const timer = setTimeout(end, request.readableEnded ? 0 : HEAR_OUT_MS)
+  response.once('close', () => clearTimeout(timer))
+  request.resume().once('end', end).once('error', end)
 }
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -97,9 +108,13 @@ async function answer(
   response: ServerResponse,
   fetch: (request: Request) => Promise<Response>,
 ): Promise<void> {
+  const body = await bodyOf(request)
+  if (body === undefined) {
+    refuse(request, response, TOO_LARGE)
+    return
+  }
   const abort = new AbortController()
   response.once('close', () => abort.abort())
-  const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
   const answered = await fetch(
     new Request(`http://${HOST}${request.url ?? PATH}`, {
       method: request.method ?? 'GET',
@@ -110,12 +125,26 @@ async function answer(
             : [[name, Array.isArray(value) ? value.join(', ') : value] as [string, string]],
         ),
       ),
-      ...(hasBody ? { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' as const } : {}),
+      ...(request.method === 'GET' || request.method === 'HEAD' ? {} : { body }),
       signal: abort.signal,
-    } as RequestInit),
+    }),
   )
-  leave(request, response)
   response.writeHead(answered.status, Object.fromEntries(answered.headers))
   if (answered.body) await pipeline(Readable.fromWeb(answered.body as never), response)
   else response.end()
+}
+
+/** The whole body; undefined if it is too large: the rest is left unread then. */
+function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let bytes = 0
+    request.on('data', (part: Buffer) => {
+      bytes += part.length
+      if (bytes > MAX_BODY) resolve(undefined)
+      else parts.push(part)
+    })
+    request.once('end', () => resolve(Buffer.concat(parts)))
+    request.once('error', reject)
+  })
 }
