@@ -45,6 +45,8 @@ export interface SessionFacts {
   startedAt?: number
   /** All that is told of when it was, start and end: replaces what was told before. */
   onlyAt?: number
+  /** Told by a file that is not the session's own: fills what nobody has told, and changes nothing. */
+  isGuess?: boolean
   /** `subagent` sessions are left out of plain lists. */
   relation?: 'main' | 'subagent' | 'fork'
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
 import { placeResolver, taskFinder } from '../src/sources/place.ts'
 import { temporary } from './setup/sweeping.ts'
 
@@ -23,7 +24,7 @@ beforeAll(() => {
 })
 
 const placeOf = (cwd: string | null, gitRemote: string | null = null, domains: Record<string, string> = {}) =>
-  placeResolver(domains)({ sessionUid: 'x:1', cwd, gitRemote })
+  placeResolver(domains, ADAPTERS)({ sessionUid: 'claude:1', cwd, gitRemote })
 
 describe('the repository', () => {
   it('is the one that holds the directory', () => {
@@ -39,6 +40,14 @@ describe('the repository', () => {
     expect(placeOf(join(base, 'plain', 'notes')).repo).toBe('notes')
     expect(placeOf(join(base, 'gone', 'project')).repo).toBe('project')
     expect(placeOf(null)).toEqual({ repo: null, domain: null })
+  })
+
+  it('of a working tree that the agent made inside it is the same when both are gone', () => {
+    expect(placeOf('/gone/shop/.claude/worktrees/quick-fox').repo).toBe('shop')
+    expect(placeOf('/gone/shop/.claude/worktrees/quick-fox/src').repo).toBe('shop')
+    expect(placeOf('C:\\gone\\shop\\.claude\\worktrees\\quick-fox').repo).toBe('shop')
+    expect(placeOf(join(base, 'work', 'shop', '.claude', 'worktrees', 'gone')).repo).toBe('shop')
+    expect(placeOf('/gone/worktrees/quick-fox').repo).toBe('quick-fox')
   })
 
   it('of a session on Windows, seen from elsewhere, is the last name of its directory', () => {

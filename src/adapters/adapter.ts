@@ -170,8 +170,13 @@ export interface Adapter {
   readonly version: number
   /** Directories to look in, and single files beside them, whether or not they exist. */
   roots(env: Environment): string[]
-  /** The source a file is (or belongs to), or null. Looks at the path, never opens credential files. */
-  claim(path: string): Source | null
+  /**
+   * The source a file is (or belongs to), or null. Looks at the path, never opens credential files. Below a root, which
+   * somebody may have copied to anywhere, the name of the file is enough; elsewhere the folders have to be the agent's own.
+   */
+  claim(path: string, isBelowRoot?: boolean): Source | null
+  /** The directory whose working tree the agent put at `cwd`, where the path itself says so: trees are removed, sessions stay. */
+  treeOwner?(cwd: string): string | undefined
   /** Items from a position on (null: the beginning) to the present end. Reading in any number of steps yields the same items as reading at once. */
   read(source: Source, from: Position | null): Iterable<Item>
 }

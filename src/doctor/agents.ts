@@ -1,10 +1,11 @@
 // The agents: which are here, whether their transcripts are read before they delete them, and what of their files cannot
 // be read.
+import { sep } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import type { Config } from '../config.ts'
-import { type Discovery, discover } from '../sources/discover.ts'
-import { extraRoots } from '../sources/roots.ts'
+import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
+import { extraRoots, namedRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ageText, DAY, type Finding, finding } from './finding.ts'
@@ -41,7 +42,8 @@ export function checkAgents(context: AgentContext, { discovery, integrations }: 
   return [
     ...agentsFound(context, discovery),
     ...integrations.flatMap((one) => checkRetention(context, one)),
-    ...unreadable(discovery),
+    ...emptyRoots(context, discovery),
+    ...unreadable(context, discovery),
   ]
 }
 
@@ -110,15 +112,37 @@ function checkRetention(
   return [finding('agent.retention', 'ok', text, { subject: flavor })]
 }
 
+/** A misspelt directory would be silently empty for ever. */
+function emptyRoots({ config, env, adapters }: AgentContext, { found }: Discovery): Finding[] {
+  const extra = extraRoots(config)
+  return adapters.flatMap((adapter) => {
+    const paths = found.filter((one) => one.adapter === adapter).map(({ source }) => source.path)
+    return namedRoots(adapter, env, extra).flatMap((root) => {
+      const real = realDirectory(root)
+      if (real !== undefined && paths.some((path) => path === real || path.startsWith(`${real}${sep}`)))
+        return []
+      const what = real === undefined ? 'is not there' : `holds no session that ${adapter.flavor} would read`
+      return [
+        finding('source.empty', 'warning', `${root} ${what}`, {
+          subject: root,
+          fix: `look at [sources.${adapter.flavor}] in ${config.file}`,
+        }),
+      ]
+    })
+  })
+}
+
 /** A link may be meant to be left alone; what should be readable and is not is lost when the agent deletes it. */
-function unreadable({ problems }: Discovery): Finding[] {
+function unreadable({ config }: AgentContext, { problems }: Discovery): Finding[] {
   const severity = (reason: string): Finding['severity'] =>
     reason.startsWith('symbolic link') ? 'warning' : 'error'
   const worst = problems.toSorted((a, b) => severity(a.reason).localeCompare(severity(b.reason)))
   const shown = worst.slice(0, SHOWN).map(({ path, reason }) =>
     finding('source.unreadable', severity(reason), `${path}: ${reason}`, {
       subject: path,
-      fix: `ls -ld '${path}'`,
+      fix: reason.startsWith('symbolic link')
+        ? `to have it read, name what it leads to under [sources.<flavor>] in ${config.file}`
+        : `ls -ld '${path}'`,
     }),
   )
   const rest = worst.slice(SHOWN)

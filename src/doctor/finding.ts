@@ -26,6 +26,7 @@ export const FINDING_IDS = {
   'hooks.state': "hooks in an agent's settings",
   'schedule.state': 'the sweep that the system starts',
   'mcp.state': 'whether an agent knows the MCP server',
+  'source.empty': 'directories that the settings name and that hold no session',
   'source.unreadable': 'files of agents that cannot be read',
   'source.gaps': 'bytes of sources that were not understood',
   'source.drift': 'record types nobody has described',

@@ -15,7 +15,7 @@ export interface Place {
 export function places(config: Config, env: Environment = process.env): Place[] {
   const more = extraRoots(config)
   return ADAPTERS.flatMap((adapter) => {
-    const paths = new Set(rootsOf(adapter, env, more).filter((path) => !adapter.claim(path)))
+    const paths = new Set(rootsOf(adapter, env, more).filter((path) => !adapter.claim(path, true)))
     return [...paths].map((path) => ({ flavor: adapter.flavor, path, exists: hasEntries(path) }))
   })
 }

@@ -46,7 +46,7 @@ export function realRoots(
     for (const path of rootsOf(adapter, env, extraRoots)) {
       const root = realDirectory(path)
       // A single file is claimed as it is, and no place where sessions are looked for.
-      if (!adapter.claim(path))
+      if (!adapter.claim(path, true))
         result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
       if (root !== undefined) here.add(root)
     }
@@ -78,7 +78,7 @@ function isLink(path: string): boolean {
   }
 }
 
-function realDirectory(path: string): string | undefined {
+export function realDirectory(path: string): string | undefined {
   try {
     return realpathSync.native(path)
   } catch {
@@ -94,7 +94,9 @@ interface Walk {
 
 /** A root is a directory, or a single file beside one. */
 function lookInto(root: string, context: Walk): void {
-  const source = lstatSync(root, { throwIfNoEntry: false })?.isFile() ? context.adapter.claim(root) : null
+  const source = lstatSync(root, { throwIfNoEntry: false })?.isFile()
+    ? context.adapter.claim(root, true)
+    : null
   if (source) context.result.found.push({ adapter: context.adapter, source })
   else walk(root, context, 0)
 }
@@ -122,7 +124,7 @@ export function walk(directory: string, context: Walk, depth: number, isFlat = f
     }
     if (entry.isSymbolicLink() && leadsOut(path, context.root))
       result.problems.push({ path, reason: 'symbolic link to a directory elsewhere, not followed' })
-    const source = adapter.claim(path)
+    const source = adapter.claim(path, true)
     if (!source) continue
     const reason = reasonAgainst(entry, path)
     if (reason === undefined) result.found.push({ adapter, source })

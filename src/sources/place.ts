@@ -2,20 +2,26 @@
 // remote the agent wrote down, the domain from the configured map, the task from patterns.
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, win32 } from 'node:path'
+import type { Adapter } from '../adapters/adapter.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
 /** A worktree's `.git` is one line. */
 const MAX_POINTER_BYTES = 64 << 10
 
 /** Resolves places; directories are looked at once per resolver. */
-export function placeResolver(domains: Record<string, string>): (session: SessionPlace) => Place {
+export function placeResolver(
+  domains: Record<string, string>,
+  adapters: readonly Adapter[] = [],
+): (session: SessionPlace) => Place {
+  const byFlavor = new Map(adapters.map((one) => [one.flavor, one]))
   const roots = new Map<string, string | undefined>()
   const rootOf = (directory: string): string | undefined => {
     if (!roots.has(directory)) roots.set(directory, repositoryRoot(directory))
     return roots.get(directory)
   }
-  return ({ cwd, gitRemote }) => {
-    const root = cwd === null ? undefined : rootOf(cwd)
+  return ({ sessionUid, cwd, gitRemote }) => {
+    const adapter = byFlavor.get(sessionUid.slice(0, sessionUid.indexOf(':')))
+    const root = cwd === null ? undefined : (rootOf(cwd) ?? adapter?.treeOwner?.(cwd))
     const name = directoryName(root === undefined ? cwd : root.replace(/\.git$/, ''))
     const repo = remoteName(gitRemote) ?? name ?? null
     const names = [repo, root, cwd].filter((name) => typeof name === 'string' && Object.hasOwn(domains, name))

@@ -21,9 +21,14 @@ export function extraRoots(config: Config): Roots {
   })
 }
 
-/** In a settings file no shell puts the home directory in the place of `~`. */
+/** The directories that the settings name for one flavor. */
+export const namedRoots = (adapter: Adapter, env: Environment, extra: Roots): string[] =>
+  (extra[adapter.flavor] ?? []).map((path) => withHome(path, env))
+
 export function rootsOf(adapter: Adapter, env: Environment, extra: Roots): string[] {
-  return [...adapter.roots(env), ...(extra[adapter.flavor] ?? [])].map((path) =>
-    path.startsWith('~/') ? join(env['HOME'] || homedir(), path.slice(2)) : path,
-  )
+  return [...adapter.roots(env).map((path) => withHome(path, env)), ...namedRoots(adapter, env, extra)]
 }
+
+/** In a settings file no shell puts the home directory in the place of `~`. */
+const withHome = (path: string, env: Environment): string =>
+  path.startsWith('~/') ? join(env['HOME'] || homedir(), path.slice(2)) : path

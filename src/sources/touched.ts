@@ -73,7 +73,7 @@ function lookAt(path: string, roots: readonly Root[], result: TouchedDiscovery):
       walk(path, context, path.slice(root.length).split(sep).length - 1)
       continue
     }
-    const source = stats?.isFile() ? adapter.claim(path) : null
+    const source = stats?.isFile() ? adapter.claim(path, true) : null
     if (source) result.found.push({ adapter, source })
     else lookUp(dirname(path), context)
   }

@@ -16,6 +16,7 @@ export class MemoryWriter {
   readonly #memory: Database
   readonly #ensure: Statement
   readonly #facts: Statement
+  readonly #guess: Statement
   readonly #span: Statement
   readonly #ledger: Ledger
   readonly #edge: Statement
@@ -38,6 +39,10 @@ export class MemoryWriter {
        started_at = CASE WHEN :onlyAt IS NOT NULL THEN :onlyAt WHEN :startedAt IS NULL THEN started_at ELSE min(coalesce(started_at, :startedAt), :startedAt) END,
        task_ref = CASE WHEN :taskRank > task_ref_rank THEN :taskRef ELSE task_ref END,
        task_ref_rank = max(task_ref_rank, :taskRank), source_path = coalesce(:path, source_path)
+       WHERE session_uid = :uid`,
+    )
+    this.#guess = memory.prepare(
+      `UPDATE sessions SET cwd = coalesce(cwd, :cwd), agent_version = coalesce(agent_version, :version)
        WHERE session_uid = :uid`,
     )
     this.#span = memory.prepare(
@@ -101,6 +106,11 @@ export class MemoryWriter {
   }
 
   #writeFacts(facts: PreparedFacts, path: string): void {
+    if (facts.isGuess) {
+      const { sessionUid: uid, cwd = null, agentVersion: version = null } = facts
+      this.#guess.run({ uid, cwd, version })
+      return
+    }
     this.#facts.run({
       uid: facts.sessionUid,
       cwd: facts.cwd ?? null,

@@ -3,6 +3,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
+import { ADAPTERS } from '../adapters/index.ts'
 import type { Config } from '../config.ts'
 import { Ahead } from '../digest/ahead.ts'
 import { RecollectError } from '../errors.ts'
@@ -145,7 +146,7 @@ async function run(
   await readAll(store, planned.tasks, options, settings, gone, report)
   report.interrupted = options.signal?.aborted ?? false
   const domains = options.config.get('domains')
-  report.settledCount = store.settle(placeResolver(domains))
+  report.settledCount = store.settle(placeResolver(domains, ADAPTERS))
   report.digestedCount = await analyze(store, options.config, {
     signal: options.signal,
     onUnread: (path, count) =>

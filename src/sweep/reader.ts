@@ -318,7 +318,7 @@ class BatchBuilder {
     event.findings = anyOf(findings) ?? anyOf(again)
     this.#ids.add(item, this.#payloads.reserve(0).subarray(payloadAt, payloadAt + payloadLength))
     this.#batch.events.push(event)
-    if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(uid, item.session, text, 1)
+    if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(item.session, text, 1)
   }
 
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
@@ -334,24 +334,29 @@ class BatchBuilder {
     return this.#payloads.addText('{"recollect":"nested too deeply to keep"}')
   }
 
+  #factsOf(session: string): PreparedFacts {
+    return { sessionUid: this.#uid(session), flavor: this.#flavor, nativeId: idOf(session) }
+  }
+
   #addFacts(item: Extract<Item, { type: 'session' }>): void {
     const uid = this.#uid(item.session)
     const findings: Findings = {}
-    const facts: PreparedFacts = { sessionUid: uid, flavor: this.#flavor, nativeId: idOf(item.session) }
+    const facts = this.#factsOf(item.session)
     for (const field of ['cwd', 'gitBranch', 'gitRemote', 'model', 'title', 'agentVersion'] as const) {
       const value = item[field]
       if (value !== undefined) facts[field] = oneLine(this.#context.redactor.text(value, findings), 1000)
     }
     if (item.titleByPerson !== undefined) facts.titleByPerson = item.titleByPerson
     if (item.relation !== undefined) facts.relation = item.relation
+    if (item.isGuess) facts.isGuess = true
     const startedAt = timeOrNull(item.startedAt)
     if (startedAt !== null) facts.startedAt = startedAt
     const onlyAt = timeOrNull(item.onlyAt)
     if (onlyAt !== null) facts.onlyAt = onlyAt
     this.#batch.facts.push(facts)
     if (anyOf(findings)) this.#batch.findings[uid] = findings
-    if (item.gitBranch !== undefined) this.#noteTask(uid, item.session, item.gitBranch, 3)
-    if (item.cwd !== undefined) this.#noteTask(uid, item.session, item.cwd, 2)
+    if (item.gitBranch !== undefined) this.#noteTask(item.session, item.gitBranch, 3)
+    if (item.cwd !== undefined && !item.isGuess) this.#noteTask(item.session, item.cwd, 2)
   }
 
   /** The session is not this source's: what is told of it here makes nobody its source. */
@@ -366,17 +371,11 @@ class BatchBuilder {
   }
 
   /** The branch tells the task best, then the directory, then what was asked. */
-  #noteTask(uid: string, session: string, text: string, rank: number): void {
+  #noteTask(session: string, text: string, rank: number): void {
     const task = this.#context.findTask(text.slice(0, 2000))
     if (task === undefined) return
     const taskRef = oneLine(task)
-    this.#batch.facts.push({
-      sessionUid: uid,
-      flavor: this.#flavor,
-      nativeId: idOf(session),
-      taskRef,
-      taskRefRank: rank,
-    })
+    this.#batch.facts.push({ ...this.#factsOf(session), taskRef, taskRefRank: rank })
   }
 }
 

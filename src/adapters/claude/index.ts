@@ -1,6 +1,6 @@
 // Claude Code, 1.0 to 2.1.325. README.md beside this file describes the format and the decisions.
 import type { Adapter } from '../adapter.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, FLAVOR, roots, treeOwner } from './paths.ts'
 
-export const claude: Adapter = { flavor: FLAVOR, version: 7, roots, claim, read }
+export const claude: Adapter = { flavor: FLAVOR, version: 8, roots, claim, treeOwner, read }

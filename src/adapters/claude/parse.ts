@@ -17,7 +17,7 @@ import {
   remember,
 } from './line.ts'
 import { messageDrafts } from './messages.ts'
-import { type Place, placeOf } from './paths.ts'
+import { copyAt, type Place, placeOf } from './paths.ts'
 import { delivered } from './queue.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
 import { noteResume } from './resumed.ts'
@@ -26,12 +26,8 @@ import { SYNTHETIC, usageOf } from './usage.ts'
 
 export function read(source: Source, from: Position | null): Generator<Item> {
   const { path } = source
-  const where: Place = placeOf(path) ?? {
-    kind: 'main',
-    projectDir: dirname(path),
-    session: undefined,
-    agent: undefined,
-  }
+  const where: Place = placeOf(path) ??
+    copyAt(path) ?? { kind: 'main', projectDir: dirname(path), session: undefined, agent: undefined }
   let reader: Reader | undefined
   return readLines(
     path,
@@ -78,7 +74,8 @@ function readerOf(path: string, where: Place, session: string): Reader {
 }
 
 function* step(line: Line): Generator<Item> {
-  if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
+  if (line.reader.place.kind === 'agent') noteGuess(line)
+  else if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
   const drafts = draftsOf(line)
   if (line.type === 'user') delete line.state.answer
   noteResume(line, drafts)
@@ -104,6 +101,21 @@ function draftsOf(line: Line): Draft[] {
     default:
       return otherDrafts(line)
   }
+}
+
+/** Where a sub-agent worked is where its session was, unless that says otherwise: its own file may never have been written. */
+function noteGuess({ record, state, items }: Line): void {
+  const cwd = str(record['cwd'])
+  if (state.facts.cwd !== undefined || !cwd) return
+  state.facts.cwd = cwd
+  const version = str(record['version'])
+  items.push({
+    type: 'session',
+    session: state.session,
+    cwd,
+    ...(version ? { agentVersion: version } : {}),
+    isGuess: true,
+  })
 }
 
 /** Facts go out when they change, so that reading in steps says the same as reading at once. */

@@ -33,14 +33,18 @@ export function roots(env: Environment): string[] {
   ]
 }
 
-export function claim(path: string): Source | null {
-  const place = placeOf(path)
+export function claim(path: string, isBelowRoot = false): Source | null {
+  const place = placeOf(path) ?? (isBelowRoot ? copyAt(path) : null)
   if (!place) return null
   const source: Source = { flavor: FLAVOR, path }
   // The sidecar names the call that started the sub-agent; it is written, and completed, after the transcript began.
   if (place.kind === 'agent') source.companions = [sidecarOf(path)]
   return source
 }
+
+/** Working trees that the agent makes lie inside the repository. */
+export const treeOwner = (cwd: string): string | undefined =>
+  /^(.+?)[\\/]\.claude[\\/]worktrees[\\/]/.exec(cwd)?.[1]
 
 export const sidecarOf = (path: string): string => `${path.slice(0, -'.jsonl'.length)}.meta.json`
 
@@ -58,6 +62,17 @@ export function placeOf(path: string): Place | null {
     if (place) return place
   }
   return null
+}
+
+/** A transcript whose folders were copied without the one that held them all; null where the name says nothing. */
+export function copyAt(path: string): Place | null {
+  if (!path.endsWith('.jsonl')) return null
+  const parts = path.split(sep)
+  const at = parts.lastIndexOf('subagents')
+  const of = at > 0 ? at - 1 : parts.length - 1
+  const place = placeBelow(parts.slice(0, of).join(sep), parts.slice(of))
+  // Beside transcripts lies much that is none.
+  return place?.kind === 'main' && place.session === undefined ? null : place
 }
 
 function placeBelow(projectDir: string, rest: string[]): Place | null {

@@ -17,14 +17,14 @@ export function roots(env: Environment): string[] {
   return [...FOLDERS, INDEX].map((name) => join(home, name))
 }
 
-export function claim(path: string): Source | null {
+export function claim(path: string, isBelowRoot = false): Source | null {
   const name = basename(path)
   if (name === INDEX) return { flavor: FLAVOR, path, isShared: true }
   if (!ROLLOUT.test(name)) return null
-  return path.split(sep).some((part) => FOLDERS.includes(part)) ? { flavor: FLAVOR, path } : null
+  return isBelowRoot || homeOf(path) !== undefined ? { flavor: FLAVOR, path } : null
 }
 
-/** The directory that holds `sessions` and `archived_sessions`, as seen from a rollout. */
+/** The directory that holds `sessions` and `archived_sessions`, as seen from a rollout; undefined for a copy that lies elsewhere. */
 export function homeOf(path: string): string | undefined {
   const parts = path.split(sep)
   const at = parts.findLastIndex((part) => FOLDERS.includes(part))

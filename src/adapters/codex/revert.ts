@@ -1,7 +1,7 @@
 // A reverted thread goes on in a second file that names where in the first one it branched off. What the older files of
 // the thread hold behind that point was taken back: their keys are looked up here, once, when the new file begins.
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import type { Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
@@ -47,11 +47,9 @@ interface ThreadFile {
 /** The thread's files before this one. Segment ids are version 7 uuids: their order is that of time. */
 function olderFiles(path: string, thread: string, segment: string): ThreadFile[] {
   const home = homeOf(path)
-  if (!home) return []
-  return [
-    ...rolloutsBelow(join(home, 'sessions'), thread),
-    ...rolloutsBelow(join(home, 'archived_sessions'), thread),
-  ]
+  const folders = home ? [join(home, 'sessions'), join(home, 'archived_sessions')] : [dirname(path)]
+  return folders
+    .flatMap((folder) => rolloutsBelow(folder, thread))
     .map((file) => ({ path: file, segment: rolloutName(file).segment }))
     .filter((file) => file.path !== path && (file.segment === undefined || file.segment < segment))
 }
@@ -67,7 +65,7 @@ function rolloutsBelow(directory: string, thread: string): string[] {
   return entries.flatMap((entry) => {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) return rolloutsBelow(path, thread)
-    return entry.isFile() && entry.name.includes(thread) && claim(path) ? [path] : []
+    return entry.isFile() && entry.name.includes(thread) && claim(path, true) ? [path] : []
   })
 }
 

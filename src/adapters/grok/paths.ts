@@ -47,11 +47,11 @@ export function filesOf(spine: string): SessionFiles {
 }
 
 /** Only the spine is claimed: the other files of a session are its companions. */
-export function claim(path: string): Source | null {
+export function claim(path: string, isBelowRoot = false): Source | null {
   const name = basename(path)
   if (name !== UPDATES && name !== CHAT) return null
   const directory = dirname(path)
-  if (basename(dirname(dirname(directory))) !== 'sessions') return null
+  if (!isBelowRoot && basename(dirname(dirname(directory))) !== 'sessions') return null
   if (name === CHAT && existsSync(join(directory, UPDATES))) return null
   const files = filesOf(path)
   // prompt_history.jsonl is none: it changes with every prompt of every session in the same working directory.
