@@ -46,6 +46,12 @@ export class Config {
     return this.#values.get(key)?.origin ?? 'default'
   }
 
+  /** Where an error finds it: the flag or variable it came from, else its key in config.toml. */
+  place(key: SettingKey): string {
+    const origin = this.origin(key)
+    return origin === this.file || origin === 'default' ? `${this.file}: ${key}` : origin
+  }
+
   #pick(
     row: SettingRow,
     toml: Record<string, unknown>,
@@ -122,7 +128,7 @@ function refuseUnknown(table: Record<string, unknown>, file: string, prefix = ''
         rows.map((row) => row.key),
       )
       throw new RecollectError('BAD_CONFIG', `unknown setting ${key}`, {
-        where: file,
+        where: `${file}: ${key}`,
         hint: near ? `did you mean ${near}?` : 'docs/config.md lists the settings',
       })
     }

@@ -32,11 +32,11 @@ const MAX_TAGS = 20
 export function decide(options: DecideOptions): Decision {
   const { config } = options
   const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
-  const text = clean(redactor, options.text, MAX_TEXT, 'the text')
-  const tags = [...new Set((options.tags ?? []).map((tag) => clean(redactor, tag, MAX_NAME, 'a tag')))]
+  const text = clean(redactor, options.text, MAX_TEXT, 'text')
+  const tags = [...new Set((options.tags ?? []).map((tag) => clean(redactor, tag, MAX_NAME, '--tag')))]
   if (tags.length > MAX_TAGS)
     throw new RecollectError('BAD_INPUT', `more than ${MAX_TAGS} tags`, { where: '--tag', hint: 'use fewer' })
-  const author = clean(redactor, options.author ?? userName(), MAX_NAME, 'the author')
+  const author = clean(redactor, options.author ?? userName(), MAX_NAME, '--author')
   const { memory, close } = openMemory(storePaths(config.home, config.get('store.db_path')), 'write')
   try {
     const sessionUid = resolveSession({ memory }, options.session)
@@ -60,12 +60,21 @@ function userName(): string {
   }
 }
 
-function clean(redactor: Redactor, text: string, limit: number, what: string): string {
+function clean(
+  redactor: Redactor,
+  text: string,
+  limit: number,
+  where: 'text' | '--tag' | '--author',
+): string {
   const refuse = (reason: string, hint: string): never => {
-    throw new RecollectError('BAD_INPUT', `${what} ${reason}`, { where: 'decide', hint })
+    throw new RecollectError('BAD_INPUT', `${where === 'text' ? 'the text' : where} ${reason}`, {
+      where,
+      hint,
+    })
   }
   const trimmed = text.trim()
-  if (trimmed === '') refuse('is empty', 'say what was decided, in a sentence or two')
+  if (trimmed === '')
+    refuse('is empty', where === 'text' ? 'say what was decided, in a sentence or two' : 'leave it out')
   if (trimmed.length > limit) refuse(`is longer than ${limit} characters`, 'shorten it')
   if (/\0/.test(trimmed) || !trimmed.isWellFormed()) refuse('is not text', 'write it in UTF-8, without NUL')
   return redactor.text(trimmed, {})

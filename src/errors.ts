@@ -29,15 +29,17 @@ export const ERROR_CODES = {
   CORRUPT: 'stored bytes are not what they should be',
   BAD_CONFIG: 'a setting has an impossible value',
   USAGE: 'the command line was not understood',
+  INTERNAL: 'a fault of this program itself',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
 export interface ErrorDetails {
   /** The path, id, line or option the error is about. */
-  where?: string
+  where: string
   /** What the reader can do about it. */
-  hint?: string
+  hint: string
+  /** What was caught, where this error stands for another one. */
   cause?: unknown
 }
 
@@ -45,10 +47,10 @@ export interface ErrorDetails {
 export class RecollectError extends Error {
   override readonly name = 'RecollectError'
   readonly code: ErrorCode
-  readonly where: string | undefined
-  readonly hint: string | undefined
+  readonly where: string
+  readonly hint: string
 
-  constructor(code: ErrorCode, what: string, details: ErrorDetails = {}) {
+  constructor(code: ErrorCode, what: string, details: ErrorDetails) {
     super(what, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.where = details.where
@@ -56,17 +58,27 @@ export class RecollectError extends Error {
   }
 
   /** The shape `--json` and the record pipe print. */
-  toJSON(): { code: ErrorCode; message: string; where?: string; hint?: string; cause?: string } {
-    const out: ReturnType<RecollectError['toJSON']> = { code: this.code, message: this.message }
-    if (this.where !== undefined) out.where = this.where
-    if (this.hint !== undefined) out.hint = this.hint
-    if (this.cause !== undefined) out.cause = describeCause(this.cause)
-    return out
+  toJSON(): { code: ErrorCode; message: string; where: string; hint: string; cause?: string } {
+    const { code, message, where, hint } = this
+    const cause = causeOf(this)
+    return { code, message, where, hint, ...(cause === undefined ? {} : { cause }) }
   }
 }
 
-function describeCause(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+/** Why, in words; undefined where there is no other error behind it, or the message has its words already. */
+export function causeOf({ message, cause }: RecollectError): string | undefined {
+  const words = cause === undefined ? '' : wordsOf(cause)
+  return message.includes(words) ? undefined : words
+}
+
+/** What was thrown, in words. */
+export function wordsOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  try {
+    return String(thrown)
+  } catch {
+    return typeof thrown
+  }
 }
 
 const BY_ERRNO: Record<string, [ErrorCode, string]> = {
@@ -86,6 +98,7 @@ const BY_ERRNO: Record<string, [ErrorCode, string]> = {
   ENAMETOOLONG: ['BAD_NAME', 'use a shorter id'],
   EMFILE: ['IO', 'too many open files: raise ulimit -n or close some'],
   ENFILE: ['IO', 'the system has too many open files'],
+  EADDRINUSE: ['IO', 'another program listens there: choose another port'],
   EIO: ['IO', 'the disk or file system failed: check the system log before writing on'],
 }
 
@@ -108,7 +121,26 @@ export function fromSystem(
   let code: ErrorCode = known?.[0] ?? 'IO'
   if (use === 'read' && code === 'NOT_WRITABLE') code = 'NOT_READABLE'
   if (use === 'read' && errno === 'ENOENT') code = 'NOT_FOUND'
-  const details: ErrorDetails = { where, cause: error }
-  if (known) details.hint = use === 'read' && errno === 'ENOENT' ? 'check the path' : known[1]
-  return new RecollectError(code, `${what}${errno ? ` (${errno})` : ''}`, details)
+  const hint = use === 'read' && errno === 'ENOENT' ? 'check the path' : (known?.[1] ?? MEND)
+  return new RecollectError(code, `${what}${errno ? ` (${errno})` : ''}`, { where, hint, cause: error })
+}
+
+const MEND = 'mend what the cause says, then try again'
+
+/** Turns what nobody foresaw into an error that says so; one of ours passes through unchanged. */
+export function fromUnforeseen(error: unknown): RecollectError {
+  if (error instanceof RecollectError) return error
+  const frame = error instanceof Error ? /^\s+at (.+)$/m.exec(error.stack ?? '')?.[1] : undefined
+  return new RecollectError('INTERNAL', String(error), {
+    where: frame ?? 'recollect',
+    hint: 'this is a fault of recollect: please report it, with what stands here',
+  })
+}
+
+/** What stands at a path is no regular file, and nothing else is read or written. */
+export function notAFile(path: string): RecollectError {
+  return new RecollectError('NOT_A_FILE', 'not a regular file', {
+    where: path,
+    hint: 'a directory, pipe, socket or device stands there: move it away, or name another path',
+  })
 }

@@ -211,6 +211,83 @@ describe('names', () => {
   })
 })
 
+/** Where a plain error may be made: it never leaves the file, or is the cause of one of ours. */
+const PLAIN_ERRORS = new Set([
+  'src/cli/mcp.ts',
+  'src/config.ts',
+  'src/files/jsonl.ts',
+  'src/record/lineage-git.ts',
+  'src/redact/gate.ts',
+  'src/redact/index.ts',
+  'src/redact/rules-providers.ts',
+  'src/redact/self-test.ts',
+  'src/store/verify.ts',
+  'src/sweep/thread.ts',
+])
+const PLAIN_ERROR = /new (?:Type|Range|Syntax)?Error\(/
+/** Where what was caught is left out on purpose: the parser's message quotes the transcript. */
+const WITHOUT_CAUSE = new Set(['src/record/run-json.ts'])
+
+describe('errors', () => {
+  // Their type asks for a place and a hint; this looks at what a type cannot see.
+  const found: string[] = []
+  for (const [path, file] of parsed) {
+    const tell = (node: ts.Node, what: string): void => {
+      const { line } = file.getLineAndCharacterOfPosition(node.getStart())
+      found.push(`${path}:${line + 1}: ${what}`)
+    }
+    const visit = (node: ts.Node, isCaught: boolean): void => {
+      const isInside = ts.isCatchClause(node) || (isCaught && !ts.isFunctionLike(node))
+      if (ts.isNewExpression(node)) checkError(path, node, isInside, (what) => tell(node, what))
+      if (ts.isPropertyAssignment(node) && node.name.getText() === 'error' && isHandMade(node.initializer))
+        tell(node, 'an error told by hand: make a RecollectError')
+      ts.forEachChild(node, (child) => visit(child, isInside))
+    }
+    visit(file, false)
+  }
+
+  it('have a place and a hint, and the cause that was caught', () => expect(found).toEqual([]))
+
+  it('are still made where the rule makes an exception', () => {
+    const texts = (paths: Set<string>): string[] =>
+      [...paths].map((path) => (parsed.get(path) as ts.SourceFile).text)
+    for (const text of texts(PLAIN_ERRORS)) expect(text).toMatch(PLAIN_ERROR)
+    for (const text of texts(WITHOUT_CAUSE)) expect(text).toMatch(/catch \{/)
+  })
+})
+
+function checkError(
+  path: string,
+  { expression, arguments: given }: ts.NewExpression,
+  isCaught: boolean,
+  tell: (what: string) => void,
+): void {
+  const name = expression.getText()
+  if (PLAIN_ERROR.test(`new ${name}(`) && !PLAIN_ERRORS.has(path)) tell(`a plain ${name}`)
+  if (name !== 'RecollectError') return
+  const details = given?.[2]
+  const properties = details && ts.isObjectLiteralExpression(details) ? details.properties : []
+  const values = new Map(
+    properties.map((one) => [
+      one.name?.getText(),
+      ts.isPropertyAssignment(one) ? one.initializer.getText() : one.name?.getText(),
+    ]),
+  )
+  for (const key of ['where', 'hint']) {
+    const value = values.get(key)
+    if (value === undefined || /^(?:''|.*(?:\?\?|\|\|) '')$/.test(value)) tell(`no ${key}, or an empty one`)
+  }
+  if (isCaught && !values.has('cause') && !WITHOUT_CAUSE.has(path)) tell('not the cause that was caught')
+}
+
+/** `{ code, message, … }` without the class: JSON-RPC has numbers for codes, which are its own. */
+const isHandMade = (node: ts.Expression): boolean =>
+  ts.isObjectLiteralExpression(node) &&
+  node.properties.some(
+    (one) =>
+      ts.isPropertyAssignment(one) && one.name.getText() === 'code' && ts.isStringLiteral(one.initializer),
+  )
+
 describe('the public surface', () => {
   it('equals the committed list', async () => {
     const entries = [

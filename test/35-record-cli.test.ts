@@ -56,15 +56,16 @@ describe.each(FORMATS)('$name', (format) => {
 
   it('names a bad line, writes nothing of it and goes on', async () => {
     const { turnId: _, role: __, type: ___, op: ____, ...rest } = format.line('m0') as Record<string, unknown>
-    const bad: [Buffer | string, RegExp][] = [
-      ['{"not":"json"', /not JSON/],
-      ['[1]', /not a JSON object/],
-      ['null', /not a JSON object/],
+    const bad: [Buffer | string, RegExp, string?][] = [
+      ['{"not":"json"', /not JSON/, 'line 2 of the input'],
+      ['[1]', /not a JSON object/, 'line 3 of the input'],
+      ['null', /not a JSON object/, 'line 4 of the input'],
       [Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]), /not UTF-8/],
       [JSON.stringify(rest), /role|type|op/],
       [JSON.stringify({ ...format.line('m0'), filler: 'x'.repeat(5000) }), /longer than 4096 bytes/],
     ]
-    if (format.name !== 'turns') bad.push([JSON.stringify({ ...format.line('m0'), colour: 1 }), /"colour"/])
+    if (format.name !== 'turns')
+      bad.push([JSON.stringify({ ...format.line('m0'), colour: 1 }), /"colour"/, 'colour'])
     const input = [format.line('m1'), ...bad.map(([line]) => line), format.line('m2')]
       .map((line) => (typeof line === 'string' || Buffer.isBuffer(line) ? line : JSON.stringify(line)))
       .flatMap((line) => [Buffer.from(line), Buffer.from('\n')])
@@ -73,8 +74,10 @@ describe.each(FORMATS)('$name', (format) => {
     expect(good).toMatchObject({ ok: true, line: 1 })
     expect(others.pop()).toMatchObject({ ok: true, line: bad.length + 2 })
     expect(others).toHaveLength(bad.length)
-    for (const [i, [, message]] of bad.entries()) {
-      expect(others[i]).toMatchObject({ ok: false, line: i + 2, error: { code: 'BAD_INPUT' } })
+    for (const [i, [, message, place]] of bad.entries()) {
+      const where = place ?? expect.stringMatching(/./)
+      const error = { code: 'BAD_INPUT', where, hint: expect.stringMatching(/nothing was written/) }
+      expect(others[i]).toMatchObject({ ok: false, line: i + 2, error })
       expect(others[i]?.error?.message).toMatch(message)
     }
     expect(await format.marks(directory)).toEqual(['m1', 'm2'])

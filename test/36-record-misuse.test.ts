@@ -27,7 +27,7 @@ async function faultOf(call: () => unknown): Promise<string | undefined> {
     return undefined
   } catch (error) {
     if (!(error instanceof record.RecollectError)) return `${error}`
-    return error.hint === undefined ? `without a hint: ${error.message}` : undefined
+    return error.where && error.hint ? undefined : `without a place or hint: ${error.message}`
   }
 }
 

@@ -147,12 +147,15 @@ describe('a value', () => {
     cases.map(
       ([command, option]) => [`${nameOf(command).join(' ')} ${option.long}`, command, option] as const,
     ),
-  )('of %s that is impossible is refused, with a hint', async (_name, command, option) => {
+  )('of %s that is impossible is refused, with its place and a hint', async (_name, command, option) => {
     const taken: string[] = []
     for (const value of BAD[option.attributeName()] ?? []) {
       const needed = MORE[command.name()]?.[option.attributeName()] ?? NEEDED[command.name()] ?? []
       const { code, text } = await told([...nameOf(command), ...needed, `${option.long}=${value}`])
-      if (code !== EXIT.usage || !/^try: /m.test(text)) taken.push(`${option.long}=${value}: ${code} ${text}`)
+      const place = /^where: (.+)$/m.exec(text)?.[1] ?? ''
+      const isNamed = place.includes(option.long as string) || (value !== '' && place.includes(value))
+      if (code !== EXIT.usage || !isNamed || !/^try: ./m.test(text))
+        taken.push(`${option.long}=${value}: ${code} ${text}`)
     }
     expect(taken).toEqual([])
   })

@@ -325,7 +325,7 @@ describe('whatever is asked', () => {
     ] as const) {
       const answer = await client.call(name, args)
       expect([name, answer.isError, answer.bytes < 3000]).toEqual([name, true, true])
-      expect(answer.text).toMatch(/^error: /)
+      expect(answer.text).toMatch(/^error: .*\n(?:[a-z]+: .*\n)+try: ./)
     }
     for (const query of [
       '"',

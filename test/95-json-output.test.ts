@@ -60,6 +60,7 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['forget', '209a', '--yes'],
   ['error', 'show', 'nothing-like-it'],
   ['error', 'serch'],
+  ['error', 'usage', '--timezone', 'Europe/Berln'],
 ]
 
 let world: World

@@ -76,7 +76,16 @@ describe('the guard', () => {
     expect((await web.post('/api/pin', uid, { origin: 'null' })).status).toBe(403)
     expect((await web.post('/api/pin', uid, { 'x-recollect-token': 'guess' })).status).toBe(403)
     expect((await web.raw('/api/pin', web.cookie, 'POST', JSON.stringify(uid))).status).toBe(403)
-    expect((await web.get('/api/pin')).status).toBe(404)
+    const none = await web.get('/api/pin')
+    expect(none.status).toBe(404)
+    expect(none.json()).toEqual({
+      error: {
+        code: 'NOT_FOUND',
+        message: 'no such question',
+        where: '/api/pin',
+        hint: expect.stringContaining('reload'),
+      },
+    })
     const site = { ...web.cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     expect((await web.raw('/api/sessions', site)).status).toBe(403)
     const { pins } = await web.json<Storage>('/api/storage')
@@ -239,7 +248,7 @@ describe('a memory that is not there', () => {
       const answer = await client.get('/api/sessions')
       expect(answer.status).toBe(500)
       expect(answer.json()).toMatchObject({
-        error: { code: 'CORRUPT', hint: expect.any(String) },
+        error: { code: 'CORRUPT', where: broken.paths.memoryPath, hint: expect.any(String) },
       })
       expect((await client.get('/')).status).toBe(200)
     } finally {

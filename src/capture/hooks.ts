@@ -127,6 +127,7 @@ function realFile(file: string): string {
     if (!lstatSync(file, { throwIfNoEntry: false })) return file
     throw new RecollectError('UNSAFE_PATH', 'the settings are a link that leads nowhere', {
       where: file,
+      cause: error,
       hint: 'create the file it points to, or remove the link',
     })
   }

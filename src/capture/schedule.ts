@@ -48,6 +48,7 @@ export function defaultScheduler(env: Environment): Scheduler {
   if (run(['systemctl', '--user', 'show-environment'], env).status === 0) return 'systemd'
   if (run(['crontab', '-l'], env).error === undefined) return 'cron'
   throw new RecollectError('NOT_FOUND', 'neither a systemd user session nor cron is here', {
+    where: 'systemctl --user, crontab -l',
     hint: 'let something else run `recollect sweep`, or use `recollect hooks install` or `recollect watch`',
   })
 }
@@ -159,7 +160,8 @@ function writeCrontab({ before, after }: { before: string; after: string }, env:
   if (before === after) return
   if (readCrontab(env) !== before)
     throw new RecollectError('REPLACED', 'the crontab changed meanwhile; nothing was written', {
-      hint: 'try again',
+      where: 'crontab -l',
+      hint: 'run the same command again',
     })
   if (after === '') mustRun(['crontab', '-r'], env)
   else mustRun(['crontab', '-'], env, after)
@@ -244,7 +246,8 @@ function mustRun(command: string[], env: Environment, input?: string): void {
   const { status, stderr, error } = run(command, env, input)
   if (error) throw notThere(command[0] as string, error)
   if (status === 0) return
-  throw new RecollectError('IO', `${command.join(' ')} failed: ${stderr.trim() || status}`, {
+  throw new RecollectError('IO', `${command[0]} failed: ${stderr.trim() || `exit code ${status}`}`, {
+    where: command.join(' '),
     hint: 'what was written stays; mend the cause and run the same command again',
   })
 }
@@ -252,6 +255,8 @@ function mustRun(command: string[], env: Environment, input?: string): void {
 function notThere(program: string, cause: Error): RecollectError {
   if (errnoOf(cause) !== 'ENOENT') return fromSystem(cause, `cannot run ${program}`, program)
   return new RecollectError('NOT_FOUND', `${program} is not here`, {
+    where: program,
+    cause,
     hint: 'choose another one with --with systemd, launchd or cron',
   })
 }

@@ -24,7 +24,8 @@ export const nextStep = (found: readonly Place[]): string =>
 export function withPlaces(error: RecollectError): RecollectError {
   const found = places(new Config())
   return new RecollectError('NO_MEMORY', error.message, {
-    ...(error.where === undefined ? {} : { where: error.where }),
+    where: error.where,
+    cause: error.cause,
     hint: `${nextStep(found)}\nlooked for agents' files in:\n${placeLines(found).join('\n')}`,
   })
 }

@@ -1,5 +1,5 @@
 // Exit codes, and how an error is told: `error:`, `where:`, `cause:`, `try:` on stderr, or with --json one document on stdout.
-import { RecollectError } from '../errors.ts'
+import { causeOf, fromUnforeseen, RecollectError } from '../errors.ts'
 import { inLocale, paintError } from './colour.ts'
 import { isBegun, printJson, tell } from './print.ts'
 import { terminal } from './streams.ts'
@@ -30,20 +30,23 @@ const isFormat = (word: string, value: string | undefined): boolean => word === 
 /** Tells an error and returns the exit code it deserves. */
 export function reportError(error: unknown, asJson = false): number {
   const known = error instanceof RecollectError ? error : undefined
-  if (asJson && !isBegun())
-    printJson({ error: known?.toJSON() ?? { code: 'INTERNAL', message: String(error) } })
+  if (asJson && !isBegun()) printJson({ error: fromUnforeseen(error) })
   else if (known) tell(inLocale(errorText(known)))
-  else tell(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  else
+    tell(
+      `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\ntry: ${fromUnforeseen(error).hint}\n`,
+    )
   if (known?.code === 'BUSY') return EXIT.busy
   return known && ABOUT_COMMAND_LINE.has(known.code) ? EXIT.usage : EXIT.failed
 }
 
 /** File names and ids in it are foreign text. */
-function errorText(error: RecollectError): string {
+export function errorText(error: RecollectError): string {
   const label = (name: string): string => paintError.bold(`${name}:`)
   const lines = [`${paintError.red(label('error'))} ${harmless(error.message)} [${error.code}]`]
-  if (error.where !== undefined) lines.push(`${label('where')} ${harmless(error.where)}`)
-  if (error.cause instanceof Error) lines.push(`${label('cause')} ${harmless(error.cause.message)}`)
-  if (error.hint !== undefined) lines.push(`${label('try')} ${harmless(error.hint)}`)
+  lines.push(`${label('where')} ${harmless(error.where)}`)
+  const cause = causeOf(error)
+  if (cause !== undefined) lines.push(`${label('cause')} ${harmless(cause)}`)
+  lines.push(`${label('try')} ${harmless(error.hint)}`)
   return `${foldText(lines.join('\n'), terminal(2)?.columns || Number.POSITIVE_INFINITY)}\n`
 }

@@ -36,9 +36,9 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
   const name = parseChoice(options.format, EXPORT_FORMATS, '--format', 'format')
   const format = FORMATS[name]
   if (options.endpoint !== undefined && name !== 'otlp')
-    throw usage('--endpoint takes spans', '--format otlp')
+    throw usage('--endpoint', 'a collector takes spans only', '--format otlp')
   if (options.endpoint !== undefined && options.out !== undefined)
-    throw usage('either --out or --endpoint', 'leave one out')
+    throw usage('--endpoint', 'either --out or --endpoint', 'leave one out')
   if (options.out !== undefined) parseName(options.out, '--out')
   const url = options.endpoint === undefined ? undefined : tracesUrl(options.endpoint)
   await withMemory(async (handle) => {
@@ -46,6 +46,7 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
     const isDirectory = options.out !== undefined && looksLikeDirectory(options.out)
     if (uids.length > 1 && format.between === undefined && !isDirectory)
       throw usage(
+        '--format',
         `${uids.length} sessions are not one ${name} document`,
         `--out ${options.out ?? name}/ for a file per session`,
       )
@@ -61,22 +62,26 @@ export async function runExport(ids: string[], options: ExportCommand): Promise<
   })
 }
 
-const usage = (what: string, hint: string): RecollectError =>
-  new RecollectError('USAGE', what, { where: 'export', hint })
+const usage = (where: string, what: string, hint: string): RecollectError =>
+  new RecollectError('USAGE', what, { where, hint })
 
 /** The sessions meant, newest first; sub-agents come with their session where the format holds both. */
 function pick(handle: ReadHandle, ids: readonly string[], options: ExportCommand, format: Format): string[] {
   const filter = filterFrom(options)
   if (ids.length > 0) {
-    if (options.all || isFiltering(filter)) throw usage('either ids, or --all with filters', 'leave one out')
+    if (options.all || isFiltering(filter))
+      throw usage('ids', 'either ids, or --all with filters', 'leave one out')
     return [...new Set(ids.map((id) => resolveSession(handle, id)))]
   }
   if (!options.all && !isFiltering(filter))
-    throw usage('which sessions?', 'an id such as @last, --all, or filters such as --since 7d')
+    throw usage('ids', 'which sessions?', 'an id such as @last, --all, or filters such as --since 7d')
   const uids = listUids(handle, { ...filter, withSubagents: !format.embedsSubagents })
   if (uids.length === 0) {
     refuseUnknown(handle, filter)
-    throw new RecollectError('NOT_FOUND', 'no session matches', { hint: 'recollect sessions lists them' })
+    throw new RecollectError('NOT_FOUND', 'no session matches', {
+      where: isFiltering(filter) ? 'filters' : '--all',
+      hint: 'recollect sessions lists them',
+    })
   }
   return uids
 }
@@ -141,6 +146,7 @@ function toFile(path: string, texts: Iterable<string>): void {
       throw fromSystem(error, 'cannot write the export', path)
     throw new RecollectError('NOT_FOUND', 'cannot write the export: there is no such directory', {
       where: dirname(path),
+      cause: error,
       hint: 'make it first, or end --out with / for a file per session',
     })
   }

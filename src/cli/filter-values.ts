@@ -55,10 +55,10 @@ function unknown(name: string, value: string, known: readonly string[]): Recolle
       ? `did you mean ${near}?`
       : known.length > 0 && known.length <= 20
         ? `one of ${known.join(', ')}`
-        : undefined
+        : 'recollect sessions, without it, lists what there is'
   return new RecollectError('USAGE', `no session has the ${name} ${value}`, {
     where: `--${name}`,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   })
 }
 

@@ -127,21 +127,23 @@ export function usageError(error: CommanderError, program: Command): RecollectEr
   const suggestion = /\(Did you mean (.*?)\?\)/s.exec(rest.join('\n'))?.[1]
   const choices = /^(.*) Allowed choices are (.*)\.$/.exec(first)
   const typed = /'([^']*)'/.exec(first)
+  const command = commandOf(program)
   if (choices) {
     const wrong = /argument '([^']*)' is invalid/.exec(first)?.[1] ?? ''
     const near = nearest(wrong, (choices[2] as string).split(', '))
     return new RecollectError('USAGE', (choices[1] as string).replace(/\.$/, ''), {
+      where: typed?.[1] ?? command,
       hint: near ? `did you mean ${near}? one of ${choices[2]}` : `one of ${choices[2]}`,
     })
   }
   return new RecollectError('USAGE', first.replace(/\.$/, ''), {
-    ...(typed ? { where: typed[1] as string } : {}),
-    hint: suggestion ? `did you mean ${suggestion}?` : `${helpFor(program)} --help`,
+    where: typed?.[1] ?? command,
+    hint: suggestion ? `did you mean ${suggestion}?` : `${command} --help`,
   })
 }
 
 /** The command that was typed, as far as it exists. */
-function helpFor(program: Command): string {
+function commandOf(program: Command): string {
   let at = program
   for (const word of process.argv.slice(2)) {
     const next = at.commands.find((one) => one.name() === word || one.aliases().includes(word))

@@ -5,9 +5,7 @@ import { tell } from './print.ts'
 /** Never a reason for another exit code: what was asked for is done. */
 export function reportHub(hub: HubReport | undefined): void {
   for (const problem of hub?.problems ?? []) {
-    tell(`warning: ${problem.message} [${problem.code}]\n`)
-    if (problem.where !== undefined) tell(`where: ${problem.where}\n`)
-    if (problem.hint !== undefined) tell(`try: ${problem.hint}\n`)
+    tell(`warning: ${problem.message} [${problem.code}]\nwhere: ${problem.where}\ntry: ${problem.hint}\n`)
   }
 }
 

@@ -22,7 +22,7 @@ export async function* inputLines(
     line++
     return bytes
       ? parse(line === 1 ? withoutMark(bytes) : bytes, line)
-      : { line, error: refuse(`longer than ${maxLineBytes} bytes`) }
+      : { line, error: refuse(line, `longer than ${maxLineBytes} bytes`) }
   }
   for await (const chunk of stream) {
     let start = 0
@@ -49,7 +49,7 @@ const withoutMark = (bytes: Buffer): Buffer =>
 
 function parse(bytes: Buffer, line: number): InputLine | undefined {
   // Decoding would put U+FFFD in place of what it cannot read, and record a text nobody wrote.
-  if (!isUtf8(bytes)) return { line, error: refuse('not UTF-8') }
+  if (!isUtf8(bytes)) return { line, error: refuse(line, 'not UTF-8') }
   const text = bytes.toString('utf8')
   if (text.trim() === '') return undefined
   try {
@@ -57,14 +57,15 @@ function parse(bytes: Buffer, line: number): InputLine | undefined {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return { line, value: value as Record<string, unknown> }
     }
-    return { line, error: refuse('not a JSON object') }
+    return { line, error: refuse(line, 'not a JSON object') }
   } catch (cause) {
-    return { line, error: refuse('not JSON', cause) }
+    return { line, error: refuse(line, 'not JSON', cause) }
   }
 }
 
-function refuse(reason: string, cause?: unknown): RecollectError {
+function refuse(line: number, reason: string, cause?: unknown): RecollectError {
   return new RecollectError('BAD_INPUT', `the input line is ${reason}`, {
+    where: `line ${line} of the input`,
     hint: 'one JSON object per line; nothing was written for this line',
     ...(cause === undefined ? {} : { cause }),
   })

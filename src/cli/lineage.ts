@@ -1,5 +1,4 @@
 // `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
-import { Config } from '../config.ts'
 import {
   type Lineage,
   type LineageEdge,
@@ -11,7 +10,6 @@ import {
 import { pricesFor } from '../query/prices.ts'
 import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { openForReading, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -22,6 +20,7 @@ import { formatCount, formatTime, plural, printable } from './format.ts'
 import { outputWidth, tell, write } from './print.ts'
 import { cut, foldText, oneLine, widthOf } from './text.ts'
 import { parseFlavor, parseLimit, parseName, readTime } from './values.ts'
+import { withMemory } from './with-memory.ts'
 
 export interface LineageCommand {
   flavor?: string
@@ -33,9 +32,7 @@ export interface LineageCommand {
 }
 
 export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
-  const config = new Config()
-  const handle = openForReading(storePaths(config.home, config.get('store.db_path')))
-  try {
+  await withMemory(async (handle, config) => {
     const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
     const prices = await pricesFor(handle, overridesOf(config))
     const lineage = lineageOf(handle, uids, prices)
@@ -44,9 +41,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
     for (const problem of lineage.problems)
       tell(`${oneLine(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}`)}\n`)
     if (lineage.problems.length > 0) process.exitCode = EXIT.partial
-  } finally {
-    handle.close()
-  }
+  })
 }
 
 function recent(handle: ReadHandle, options: LineageCommand): string[] {

@@ -20,7 +20,7 @@ import { formatDay, formatTime } from './format.ts'
 import { outputWidth, print, printFolded, printJson } from './print.ts'
 import { REASONS } from './retention-report.ts'
 import { cut, oneLine, widthOf } from './text.ts'
-import { parseKinds, parseLimit } from './values.ts'
+import { parseKinds, parseLimit, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface SearchCommand extends FilterFlags {
@@ -45,9 +45,10 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   // In a terminal the words are to be in the part of the line that fits.
   if (!flags.json) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
   await withMemory((handle) => {
-    if (flags.session !== undefined) options.session = resolveSession(handle, flags.session)
+    if (flags.session !== undefined)
+      options.session = resolveSession(handle, parseName(flags.session, '--session'))
     if (flags.excludeSession !== undefined)
-      options.excludeSession = resolveSession(handle, flags.excludeSession)
+      options.excludeSession = resolveSession(handle, parseName(flags.excludeSession, '--exclude-session'))
     const found = searchSessions(handle, query, options)
     if (found.length === 0) refuseUnknown(handle, options)
     if (flags.json) return printJson(searchDocument(query, found))

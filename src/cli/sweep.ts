@@ -28,7 +28,10 @@ export interface SweepCommand {
 export async function runSweep(options: SweepCommand): Promise<void> {
   const adapters = pickAdapters(options.flavor)
   if (options.spool && (options.flavor !== undefined || options.full))
-    throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', { where: '--spool' })
+    throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', {
+      where: '--spool',
+      hint: 'leave one out: --spool looks where hooks said, the others everywhere',
+    })
   if (options.dryRun) return showPreview(adapters, options)
   const abort = new AbortController()
   let stoppedBy: NodeJS.Signals | undefined
@@ -66,8 +69,9 @@ export async function runSweep(options: SweepCommand): Promise<void> {
 
 function showPreview(adapters: typeof ADAPTERS, { full = false, json, spool }: SweepCommand): void {
   if (spool)
-    throw new RecollectError('USAGE', '--dry-run looks at everything: leave --spool out', {
+    throw new RecollectError('USAGE', '--dry-run does not go with --spool', {
       where: '--spool',
+      hint: 'leave --spool out: --dry-run looks at everything',
     })
   const report = preview({ config: new Config(), adapters, env: process.env, full })
   if (json) {

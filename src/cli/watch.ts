@@ -2,7 +2,7 @@
 import { ADAPTERS } from '../adapters/index.ts'
 import { type WatchEvent, watchSources } from '../capture/watch.ts'
 import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { fromUnforeseen } from '../errors.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, printable } from './format.ts'
 import { print, tell, write } from './print.ts'
@@ -48,14 +48,11 @@ function toJson(event: WatchEvent): Record<string, unknown> {
       }
     }
     case 'failed':
-      return { event: 'failed', at, error: errorJson(event.error), retry_ms: event.retryMs }
+      return { event: 'failed', at, error: fromUnforeseen(event.error), retry_ms: event.retryMs }
     default:
       return { ...event, at }
   }
 }
-
-const errorJson = (error: Error): unknown =>
-  error instanceof RecollectError ? error.toJSON() : { code: 'INTERNAL', message: error.message }
 
 function tellEvent(event: WatchEvent): void {
   const time = new Date().toISOString().slice(11, 19)

@@ -87,8 +87,5 @@ function open(paths: StorePaths, findings: Finding[]): (ReadHandle & { close(): 
 
 function badConfig(error: unknown): Finding {
   if (!(error instanceof RecollectError)) throw error
-  const where = error.where === undefined ? '' : ` (${error.where})`
-  return finding('config.invalid', 'error', `${error.message}${where}`, {
-    fix: error.hint ?? 'docs/config.md',
-  })
+  return finding('config.invalid', 'error', `${error.message} (${error.where})`, { fix: error.hint })
 }

@@ -21,7 +21,7 @@ export function unopened(error: Error): Finding {
   if (error.code === 'NO_MEMORY')
     return finding('memory.missing', 'warning', 'nothing is remembered yet', { fix: 'recollect sweep' })
   const id = error.code === 'OTHER_SCHEMA' ? 'memory.schema' : 'memory.integrity'
-  return finding(id, 'error', error.message, { fix: error.hint?.replace(/^run: /, '') ?? 'recollect verify' })
+  return finding(id, 'error', error.message, { fix: error.hint.replace(/^run: /, '') })
 }
 
 export function checkIntegrity(handle: ReadHandle, paths: StorePaths, isDeep: boolean): Finding[] {

@@ -11,9 +11,10 @@ export function tracesUrl(endpoint: string): URL {
   let url: URL
   try {
     url = new URL(endpoint)
-  } catch {
+  } catch (cause) {
     throw new RecollectError('USAGE', `${endpoint} is no address`, {
       where: '--endpoint',
+      cause,
       hint: 'such as http://localhost:4318',
     })
   }

@@ -15,7 +15,15 @@ export function gunzip(data: Uint8Array, where: string, maxBytes = constants.MAX
   } catch (cause) {
     const tooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
     throw tooLarge
-      ? new RecollectError('TOO_LARGE', `unfolds to more than ${maxBytes} bytes`, { where, cause })
-      : new RecollectError('CORRUPT', 'not valid gzip, or cut short', { where, cause })
+      ? new RecollectError('TOO_LARGE', `unfolds to more than ${maxBytes} bytes`, {
+          where,
+          cause,
+          hint: 'nothing of ours is that large: look at the file before moving it away',
+        })
+      : new RecollectError('CORRUPT', 'not valid gzip, or cut short', {
+          where,
+          cause,
+          hint: 'restore it from a backup, or move it away',
+        })
   }
 }

@@ -3,7 +3,7 @@
 // Memory is bounded by the longest line allowed, not by the file.
 import { constants as bufferConstants, isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { fromSystem, RecollectError } from '../errors.ts'
+import { fromSystem, notAFile, RecollectError } from '../errors.ts'
 
 /** Why bytes could not be understood. For callers: `schema`, the record's shape is wrong; `spill`, what it refers to is. */
 export type GapReason =
@@ -71,7 +71,7 @@ export function openForReading(path: string): number {
   }
   if (fstatSync(fd).isFile()) return fd
   closeSync(fd)
-  throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
+  throw notAFile(path)
 }
 
 /** The same; undefined when there is no such file. Anything else that prevents reading is an error. */
@@ -101,7 +101,10 @@ export function* readJsonlFrom(fd: number, path: string, options: JsonlOptions =
   let offset = options.fromOffset ?? 0
   // A negative position would make the kernel read from wherever the descriptor stands.
   if (!Number.isSafeInteger(offset) || offset < 0) {
-    throw new RecollectError('BAD_INPUT', 'fromOffset must be a byte offset', { where: path })
+    throw new RecollectError('BAD_INPUT', 'fromOffset must be a byte offset', {
+      where: `${path}: fromOffset`,
+      hint: 'give what an item of the file said: a whole number from 0 on',
+    })
   }
   let held: Buffer[] = []
   let heldBytes = 0

@@ -20,6 +20,7 @@ function load(): Native {
     return native
   } catch (cause) {
     throw new RecollectError('LOCK_UNAVAILABLE', 'cannot load kernel file locks', {
+      where: 'fs-native-extensions',
       cause,
       hint: 'fs-native-extensions has no build for this platform; recollect does not write without a lock',
     })

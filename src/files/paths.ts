@@ -2,7 +2,7 @@
 // disk is: below the base no component may be a symbolic link, whatever it points to.
 import { fstatSync, lstatSync, realpathSync, type Stats } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { errnoOf, fromSystem, notAFile, RecollectError } from '../errors.ts'
 
 const MAX_NAME_BYTES = 200
 const WINDOWS_RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*([.:]|$)/i
@@ -47,7 +47,10 @@ export function resolveInside(base: string, ...parts: string[]): string {
   const full = resolve(root, ...parts)
   const inside = relative(root, full)
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
-    throw new RecollectError('UNSAFE_PATH', 'the path leaves its directory', { where: full })
+    throw new RecollectError('UNSAFE_PATH', 'the path leaves its directory', {
+      where: full,
+      hint: `name something below ${root}`,
+    })
   }
   checkNoLinks(root, full)
   return full
@@ -86,7 +89,7 @@ export function checkNoLinks(root: string, full: string): void {
 /** Proves that a descriptor is the one regular file that stands at `path` now, under no other name. */
 export function checkOpened(fd: number, path: string): Stats {
   const opened = fstatSync(fd)
-  if (!opened.isFile()) throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
+  if (!opened.isFile()) throw notAFile(path)
   if (opened.nlink > 1) {
     throw new RecollectError('UNSAFE_PATH', 'the file has more than one name (hard link)', {
       where: path,

@@ -8,7 +8,7 @@ export function hubToken(config: Config, env: Record<string, string | undefined>
   if (name === '') return ''
   const token = env[name]?.trim() ?? ''
   const refuse = (message: string, hint: string): never => {
-    throw new RecollectError('BAD_CONFIG', message, { where: 'hub.token_env', hint })
+    throw new RecollectError('BAD_CONFIG', message, { where: config.place('hub.token_env'), hint })
   }
   if (token === '')
     return refuse(

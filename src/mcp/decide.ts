@@ -14,6 +14,7 @@ export const decideTool = tool({
     const session = input.session ?? [...ownSessions(handle, caller)][0]
     if (session === undefined)
       throw new RecollectError('NOT_FOUND', 'your own session is not remembered yet', {
+        where: 'session',
         hint: 'recollect sweep, then again; or name a session',
       })
     const decision = decide({ config, session, text: input.text, author: 'agent' })

@@ -143,7 +143,7 @@ export const contextTool = tool({
     if (!anchor) {
       const lost = rawLost(handle, uid)
       throw new RecollectError('NOT_FOUND', `no event ${seq} in this session`, {
-        where: input.id,
+        where: 'id',
         hint: lost ? lost.text : 'it may have been evicted: digest tells what the session was',
       })
     }

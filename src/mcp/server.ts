@@ -6,7 +6,7 @@ import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { sessionUid } from '../model.ts'
-import { openForReading, storePaths } from '../store/reading.ts'
+import { openForReading, storePaths, unanswered } from '../store/reading.ts'
 import { usageTool } from './account.ts'
 import type { Caller } from './caller.ts'
 import { decideTool } from './decide.ts'
@@ -89,30 +89,45 @@ async function call(
 ): Promise<ToolResult> {
   const checked = tool.input.safeParse(input)
   if (!checked.success)
-    return failed(['error: the arguments are not as they should be', ...issuesOf(checked.error)])
+    return failed([
+      'error: the arguments are not as they should be',
+      ...issuesOf(checked.error),
+      `try: ${argumentsOf(tool)}`,
+    ])
+  const paths = storePaths(config.home, config.get('store.db_path'))
   let handle: ReturnType<typeof openForReading> | undefined
   try {
-    handle = openForReading(storePaths(config.home, config.get('store.db_path')))
+    handle = openForReading(paths)
     const named = namedBy(meta ?? {})
     const context = { handle, config, caller: { ...caller, ...(named ? { named } : {}) } }
     return bounded(await tool.run(context, checked.data as never))
-  } catch (error) {
+  } catch (thrown) {
+    const error = unanswered(thrown, paths)
     if (!(error instanceof RecollectError)) throw error
-    // Its hint lists sessions.
-    if (error.code === 'AMBIGUOUS') return failed([`error: ${error.message}`, 'try: a longer id'], error.hint)
+    const { message, hint } = error
     // Only places of our own: another may be the id of a session, which is recorded text.
-    const where = error.where?.startsWith(config.home) ? [`where: ${error.where}`] : []
-    const hint = error.hint === undefined ? [] : [`try: ${error.hint}`]
-    return failed([`error: ${error.message}`, ...where, ...hint])
+    const place = error.where.startsWith(config.home)
+      ? error.where
+      : argumentAt(error.where, tool, checked.data)
+    const said = [`error: ${message}`, ...(place === undefined ? [] : [`where: ${place}`])]
+    // Its hint lists sessions.
+    if (error.code === 'AMBIGUOUS') return failed([...said, 'try: a longer id'], hint)
+    return failed([...said, `try: ${hint}`])
   } finally {
     handle?.close()
   }
 }
 
+const argumentsOf = (tool: Tool): string => `it takes ${Object.keys(tool.input.shape).join(', ')}`
+
+/** The argument an error is about: it has the name of one, or what one begins with, as ids without their #SEQ. */
+const argumentAt = (where: string, tool: Tool, data: Record<string, unknown>): string | undefined =>
+  Object.keys(tool.input.shape).find((name) => name === where || String(data[name]).startsWith(where))
+
 const issuesOf = (error: z.ZodError): string[] =>
   error.issues
     .slice(0, 5)
-    .map((issue) => `${issue.path.join('.').slice(0, 100)}: ${issue.message.slice(0, 200)}`)
+    .map(({ path, message }) => `${path.join('.').slice(0, 100) || 'arguments'}: ${message.slice(0, 200)}`)
 
 function namedBy(meta: Record<string, unknown>): string | undefined {
   for (const { flavor, sessionOf } of MCP_CLIENTS) {

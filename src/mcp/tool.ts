@@ -16,14 +16,14 @@ export interface Tool {
   name: string
   /** Together with the schema this is always in a model's context: every word costs each session. */
   description: string
-  input: z.ZodType
+  input: z.ZodObject
   /** Tools that write are offered only when the server was started with leave to. */
   writes?: boolean
   run: (context: Context, input: never) => Answer | Promise<Answer>
 }
 
 /** Ties the input of `run` to the schema. */
-export function tool<S extends z.ZodType>(
+export function tool<S extends z.ZodObject>(
   definition: Omit<Tool, 'input' | 'run'> & {
     input: S
     run: (context: Context, input: z.output<S>) => Answer | Promise<Answer>

@@ -28,7 +28,7 @@ export function resolveSession(handle: Memory, typed: string): string {
 /** The same with `#SEQ`: one event of the session. */
 export function resolveEvent(handle: Memory, typed: string): { uid: string; seq?: number } {
   if (typed.trim() === '')
-    throw new RecollectError('USAGE', 'an empty id names no session', { where: `"${typed}"`, hint: ID_HELP })
+    throw new RecollectError('USAGE', 'an empty id names no session', { where: 'id', hint: ID_HELP })
   const known = exactly(handle, typed)
   if (known !== undefined) return { uid: known }
   const [, id, seq] = /^(.*?)(?:#(\d{1,15}))?$/s.exec(typed) as unknown as [string, string, string?]

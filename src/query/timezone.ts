@@ -21,14 +21,14 @@ export class TimeZone {
   readonly name: string
   readonly #secondsAt: (slot: number) => number
 
-  /** An IANA name; none: the system's zone. */
-  constructor(name?: string) {
+  /** An IANA name; none: the system's zone. `where` names it in an error. */
+  constructor(name?: string, where = '--timezone') {
     // Without Intl where that can be: to load its data takes 14 ms, a tenth of a report over all of history.
     const known = name ?? systemName()
     if (known === 'UTC') this.#secondsAt = () => 0
     else if (known !== undefined && name === undefined) this.#secondsAt = localSeconds
     else {
-      const format = formatOf(name)
+      const format = formatOf(name, where)
       this.#secondsAt = (slot) => formattedSeconds(format, slot)
       this.name = name ?? format.resolvedOptions().timeZone
       return
@@ -91,7 +91,7 @@ function systemName(): string | undefined {
 
 const ZONES = '/usr/share/zoneinfo/'
 
-function formatOf(name: string | undefined): Intl.DateTimeFormat {
+function formatOf(name: string | undefined, where: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat('en-US', {
       ...(name === undefined ? {} : { timeZone: name }),
@@ -105,7 +105,7 @@ function formatOf(name: string | undefined): Intl.DateTimeFormat {
     })
   } catch (cause) {
     throw new RecollectError('USAGE', `no time zone ${name}`, {
-      where: '--timezone',
+      where,
       hint: 'an IANA name such as Europe/Berlin, or UTC',
       cause,
     })

@@ -2,7 +2,7 @@
 // It never throws on what the stream holds: what it cannot place is kept or counted, and a stream that was cut gives
 // what had arrived, marked. Opening the connection and retrying are the caller's business.
 
-import { wordsOf } from './given.ts'
+import { wordsOf } from '../errors.ts'
 import { SseDecoder, type SseEvent } from './sse.ts'
 
 /** One block of a message: text, tool_use, thinking, or a type newer than this code. */

@@ -113,8 +113,9 @@ function encodeMessage(message: unknown, budget: number): { json: string; files:
   } catch (cause) {
     if (cause instanceof RecollectError) throw cause
     throw new RecollectError('BAD_INPUT', 'the turn cannot be written as JSON', {
+      where: 'content',
       cause,
-      hint: 'nothing was written',
+      hint: 'give plain objects, arrays, texts and numbers; nothing was written',
     })
   }
 }
@@ -142,7 +143,7 @@ function fullUsage(usage: Record<string, unknown>): EntireUsage {
     cache_read_input_tokens: cache_read_input_tokens ?? 0,
   }
   check(EntireUsage, counts, 'usage')
-  refuseToJson(others)
+  refuseToJson(others, 'usage')
   return { ...(counts as EntireUsage), ...others }
 }
 
@@ -152,17 +153,18 @@ function fullUsage(usage: Record<string, unknown>): EntireUsage {
  */
 function ownFields(content: EntireContent): EntireContent {
   if (!Array.isArray(content)) return content
-  return Array.from(content, (block) => {
+  return Array.from(content, (block, at) => {
     if (typeof block !== 'object' || block === null || Array.isArray(block)) return block
     const copy = { ...block }
-    refuseToJson(copy)
+    refuseToJson(copy, `content[${at}]`)
     return copy
   })
 }
 
-function refuseToJson(part: Record<string, unknown>): void {
+function refuseToJson(part: Record<string, unknown>, where: string): void {
   if (typeof part['toJSON'] !== 'function') return
   throw new RecollectError('BAD_INPUT', 'a block or usage may have no toJSON method', {
+    where,
     hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
   })
 }

@@ -106,6 +106,7 @@ export function splitOff(message: { content: unknown }, json: string, budget: nu
     'TOO_LARGE',
     'the line cannot be made readable for others even without its content',
     {
+      where: 'message',
       hint: 'model, id and usage must be of ordinary size and whole text; nothing was written',
     },
   )
@@ -212,7 +213,11 @@ function readWhole(path: string, length: number): Buffer {
   const fd = openForReading(path)
   try {
     const { size } = fstatSync(fd)
-    if (size !== length) throw new RecollectError('CORRUPT', `${size} bytes instead of ${length}`)
+    if (size !== length)
+      throw new RecollectError('CORRUPT', `${size} bytes instead of ${length}`, {
+        where: path,
+        hint: 'restore it from a backup; without it the line has a shortened text',
+      })
     return readFileSync(fd)
   } finally {
     closeSync(fd)

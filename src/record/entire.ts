@@ -121,7 +121,11 @@ export class EntireTranscript {
 
   async #add(type: 'user' | 'assistant', content: EntireContent, response: EntireResponse): Promise<string> {
     // Everything up to the append runs within the call: the time, the content and the order are those of the call.
-    if (this.#ended) throw new RecollectError('CLOSED', 'the session was ended', { where: this.sessionId })
+    if (this.#ended)
+      throw new RecollectError('CLOSED', 'the session was ended', {
+        where: this.sessionId,
+        hint: 'open it again to go on',
+      })
     const head = { sessionId: this.sessionId, cwd: this.#cwd, version: this.#version }
     const turn = encodeTurn(head, type, this.#now(), content, response)
     const prompt = type === 'user' ? promptOf(content) : ''

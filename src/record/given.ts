@@ -17,16 +17,6 @@ export function checkOptions(options: object, name = 'options'): void {
   if (typeof options !== 'object' || options === null) throw misused(name, 'an object')
 }
 
-/** What was thrown, or given for it, in words. */
-export function wordsOf(value: unknown): string {
-  if (value instanceof Error) return value.message || value.name
-  try {
-    return String(value)
-  } catch {
-    return typeof value
-  }
-}
-
 /** A time of four digits of years, which is what readers take. */
 export function checkTime(at: Date): void {
   const year = at instanceof Date ? at.getUTCFullYear() : Number.NaN

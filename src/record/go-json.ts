@@ -4,6 +4,8 @@ import { RecollectError } from '../errors.ts'
 
 /** Go refuses to read deeper than 10,000; who stays far below also catches values that contain themselves. */
 const MAX_DEPTH = 1000
+/** What helps where a stored file is not what it was. */
+export const RESTORE = 'restore the file from a backup, or move it away'
 const LONE_SURROGATE = /\p{Surrogate}/u
 const ALL_LONE_SURROGATES = /\p{Surrogate}/gu
 const ESCAPED_BY_GO = /[<>&\u2028\u2029]/g
@@ -18,7 +20,8 @@ function encode(value: unknown, indent: string, margin: string): string {
   if (typeof value === 'string') return encodeString(value)
   if (typeof value === 'boolean') return String(value)
   if (typeof value === 'number' && Number.isFinite(value)) return encodeNumber(value)
-  if (typeof value !== 'object') throw unsupported(typeof value === 'number' ? String(value) : typeof value)
+  if (typeof value !== 'object')
+    throw unsupported(typeof value === 'number' ? String(value) : typeof value, 'value')
   const inner = margin + indent
   if (Array.isArray(value)) {
     return wrap(
@@ -73,12 +76,15 @@ export function wellFormed(text: string): string {
 export function wellFormedDeep(value: unknown, where: string, depth = 0): unknown {
   if (typeof value === 'string') return wellFormed(value)
   if (value === Infinity || value === -Infinity) {
-    throw new RecollectError('CORRUPT', 'a number too large for a float64', { where })
+    throw new RecollectError('CORRUPT', 'a number too large for a float64', { where, hint: RESTORE })
   }
   if (typeof value !== 'object' || value === null) return value
   // Refused before the stack overflows: one such file must not keep the others from being listed.
   if (depth >= MAX_DEPTH)
-    throw new RecollectError('CORRUPT', `a value nested more than ${MAX_DEPTH} deep`, { where })
+    throw new RecollectError('CORRUPT', `a value nested more than ${MAX_DEPTH} deep`, {
+      where,
+      hint: RESTORE,
+    })
   const container = value as Record<string, unknown>
   for (const key of Object.keys(container)) {
     const item = wellFormedDeep(container[key], where, depth + 1)
@@ -116,7 +122,7 @@ function setOwn(target: Record<string, unknown>, key: string, value: unknown): v
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
-function unsupported(what: string, where = ''): RecollectError {
+function unsupported(what: string, where: string): RecollectError {
   return new RecollectError('BAD_INPUT', `JSON has no place for a ${what}`, {
     where,
     hint: 'use strings, finite numbers, booleans, null, arrays and plain objects; nothing was written',

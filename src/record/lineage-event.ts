@@ -62,7 +62,7 @@ export function checkEvent(event: unknown): WrittenSessionEvent {
   const checked = Written.safeParse(event)
   if (checked.success) return checked.data
   throw new RecollectError('BAD_INPUT', `not a session event: ${z.prettifyError(checked.error)}`, {
-    where: checked.error.issues[0]?.path.join('.') ?? '',
+    where: checked.error.issues[0]?.path.join('.') || 'event',
     hint: 'see docs/formats/lineage.md; nothing was written',
   })
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { fromSystem, RecollectError } from '../errors.ts'
+import { fromSystem, notAFile } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { waitLock } from '../files/lock.ts'
 import { Amount, NullableText, Text } from './shapes.ts'
@@ -42,7 +42,7 @@ export async function openLocked(path: string, timeoutMs: number, durable: boole
       // Somebody may have deleted the file while we waited: a lock on a file without a name excludes nobody.
       const named = statSync(path, { throwIfNoEntry: false })
       const held = fstatSync(fd)
-      if (!held.isFile()) throw new RecollectError('NOT_A_FILE', 'not a regular file', { where: path })
+      if (!held.isFile()) throw notAFile(path)
       if (named && named.ino === held.ino && named.dev === held.dev) return fd
       closeSync(fd)
     } catch (error) {

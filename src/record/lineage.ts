@@ -15,7 +15,7 @@ import { syncDirectory } from '../files/directory.ts'
 import { openIfThere, readJsonl } from '../files/jsonl.ts'
 import { safeName } from '../files/paths.ts'
 import { replaceFile } from '../files/replace.ts'
-import { checkClock, checkOptions, checkPath } from './given.ts'
+import { checkClock, checkOptions, checkPath, misused } from './given.ts'
 import {
   checkEvent,
   DEFAULT_HISTORY_FILE,
@@ -70,7 +70,7 @@ export class SessionHistory {
     const root = resolve(directory)
     const historyFile = safeName(options.historyFile ?? DEFAULT_HISTORY_FILE, 'historyFile')
     const currentFile = safeName(options.currentFile ?? 'sessions.json', 'currentFile')
-    if (historyFile === currentFile) throw new RecollectError('BAD_INPUT', 'the two files need two names')
+    if (historyFile === currentFile) throw misused('currentFile', 'another name than historyFile')
     this.historyPath = join(root, historyFile)
     this.currentPath = join(root, currentFile)
     this.#lockPath = join(root, `.${historyFile.replace(/\.jsonl$/, '')}.lock`)
@@ -235,7 +235,7 @@ export class SessionHistory {
     } catch (cause) {
       const { code, where } = fromSystem(cause, '', this.currentPath)
       throw new RecollectError(code, 'the change is logged, but the current-session file is behind', {
-        ...(where === undefined ? {} : { where }),
+        where,
         cause,
         hint: 'mend what the cause says; the next call, of any process, brings the file up to date first',
       })

@@ -103,7 +103,10 @@ function readIfThere(path: string): Buffer | undefined {
   try {
     const { size } = fstatSync(fd)
     if (size > bufferConstants.MAX_STRING_LENGTH)
-      throw new RecollectError('TOO_LARGE', `a transcript of ${size} bytes`, { where: path })
+      throw new RecollectError('TOO_LARGE', `a transcript of ${size} bytes`, {
+        where: path,
+        hint: `no text is read that is longer than ${bufferConstants.MAX_STRING_LENGTH} bytes: split it, or move it away`,
+      })
     return readFileSync(fd)
   } catch (error) {
     throw fromSystem(error, 'cannot read transcript', path, 'read')

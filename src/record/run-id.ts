@@ -1,9 +1,8 @@
 // The run id `{date}-{flow}-{identifier}[-{suffix}]`. A flow may contain dashes; identifier and suffix may not, so that
 // a reader who knows the flows can always take an id apart. One who does not cannot tell `review` + `pr` + `123` from
 // `review-pr` + `123`, and is told so.
-import { RecollectError } from '../errors.ts'
+import { RecollectError, wordsOf } from '../errors.ts'
 import { safeName } from '../files/paths.ts'
-import { wordsOf } from './given.ts'
 import { isDay } from './run-model.ts'
 
 export interface RunIdParts {

@@ -6,7 +6,7 @@ import { RecollectError } from '../errors.ts'
 import { AppendFile, type AppendOptions } from '../files/append.ts'
 import { readJsonl } from '../files/jsonl.ts'
 import { checkNoLinks } from '../files/paths.ts'
-import { encodeGo } from './go-json.ts'
+import { encodeGo, RESTORE } from './go-json.ts'
 import { GapReports, type ReadOptions } from './read.ts'
 import { DIRECTORY_MODE, FILE_MODE, JOURNAL } from './run-files.ts'
 import {
@@ -56,6 +56,7 @@ function line(members: Record<string, unknown>): string {
   const text = encodeGo(fields(members))
   if (Buffer.byteLength(text) <= MAX_RECORD_BYTES) return text
   throw new RecollectError('TOO_LARGE', `a record of more than ${MAX_RECORD_BYTES} bytes`, {
+    where: `the ${members['type']}`,
     hint: 'store the content elsewhere and record a reference; nothing was written',
   })
 }
@@ -67,7 +68,7 @@ export function applyRecord(file: RunTranscriptFile, record: RunRecord): void {
     const tokensIn = metadata.totalTokensIn + (record.turn.tokensIn ?? 0)
     const tokensOut = metadata.totalTokensOut + (record.turn.tokensOut ?? 0)
     if (!Number.isSafeInteger(tokensIn) || !Number.isSafeInteger(tokensOut))
-      throw new RecollectError('CORRUPT', 'tokens that add up to 2^53 or more')
+      throw damaged(file.runId, 'tokens that add up to 2^53 or more')
     turns.push(record.turn)
     metadata.totalTokensIn = tokensIn
     metadata.totalTokensOut = tokensOut
@@ -75,7 +76,7 @@ export function applyRecord(file: RunTranscriptFile, record: RunRecord): void {
     metadata.totalCost = addDollars(metadata.totalCost, record.usd)
   } else {
     const turn = turns.findLast((one) => one.id === record.turnId)
-    if (!turn) throw new RecollectError('CORRUPT', `a tool call of turn ${record.turnId}, which is lost`)
+    if (!turn) throw damaged(file.runId, `a tool call of turn ${record.turnId}, which is lost`)
     turn.toolCalls ??= []
     turn.toolCalls.push(record.call)
   }
@@ -104,11 +105,11 @@ export function replayJournal(
     }
     try {
       if (item.record['type'] === 'start') {
-        if (hasStarted) throw new RecollectError('CORRUPT', 'a second start of the run')
+        if (hasStarted) throw damaged(path, 'a second start of the run')
         file = decodeStart(item.record, path)
         hasStarted = true
       } else if (file) applyRecord(file, decodeRecord(item.record, path))
-      else throw new RecollectError('CORRUPT', 'a record before the start of the run')
+      else throw damaged(path, 'a record before the start of the run')
     } catch (error) {
       if (!(error instanceof RecollectError) || error.code !== 'CORRUPT') throw error
       gaps.report({ gap: 'schema', detail: error.message, offset: item.offset, length: item.length })
@@ -137,7 +138,7 @@ function decodeStart(record: Record<string, unknown>, path: string): RunTranscri
     })
   }
   const runId = record['runId']
-  if (typeof runId !== 'string') throw new RecollectError('CORRUPT', 'runId is not a string')
+  if (typeof runId !== 'string') throw damaged(path, 'runId is not a string')
   return { runId, metadata: { ...decodeMeta(record, path), status: 'running' }, turns: [] }
 }
 
@@ -148,5 +149,8 @@ function decodeRecord(record: Record<string, unknown>, path: string): RunRecord 
   if (type === 'toolCall' && typeof turnId === 'number') {
     return { type, turnId, call: decodeToolCall(record['call'], path) }
   }
-  throw new RecollectError('CORRUPT', 'a record of unknown type')
+  throw damaged(path, 'a record of unknown type')
 }
+
+const damaged = (where: string, what: string): RecollectError =>
+  new RecollectError('CORRUPT', what, { where, hint: RESTORE })

@@ -1,7 +1,7 @@
 // A run transcript to text and back, as the Go program of the format does it: field order, what is omitted when empty,
 // and on reading everything Go's decoder forgives (other case in keys, unknown fields, null, missing fields).
 import { RecollectError } from '../errors.ts'
-import { encodeGo, wellFormed, wellFormedDeep } from './go-json.ts'
+import { encodeGo, RESTORE, wellFormed, wellFormedDeep } from './go-json.ts'
 import {
   isTime,
   type RunMeta,
@@ -85,7 +85,7 @@ export function decodeRun(text: string, where: string): RunTranscriptFile {
     value = JSON.parse(text)
   } catch {
     // The parser's own message quotes the transcript.
-    throw new RecollectError('CORRUPT', 'not JSON, or cut short', { where })
+    throw new RecollectError('CORRUPT', 'not JSON, or cut short', { where, hint: RESTORE })
   }
   const get = reader(value, where)
   return {
@@ -154,7 +154,7 @@ function reader(value: unknown, where: string) {
     if (item !== null) members.set(fold(key), item)
   }
   const wrong = (name: string, wanted: string) =>
-    new RecollectError('CORRUPT', `${name} is not ${wanted}`, { where: `${where}.${name}` })
+    new RecollectError('CORRUPT', `${name} is not ${wanted}`, { where: `${where}.${name}`, hint: RESTORE })
   const member = (name: string): unknown => members.get(fold(name))
   const number = (name: string): number => {
     const item = member(name) ?? 0
@@ -196,7 +196,7 @@ function reader(value: unknown, where: string) {
 
 function objectOrNull(value: unknown, where: string): Record<string, unknown> | null {
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown> | null
-  throw new RecollectError('CORRUPT', 'not an object', { where })
+  throw new RecollectError('CORRUPT', 'not an object', { where, hint: RESTORE })
 }
 
 /** Go's folding of keys: besides letter case it takes the long s for an s. */

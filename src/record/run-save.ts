@@ -68,7 +68,7 @@ export async function saveRun(baseDir: string, transcript: RunTranscriptFile): P
   const checked = RunTranscriptFile.safeParse(transcript)
   if (!checked.success) {
     throw new RecollectError('BAD_INPUT', `not a run transcript: ${z.prettifyError(checked.error)}`, {
-      where: checked.error.issues[0]?.path.join('.') ?? '',
+      where: checked.error.issues[0]?.path.join('.') || 'transcript',
       hint: 'see docs/formats/run.md; nothing was written',
     })
   }

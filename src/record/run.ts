@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
-import { type ErrorCode, RecollectError } from '../errors.ts'
+import { type ErrorCode, RecollectError, wordsOf } from '../errors.ts'
 import type { Appended, AppendFile, Flush } from '../files/append.ts'
-import { checkClock, checkOptions, misused, wordsOf } from './given.ts'
+import { checkClock, checkOptions, misused } from './given.ts'
 import { copyJson } from './go-json.ts'
 import type { ReadOptions } from './read.ts'
 import { JOURNAL, lockRun, type RunLock, readStored, runDirectory, storeRun } from './run-files.ts'
@@ -89,12 +89,13 @@ export class RunTranscript {
     if (typeof runId === 'string') {
       parseRunId(runId)
       if (options.flowId === undefined)
-        throw badInput('flowId is missing: an id alone does not name its flow')
-      if (nextSuffix) throw badInput('nextSuffix needs the run id in parts')
+        throw badInput('flowId', 'flowId is missing: an id alone does not name its flow')
+      if (nextSuffix) throw badInput('nextSuffix', 'nextSuffix needs the run id in parts')
       return RunTranscript.#start(baseDir, runId, options.flowId, options)
     }
-    if (typeof runId !== 'object' || runId === null) throw badInput('runId is missing')
-    if (nextSuffix && runId.suffix !== undefined) throw badInput('nextSuffix and a suffix were both given')
+    if (typeof runId !== 'object' || runId === null) throw badInput('runId', 'runId is missing')
+    if (nextSuffix && runId.suffix !== undefined)
+      throw badInput('nextSuffix', 'nextSuffix and a suffix were both given')
     const parts = { ...runId, date: runId.date ?? (options.now ?? systemClock)() }
     const flowId = options.flowId ?? parts.flow
     for (let suffix = 2; ; suffix++) {
@@ -199,7 +200,10 @@ export class RunTranscript {
     check(Count, tokens, 'tokens')
     check(OptionalCount, options.durationMs, 'durationMs')
     if (role === 'tool_result' && tokens > 0) {
-      throw badInput('the format has no place for the tokens of a tool result: count them in the next turn')
+      throw badInput(
+        'tokens',
+        'the format has no place for the tokens of a tool result: count them in the next turn',
+      )
     }
     const timestamp = goTime(this.#now())
     return this.#inOrder(async () => {
@@ -209,7 +213,7 @@ export class RunTranscript {
         turn[isOut ? 'tokensOut' : 'tokensIn'] = tokens
         // A total that a reader could not keep would make the whole transcript unreadable.
         if (!Number.isSafeInteger(this.#file.metadata[isOut ? 'totalTokensOut' : 'totalTokensIn'] + tokens))
-          throw badInput('the tokens of the run add up to 2^53 or more')
+          throw badInput('tokens', 'the tokens of the run add up to 2^53 or more')
       }
       if (options.durationMs) turn.durationMs = options.durationMs
       const isFirstPrompt = role === 'user' && !this.#file.turns.some((one) => one.role === 'user')
@@ -239,6 +243,7 @@ export class RunTranscript {
       const last = this.#file.turns.at(-1)
       if (last?.role !== 'assistant') {
         throw badInput(
+          'tool call',
           `a tool call belongs to an assistant turn, and the last turn is ${last?.role ?? 'missing'}`,
         )
       }
@@ -306,10 +311,10 @@ export class RunTranscript {
     } catch (error) {
       // A journal begun anew in the middle of a run could not be replayed.
       if (!hasCode(error, 'GONE') && !hasCode(error, 'REPLACED')) throw error
-      const { code, message } = error as RecollectError
+      const { code, message, cause } = error as RecollectError
       this.#broken = new RecollectError(code, message, {
         where: this.directory,
-        cause: error,
+        cause,
         hint: 'nothing more can be added; end the run, which stores all that was acknowledged',
       })
       throw this.#broken
@@ -365,16 +370,21 @@ function copyMap(map: Record<string, unknown>, what: string): Record<string, unk
   const copy = copyJson(map, what)
   if (typeof copy === 'object' && copy !== null && !Array.isArray(copy))
     return copy as Record<string, unknown>
-  throw badInput(`${what} is not an object`)
+  throw badInput(what, `${what} is not an object`)
 }
 
 function check(schema: z.ZodType, value: unknown, what: string): void {
   const checked = schema.safeParse(value)
-  if (!checked.success) throw badInput(`${what}: ${z.prettifyError(checked.error)}`)
+  if (checked.success) return
+  const where = [what, ...(checked.error.issues[0]?.path ?? [])].join('.')
+  throw badInput(where, `${what}: ${z.prettifyError(checked.error)}`)
 }
 
-function badInput(what: string): RecollectError {
-  return new RecollectError('BAD_INPUT', what, { hint: 'see docs/formats/run.md; nothing was written' })
+function badInput(where: string, what: string): RecollectError {
+  return new RecollectError('BAD_INPUT', what, {
+    where,
+    hint: 'see docs/formats/run.md; nothing was written',
+  })
 }
 
 function closed(

@@ -164,7 +164,7 @@ function encode(given: TranscriptEntry): string {
     const checked = TranscriptEntry.safeParse(entry)
     if (!checked.success) {
       throw new RecollectError('BAD_INPUT', `not a transcript entry: ${z.prettifyError(checked.error)}`, {
-        where: checked.error.issues[0]?.path.join('.') ?? '',
+        where: checked.error.issues[0]?.path.join('.') || 'entry',
         hint: 'see docs/formats/turns.md; nothing was written',
       })
     }
@@ -172,6 +172,7 @@ function encode(given: TranscriptEntry): string {
       shape(entry).some((part) => typeof (part as { toJSON?: unknown } | undefined)?.toJSON === 'function')
     ) {
       throw new RecollectError('BAD_INPUT', 'an entry may have no toJSON method', {
+        where: 'entry',
         hint: 'it would write something else than what was checked; give a plain object. Nothing was written',
       })
     }
@@ -179,8 +180,9 @@ function encode(given: TranscriptEntry): string {
   } catch (cause) {
     if (cause instanceof RecollectError) throw cause
     throw new RecollectError('BAD_INPUT', 'the entry cannot be written as JSON', {
+      where: 'entry',
       cause,
-      hint: 'nothing was written',
+      hint: 'give plain objects, arrays, texts and numbers; nothing was written',
     })
   }
 }

@@ -57,6 +57,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const { key, budgetMs = 2000 } = options
   if (!(key instanceof Uint8Array) || key.length < 16) {
     throw new RecollectError('BAD_CONFIG', 'the redaction key is missing or too short', {
+      where: 'key',
       hint: 'pass the 32 bytes that loadRedactionKey returns',
     })
   }
@@ -66,6 +67,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return build(Uint8Array.from(key), scanner, budgetMs)
   } catch (cause) {
     throw new RecollectError('BAD_CONFIG', 'the redaction rules cannot be used', {
+      where: 'rules',
       cause,
       hint: 'nothing is stored without redaction: correct or remove the rule named in the cause',
     })

@@ -36,7 +36,10 @@ export function loadRedactionKey(path: string): Uint8Array {
   }
   const created = readKey(path)
   if (created) return created
-  throw new RecollectError('GONE', 'the redaction key vanished while it was created', { where: path })
+  throw new RecollectError('GONE', 'the redaction key vanished while it was created', {
+    where: path,
+    hint: 'something removes files there: stop it, then run the command again',
+  })
 }
 
 function writeKey(path: string): void {

@@ -20,7 +20,7 @@ export function policyOf(config: Config): Policy & { cadence: Cadence } {
     'BAD_CONFIG',
     `raw_soft_cap_bytes (${policy.rawSoftCapBytes}) must not be greater than raw_hard_cap_bytes (${policy.rawHardCapBytes})`,
     {
-      where: config.origin(`${SECTION}.raw_soft_cap_bytes`),
+      where: config.place(`${SECTION}.raw_soft_cap_bytes`),
       hint: `eviction begins at the soft cap, below the ceiling: lower ${SECTION}.raw_soft_cap_bytes or raise the hard cap`,
     },
   )

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RecollectError } from '../errors.ts'
-import { type Database, emptyDatabase, openDatabase, prepared } from './database.ts'
+import { type Database, emptyDatabase, fromSqlite, openDatabase, prepared } from './database.ts'
 import { decisionBody } from './decisions.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'
@@ -38,6 +38,10 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
     },
   }
 }
+
+/** What a question ran into: where SQLite failed, an error of ours that says so. */
+export const unanswered = (error: unknown, { memoryPath, cacheDirectory }: StorePaths): unknown =>
+  fromSqlite(error, 'the memory cannot be read', `${memoryPath}, or cache.db in ${cacheDirectory}`)
 
 /** The same, or a memory of nothing where nothing was ever swept; none is made on disk. */
 export function openOrEmpty(paths: StorePaths): ReadHandle & { close(): void } {

@@ -118,6 +118,9 @@ export function appendChunks(path: string, committedSize: number, chunks: readon
   return size
 }
 
+const damaged = (where: string, what: string): RecollectError =>
+  new RecollectError('CORRUPT', what, { where, hint: 'run: recollect verify' })
+
 /** The decompressed chunk that starts at `offset`. */
 export function readChunk(path: string, offset: number): Buffer {
   let fd: number | undefined
@@ -126,20 +129,17 @@ export function readChunk(path: string, offset: number): Buffer {
     const header = Buffer.alloc(HEADER_BYTES)
     const got = readSync(fd, header, 0, HEADER_BYTES, offset)
     if (got !== HEADER_BYTES || header.readUInt32LE(0) !== MAGIC || header.readUInt32LE(4) !== CODEC_BROTLI) {
-      throw new RecollectError('CORRUPT', `no chunk at byte ${offset}`, {
-        where: path,
-        hint: 'run: recollect verify',
-      })
+      throw damaged(path, `no chunk at byte ${offset}`)
     }
     const length = header.readUInt32LE(12)
     if (offset + HEADER_BYTES + length > fstatSync(fd).size) {
-      throw new RecollectError('CORRUPT', `chunk at byte ${offset} is cut short`, { where: path })
+      throw damaged(path, `chunk at byte ${offset} is cut short`)
     }
     const body = Buffer.alloc(length)
     readSync(fd, body, 0, length, offset + HEADER_BYTES)
     const raw = decompress(body, header.readUInt32LE(8))
     if (raw === undefined) {
-      throw new RecollectError('CORRUPT', `chunk at byte ${offset} is damaged`, { where: path })
+      throw damaged(path, `chunk at byte ${offset} is damaged`)
     }
     return raw
   } catch (error) {

@@ -29,8 +29,8 @@ export function overridesOf(config: Config): Overrides {
     return readOverrides(config.get('prices'), config.get('price_aliases'))
   } catch (error) {
     if (!(error instanceof RecollectError)) throw error
-    const { code, message, hint = '', where } = error
-    throw new RecollectError(code, message, { where: `${config.file}: ${where}`, hint })
+    const { code, message, where, hint, cause } = error
+    throw new RecollectError(code, message, { where: `${config.file}: ${where}`, hint, cause })
   }
 }
 

@@ -111,7 +111,10 @@ function* unfolded(path: string): Generator<Buffer> {
     const decompressor = new Decompress((data) => {
       readyBytes += data.length
       if (readyBytes > MAX_UNFOLDED_BYTES)
-        throw new RecollectError('TOO_LARGE', 'unfolds to far more than its size', { where: path })
+        throw new RecollectError('TOO_LARGE', 'unfolds to far more than its size', {
+          where: path,
+          hint: 'no agent writes such a file: look at it before moving it away',
+        })
       // The decompressor keeps writing into its window.
       ready.push(Buffer.from(data))
     })

@@ -6,6 +6,8 @@ import { RecollectError } from '../../errors.ts'
 interface Fault {
   path: PropertyKey[]
   message: string
+  /** Those nobody knows. */
+  keys?: string[]
 }
 
 /** The line itself, not a copy: what the schema leaves open keeps its keys and their order. */
@@ -14,9 +16,8 @@ export function checkLine<T>(schema: z.ZodType<T>, value: unknown, docs: string)
   if (checked.success) return value as T
   const faults = checked.error.issues.flatMap((issue) => faultsOf(issue))
   const told = faults.map(({ path, message }) => (path.length ? `${path.join('.')}: ${message}` : message))
-  const where = faults[0]?.path.join('.')
   throw new RecollectError('BAD_INPUT', told.join('; '), {
-    ...(where ? { where } : {}),
+    where: [...(faults[0]?.path ?? []), ...(faults[0]?.keys?.slice(0, 1) ?? [])].join('.') || 'the line',
     hint: `see ${docs}; nothing was written`,
   })
 }
@@ -27,5 +28,5 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
   const depth = (faults: Fault[]): number => Math.max(...faults.map((fault) => fault.path.length))
   const branches = issue.errors.map((branch) => branch.flatMap((inner) => faultsOf(inner)))
   const [best = []] = branches.toSorted((a, b) => depth(b) - depth(a))
-  return best.map(({ path, message }) => ({ path: [...issue.path, ...path], message }))
+  return best.map((fault) => ({ ...fault, path: [...issue.path, ...fault.path] }))
 }

@@ -53,7 +53,11 @@ export async function recordRun(options: RunCommandOptions): Promise<void> {
   const config = configFrom({ ...options }, SETTINGS_OF_ALL)
   const flush = flushOf(config)
   const run = options.resume
-    ? await RunTranscript.resume(options.base, required(options.runId, '--resume needs --run-id'), { flush })
+    ? await RunTranscript.resume(
+        options.base,
+        required(options.runId, '--run-id', '--resume needs --run-id'),
+        { flush },
+      )
     : await RunTranscript.start(options.base, { ...startOptions(options), flush })
   let ended = false
   const take = async (value: Record<string, unknown>): Promise<Record<string, unknown>> => {
@@ -95,12 +99,16 @@ function startOptions(options: RunCommandOptions): RunStartOptions {
   const { runId, flow, identifier, suffix, date, input, ...rest } = options
   const given = input === undefined ? rest : { ...rest, input: parseInput(input) }
   if (runId !== undefined) {
-    required(options.flowId, '--run-id needs --flow-id, or --resume if the run was started before')
+    required(
+      options.flowId,
+      '--flow-id',
+      '--run-id needs --flow-id, or --resume if the run was started before',
+    )
     return { ...given, runId }
   }
   const parts = {
-    flow: required(flow, 'give --run-id, or --flow and --identifier'),
-    identifier: required(identifier, '--flow needs --identifier'),
+    flow: required(flow, '--flow', 'give --run-id, or --flow and --identifier'),
+    identifier: required(identifier, '--identifier', '--flow needs --identifier'),
     ...(suffix === undefined ? {} : { suffix }),
     ...(date === undefined ? {} : { date }),
   }
@@ -108,21 +116,23 @@ function startOptions(options: RunCommandOptions): RunStartOptions {
 }
 
 function parseInput(text: string): Record<string, unknown> {
-  let value: unknown
+  let cause: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
+    const value: unknown = JSON.parse(text)
+    if (JsonMap.safeParse(value).success) return value as Record<string, unknown>
+  } catch (error) {
+    cause = error
   }
-  if (JsonMap.safeParse(value).success) return value as Record<string, unknown>
-  throw new RecollectError('USAGE', '--input must be a JSON object', {
+  throw new RecollectError('USAGE', 'not a JSON object', {
+    where: '--input',
     hint: `such as --input '{"ticket":"T1"}'`,
+    cause,
   })
 }
 
-function required(value: string | undefined, what: string): string {
+function required(value: string | undefined, where: string, what: string): string {
   if (value !== undefined) return value
-  throw new RecollectError('USAGE', what, { hint: 'recollect record run --help' })
+  throw new RecollectError('USAGE', what, { where, hint: 'recollect record run --help' })
 }
 
 /** For a POSIX shell. */

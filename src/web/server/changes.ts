@@ -15,7 +15,11 @@ export function changeRoutes(memory: Memory, doctor: Doctor, runSweep: SweepRunn
   const routes = new Hono()
   const uidIn = async (body: Promise<unknown>): Promise<string> => {
     const uid = ((await body.catch(() => null)) as { session_uid?: unknown } | null)?.session_uid
-    if (typeof uid !== 'string') throw new RecollectError('USAGE', 'which session?', { where: 'session_uid' })
+    if (typeof uid !== 'string')
+      throw new RecollectError('USAGE', 'which session?', {
+        where: 'session_uid',
+        hint: 'its id, as /api/sessions tells it',
+      })
     return resolveSession(memory.handle(), uid)
   }
   for (const [name, change] of [
@@ -31,7 +35,10 @@ export function changeRoutes(memory: Memory, doctor: Doctor, runSweep: SweepRunn
   let running: ReturnType<SweepRunner> | undefined
   routes.post('/sweep', async (context) => {
     if (!runSweep)
-      throw new RecollectError('USAGE', 'this server cannot sweep', { hint: 'run: recollect sweep' })
+      throw new RecollectError('USAGE', 'this server cannot sweep', {
+        where: '/api/sweep',
+        hint: 'run: recollect sweep',
+      })
     running ??= runSweep().finally(() => {
       doctor.forget()
       running = undefined

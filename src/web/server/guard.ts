@@ -5,6 +5,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { type ErrorCode, RecollectError } from '../../errors.ts'
 
 export interface GuardOptions {
   host: string
@@ -120,11 +121,11 @@ export class Guard {
         ? 'reload the page and give the password'
         : 'open the address that recollect ui printed; it is good once, so start recollect ui again for another'
       if (!context.req.path.startsWith('/api/')) return context.text(`${how}\n`, 401)
-      return context.json({ error: { code: 'USAGE', message: 'not signed in', hint: how } }, 401)
+      return refused(context, 401, 'USAGE', 'not signed in', how)
     }
     if (context.req.method !== 'GET' && context.req.method !== 'HEAD') {
       if (!isSame(context.req.header('x-recollect-token') ?? '', this.pageToken))
-        return context.json({ error: { code: 'USAGE', message: 'the token of the page is missing' } }, 403)
+        return refused(context, 403, 'USAGE', 'the token of the page is missing', 'reload the page')
     }
     await next()
   }
@@ -163,6 +164,17 @@ export class Guard {
     })
     return context.redirect('/', 303)
   }
+}
+
+/** Tells a program why it gets no answer. */
+export function refused(
+  context: Context,
+  status: 401 | 403 | 404,
+  code: ErrorCode,
+  what: string,
+  hint: string,
+): Response {
+  return context.json({ error: new RecollectError(code, what, { where: context.req.path, hint }) }, status)
 }
 
 const isNavigation = (context: Context): boolean =>

@@ -5,11 +5,12 @@ import { streamSSE } from 'hono/streaming'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Config } from '../../config.ts'
 import type { DoctorOptions } from '../../doctor/index.ts'
-import { type ErrorCode, fromSystem, RecollectError } from '../../errors.ts'
+import { type ErrorCode, fromSystem, fromUnforeseen, RecollectError } from '../../errors.ts'
+import { unanswered } from '../../store/reading.ts'
 import { type Assets, loadAssets } from './assets.ts'
 import { changeRoutes, type SweepRunner } from './changes.ts'
 import { Doctor } from './doctor.ts'
-import { Guard, HEADERS, isLoopback } from './guard.ts'
+import { Guard, HEADERS, isLoopback, refused } from './guard.ts'
 import { Live } from './live.ts'
 import { Memory } from './memory.ts'
 import { apiRoutes } from './routes.ts'
@@ -81,8 +82,8 @@ function buildApp(parts: Parts): Hono {
   const app = new Hono()
   const doctor = new Doctor(env)
   app.onError((error, context) => {
-    const ours = error instanceof RecollectError ? error : fromSqlite(error)
-    return context.json({ error: ours.toJSON() }, STATUS[ours.code] ?? 500, HEADERS)
+    const ours = fromUnforeseen(unanswered(error, memory.paths))
+    return context.json({ error: ours }, STATUS[ours.code] ?? 500, HEADERS)
   })
   app.use(guard.checkHost)
   app.post('/csp-report', async (context) => {
@@ -102,7 +103,13 @@ function buildApp(parts: Parts): Hono {
   app.route('/api', changeRoutes(memory, doctor, runSweep))
   app.route('/api', apiRoutes(memory, doctor, env))
   app.all('/api/*', (context) =>
-    context.json({ error: { code: 'NOT_FOUND', message: `no such question: ${context.req.path}` } }, 404),
+    refused(
+      context,
+      404,
+      'NOT_FOUND',
+      'no such question',
+      'this page and its server differ: reload the page',
+    ),
   )
   app.get('*', (context) => {
     const name = context.req.path.slice(1)
@@ -121,18 +128,6 @@ function asset(context: Context, assets: Assets, name: string): Response {
     : context.text('no such file\n', 404)
 }
 
-/** What SQLite says of a damaged file reaches us as a plain error. */
-function fromSqlite(error: unknown): RecollectError {
-  const { code, message } = error as { code?: unknown; message?: string }
-  if (String(code).includes('SQLITE') || /database|malformed|file is not/.test(message ?? '')) {
-    return new RecollectError('CORRUPT', `the memory cannot be read: ${message}`, {
-      hint: 'run: recollect verify',
-      cause: error,
-    })
-  }
-  return fromSystem(error, message ?? 'failed', 'the server', 'read')
-}
-
 function liveStream(context: Context, live: Live): Response {
   return streamSSE(context, async (stream) => {
     let end = (): void => {}
@@ -144,7 +139,7 @@ function liveStream(context: Context, live: Live): Response {
     }
     const stop = live.listen(({ sessions, problem }) => {
       if (problem === null) send('change', { sessions })
-      else send('problem', { error: problem instanceof RecollectError ? problem.toJSON() : String(problem) })
+      else send('problem', { error: fromUnforeseen(problem) })
     })
     stream.onAbort(end)
     send('hello', {})

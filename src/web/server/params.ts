@@ -62,7 +62,7 @@ export class Params {
   }
 
   zone(): TimeZone {
-    return new TimeZone(this.text('timezone'))
+    return new TimeZone(this.text('timezone'), 'timezone')
   }
 }
 

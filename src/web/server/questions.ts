@@ -99,6 +99,9 @@ function span(params: Params): { sinceAt?: number; untilAt?: number } {
   const sinceAt = params.time('since')
   const untilAt = params.time('until')
   if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)
-    throw new RecollectError('USAGE', 'since is later than until', { where: 'since' })
+    throw new RecollectError('USAGE', 'since is later than until', {
+      where: 'since',
+      hint: 'the earlier one first: since=2026-11-01&until=2026-11-30',
+    })
   return { ...(sinceAt === undefined ? {} : { sinceAt }), ...(untilAt === undefined ? {} : { untilAt }) }
 }
