@@ -96,6 +96,18 @@ it('a directory in its place is named', () => {
   expect(failureOf(() => openStore(storePaths(home))).code).toBe('NOT_WRITABLE')
 })
 
+it('a memory is opened also after the garbage was collected', () => {
+  const home = temporary('garbage')
+  write(join(home, '.claude', 'projects', '-p', `${SESSION}.jsonl`), [user('a', null, 'hello there')])
+  expect(cli({ HOME: home, RECOLLECT_HOME: join(home, 'memory') }, 'sweep').code).toBe(0)
+  const program = join(import.meta.dirname, 'programs', 'after-garbage.mjs')
+  const args = ['--no-warnings', '--expose-gc', program, join(home, 'memory')]
+  expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual({
+    isHeld: true,
+    count: 1,
+  })
+})
+
 describe.skipIf(!canMount)('a memory that can only be read (skipped where nothing can be mounted)', () => {
   it('answers every question, and says why it takes nothing in', () => {
     const home = temporary('reader')

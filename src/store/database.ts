@@ -5,9 +5,9 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type ErrorCode, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
-import { DatabaseSync } from './driver.ts'
+import { connect, type Database } from './driver.ts'
 
-export type Database = InstanceType<typeof DatabaseSync>
+export type { Database } from './driver.ts'
 export type Statement = ReturnType<Database['prepare']>
 
 /** One step of a schema: statements, or what has to look first. */
@@ -35,7 +35,7 @@ export function openDatabase(
   if (!options.readOnly) ensureDirectory(dirname(path), 0o700, false)
   try {
     if (options.readOnly) return openToRead(path, migrations.length)
-    const database = new DatabaseSync(path)
+    const database = connect(path)
     if (isNew) chmodSync(path, 0o600)
     database.exec(PATIENCE)
     // Evicted bytes must leave the file: what is freed is overwritten, and free pages can be given back. Only a new file
@@ -68,12 +68,12 @@ function openToRead(path: string, known: number): Database {
     }
   }
   try {
-    return opened(new DatabaseSync(path, { readOnly: true }))
+    return opened(connect(path, { readOnly: true }))
   } catch (error) {
     if (!isOnlyReadable(error, path)) throw error
     const url = pathToFileURL(path)
     url.search = '?immutable=1'
-    return opened(new DatabaseSync(url, { readOnly: true }))
+    return opened(connect(url, { readOnly: true }))
   }
 }
 
@@ -111,7 +111,7 @@ export function fromSqlite(error: unknown, what: string, where: string): unknown
 
 /** One in memory that holds the tables and nothing else. */
 export function emptyDatabase(migrations: readonly Migration[]): Database {
-  const database = new DatabaseSync(':memory:')
+  const database = connect(':memory:')
   migrate(database, migrations, ':memory:')
   return database
 }

@@ -30,4 +30,14 @@ function load(): typeof Driver {
   return process.getBuiltinModule('node:module').createRequire(import.meta.url)(PACKAGE) as typeof Driver
 }
 
-export const { DatabaseSync } = load()
+/**
+ * Held whole, by the function below: the addon refers to its other classes weakly, and where nobody else holds them the
+ * garbage collector takes them (seen on Node 24: every `prepare` then fails with "Invalid argument").
+ */
+const driver = load()
+
+export type Database = InstanceType<typeof driver.DatabaseSync>
+
+export function connect(...options: ConstructorParameters<typeof driver.DatabaseSync>): Database {
+  return new driver.DatabaseSync(...options)
+}
