@@ -82,6 +82,47 @@ test('what is told twice becomes one event, whichever comes first', () => {
   expect(texts(events, 'thinking')).toEqual(['one', 'two'])
 })
 
+test('an answer that the screen shows without its plan and citations is one event', () => {
+  const plan = '<proposed_plan>\n- first\n</proposed_plan>'
+  const cited = '<oai-mem-citation>MEMORY.md:1-2</oai-mem-citation>'
+  const parts = ['One. ', 'Two.'].map((text) => ({ type: 'output_text', text }))
+  const { events } = read([
+    meta(PARENT),
+    told('item_completed', { item: { type: 'Plan', id: 'p', text: '- first' } }),
+    told('agent_message', { message: 'Here it is.\n\nShall I?' }),
+    said(`Here it is.\n${plan}\nShall I?`),
+    told('agent_message', { message: 'As before.' }),
+    said(`As before.${cited}`),
+    told('agent_message', { message: 'One. Two.' }),
+    item({ type: 'message', role: 'assistant', content: parts }),
+    said(plan),
+  ])
+  expect(texts(events, 'assistant_msg')).toEqual(['Here it is.\n\nShall I?', 'As before.', 'One. Two.', plan])
+  expect(texts(events, 'decision')).toEqual(['- first'])
+})
+
+test('a prompt with pictures is what was typed', () => {
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' }
+  const text = (words: string) => ({ type: 'input_text', text: words })
+  const open = '<image name=[Image #1] path="/tmp/a>b.png">'
+  const ask = (...content: Json[]) => item({ type: 'message', role: 'user', content })
+  const { events } = read([
+    meta(PARENT),
+    ask(text(open), image, text('</image>'), text('What is [Image #1]?')),
+    told('user_message', { message: 'What is [Image #1]?', local_images: ['/tmp/a>b.png'] }),
+    ask(text('<image>'), image, text('</image>')),
+    told('user_message', { message: '' }),
+    ask(text('<image> is a tag, </image> closes it')),
+  ])
+  const prompts = events.filter((event) => event.kind === 'user_msg')
+  expect(prompts.map((event) => [event.summary, event.text])).toEqual([
+    ['What is [Image #1]?', 'What is [Image #1]?'],
+    ['(no text)', undefined],
+    ['<image> is a tag, </image> closes it', '<image> is a tag, </image> closes it'],
+  ])
+  expect(prompts[0]?.payload).toMatchObject({ content: [text(open), image, {}, {}] })
+})
+
 test('a text lost in a kill does not swallow an equal one of a later turn', () => {
   const { events } = read([
     meta(PARENT),
@@ -103,6 +144,11 @@ test('context fragments are not prompts', () => {
     '<subagent_notification>{}</subagent_notification>',
     '<skill>\n</skill>',
     '<hook_prompt id="1">x</hook_prompt>',
+    '<recommended_plugins>\nx</recommended_plugins>',
+    '<external_editor>x</external_editor>',
+    'Warning: apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.',
+    'Warning: The maximum number of unified exec processes you can keep open is 60 and 61 are open.',
+    'Warning: Your account was flagged for potentially high-risk cyber activity: x',
   ]
   const { events } = read([meta(PARENT), ...fragments.map(asked), asked('<div> is what I mean')])
   expect(texts(events, 'user_msg')).toEqual(['<div> is what I mean'])

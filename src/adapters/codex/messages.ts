@@ -11,7 +11,7 @@ const MAX_TURNS = 200
 
 // Text the harness puts into the user's mouth.
 const FRAGMENT =
-  /^\s*(?:<(?:environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|skill|codex_internal_context|goal_context|hook_prompt|permissions|collaboration_mode|multi_agent|skills_instructions|apps_instructions|plugins_instructions|user_action|model_switch|personality_spec|INSTRUCTIONS)\b|# AGENTS\.md instructions|# AGENTS\.md\n)/
+  /^\s*(?:<(?:environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|skill|codex_internal_context|goal_context|hook_prompt|permissions|collaboration_mode|multi_agent|skills_instructions|apps_instructions|plugins_instructions|user_action|model_switch|personality_spec|recommended_plugins|INSTRUCTIONS)\b|<external_|# AGENTS\.md instructions|# AGENTS\.md\n|Warning: (?:apply_patch was requested via |Your account was flagged for potentially high-risk|The maximum number of unified exec processes))/
 
 /** `message` of any role. */
 export function message(spot: Spot): Item[] {
@@ -48,11 +48,23 @@ function promptOf(spot: Spot, content: unknown[]): string | undefined {
   const passed = spot.payload['internal_chat_message_metadata_passthrough']
   const kinds = isRecord(passed) ? list(passed['content_item_kinds']) : []
   const written = content.filter((part, at) => {
+    if (isLabel(content, at)) return false
     const kind = str(kinds[at])
     if (kind !== undefined) return kind.startsWith('user.')
     return isRecord(part) && !FRAGMENT.test(str(part['text']) ?? '')
   })
   return written.length > 0 ? partsText(written) : undefined
+}
+
+const MEDIA = /^input_(?:image|audio)$/
+
+/** Attached pictures stand between two texts, `<image …>` and `</image>`, that nobody typed. */
+function isLabel(content: unknown[], at: number): boolean {
+  const [before, part, after] = [content[at - 1], content[at], content[at + 1]]
+  const isMedia = (one: unknown): boolean => isRecord(one) && MEDIA.test(str(one['type']) ?? '')
+  const text = isRecord(part) ? (str(part['text']) ?? '') : ''
+  if (/^<\/(?:image|audio)>$/.test(text)) return isMedia(before)
+  return /^<(?:image|audio)[ >]/.test(text) && text.endsWith('>') && isMedia(after)
 }
 
 const SHELL_COMMAND = /^\s*<user_shell_command>\n<command>\n([\s\S]*?)\n<\/command>/
@@ -130,6 +142,12 @@ export function userPrompt(spot: Spot, side: Side, whole: string, body: Record<s
   return [...resumeAtPrompt(spot), event]
 }
 
+const HIDDEN =
+  /<oai-mem-citation>[\s\S]*?(?:<\/oai-mem-citation>|$)|<proposed_plan>[\s\S]*?(?:<\/proposed_plan>|$)/g
+
+/** What the screen shows of an answer, to compare: a plan is told as an item of its own, and parts are put together without a break. */
+const shown = (text: string): string => text.replace(HIDDEN, '').replace(/\s+/g, '')
+
 export function answer(
   spot: Spot,
   side: Side,
@@ -138,7 +156,7 @@ export function answer(
   phase: string | undefined,
 ): Item[] {
   const text = partsText(content)
-  if (isTold(spot.state, side, 'assistant', text)) return []
+  if (isTold(spot.state, side, 'assistant', shown(text))) return []
   const payload: Record<string, unknown> = { type: 'message', role: 'assistant', content }
   if (id) payload['id'] = id
   if (phase) payload['phase'] = phase
