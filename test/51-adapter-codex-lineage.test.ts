@@ -184,6 +184,42 @@ test('copied counts of a thread that has a record per response are no responses'
   ])
 })
 
+test('a fork that holds only its own part begins with the latest count of its parent, which is none of its own', () => {
+  const base = { history_mode: 'paginated', forked_from_id: PARENT, history_base: { thread_id: PARENT } }
+  const parents = counted([10, 0, 1, 11], [10, 0, 1, 11])
+  const own = counted([30, 0, 2, 32], [20, 0, 1, 21])
+  const first = read([meta(CHILD, base), asked('a'), parents, said('b'), own, own])
+  expect(first.usage.map((one) => [one.session, one.input])).toEqual([[CHILD, 20]])
+  // Where nothing is repeated the first count is a response.
+  const second = read([meta(CHILD, base), asked('a'), said('b'), own])
+  expect(second.usage.map((one) => [one.session, one.input])).toEqual([[CHILD, 20]])
+})
+
+test('a thread that several versions go on with counts each response once', () => {
+  const spent = (id: string, input: number): Json =>
+    line('token_usage_record', {
+      thread_id: THREAD,
+      response_id: id,
+      usage: { input_tokens: input, output_tokens: 1, total_tokens: input + 1 },
+    })
+  const { usage } = read([
+    meta(THREAD),
+    said('old'),
+    counted([10, 0, 1, 11], [10, 0, 1, 11]),
+    said('new'),
+    spent('r1', 20),
+    counted([30, 0, 2, 32], [20, 0, 1, 21]),
+    counted([30, 0, 2, 32], [20, 0, 1, 21]),
+    said('old again'),
+    counted([60, 0, 3, 63], [30, 0, 1, 31]),
+    said('new again, killed before the count'),
+    spent('r2', 40),
+    spent('r3', 50),
+    counted([150, 0, 5, 155], [50, 0, 1, 51]),
+  ])
+  expect(usage.map((one) => one.input)).toEqual([10, 20, 30, 40, 50])
+})
+
 test('totals without a sum of their own are told apart all the same', () => {
   const { usage } = read([
     meta(PARENT),

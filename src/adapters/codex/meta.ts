@@ -47,6 +47,7 @@ export function sessionMeta(spot: Spot): Item[] {
     state.copy = 'reading'
     state.copyEnd = end
   }
+  state.isContinued = isRecord(payload['history_base'])
   const mayCopy = end !== undefined || (payload['history_mode'] !== 'paginated' && !payload['history_base'])
   if (parent && mayCopy) state.ancestors = [parent.id]
   return [facts(spot), ...lineage(spot, parent), metaEvent(spot), ...supersedeReverted(spot)]

@@ -43,8 +43,12 @@ export interface State {
   /** Texts seen in one vocabulary and not yet in the other. */
   twins: string[]
   book: CallBook
-  /** [call id, tool] of calls whose output has been read. */
-  answered: [string, string][]
+  /** [call id, tool, whether it told the end] of calls whose output has been read. */
+  answered: [string, string, boolean][]
+  /** [session, call id] of commands that go on in the background; see background.ts. */
+  running: [string, string][]
+  /** [call id, id of the call that began the command]. */
+  polls: [string, string][]
   ends: EndFacts[]
   /** Prompts in the turn that runs; null while none does, or no line says so (before 0.100). */
   turnPrompts: number | null
@@ -55,8 +59,12 @@ export interface State {
   totals: Totals | null
   /** How often the running totals began anew. */
   resets: number
-  /** The file has one usage record per response: running totals say nothing new. */
-  hasUsageRecords: boolean
+  /** The latest response has a usage record: the count that follows says nothing new. */
+  isRecorded: boolean
+  /** What came before stands in another file, and none of it in this one. */
+  isContinued: boolean
+  /** The model has said something of its own. */
+  hasOutput: boolean
 }
 
 export const newState = (): State => ({
@@ -81,13 +89,17 @@ export const newState = (): State => ({
   twins: [],
   book: newCallBook(),
   answered: [],
+  running: [],
+  polls: [],
   ends: [],
   turnPrompts: null,
   shellItems: 0,
   triggersTurn: false,
   totals: null,
   resets: 0,
-  hasUsageRecords: false,
+  isRecorded: false,
+  isContinued: false,
+  hasOutput: false,
 })
 
 /** Adds to a bounded list; the oldest entry gives way. */
@@ -147,6 +159,7 @@ export function eventAt(spot: Spot, told: Told): EventItem {
     originKey: part ? `${origin}/${part}` : origin,
   }
   if (spot.inherited) event.inherited = true
+  else if (rest.role === 'assistant') spot.state.hasOutput = true
   return event
 }
 

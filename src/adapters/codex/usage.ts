@@ -56,7 +56,7 @@ export function usageRecord(spot: Spot): Item[] {
   const usage = totalsOf(spot.payload['usage'])
   const id = str(spot.payload['response_id'])
   if (!usage || !id) return []
-  spot.state.hasUsageRecords = true
+  if (!spot.inherited) spot.state.isRecorded = true
   return [usageAt(spot, str(spot.payload['thread_id']) ?? ownerOf(spot), id, usage)]
 }
 
@@ -72,18 +72,27 @@ export function tokenCount(spot: Spot): Item[] {
   }
   const before = state.totals
   if (before && isSame(totals, before)) return []
+  if (!before && !state.hasOutput && state.isContinued) {
+    // A thread that goes on from another's past begins by repeating that one's latest count.
+    state.totals = totals
+    return []
+  }
   const last = totalsOf(info['last_token_usage'])
   if (before && (totals[5] < before[5] || (last && isSame(totals, last)))) beginAnew(spot)
   const grown = state.totals?.map((count, at) => (totals[at] ?? 0) - count)
   state.totals = totals
   // Some versions copy the counts of a parent into its sub-agents, and not the records that it has of its responses.
   const isElsewhere = spot.inherited && (state.copyEnd !== null || isImported(state))
-  if (state.hasUsageRecords || isElsewhere) return []
+  if (isElsewhere) return []
   // Without a sound starting point the totals may hold somebody else's past.
   const usage = grown?.every((count) => count >= 0) ? (grown as Totals) : (last ?? totals)
   // An estimate after compaction, or the window size written over the totals: no response stands behind it.
   const told = last ?? usage
   if (told[0] === 0 && told[3] === 0) return []
+  // The record of a response stands before its count; versions that write none may go on with the thread.
+  const { isRecorded } = state
+  state.isRecorded = false
+  if (isRecorded) return []
   const owner = ownerOf(spot)
   return [usageAt(spot, owner, `codex:${owner}:${state.resets}:${totals[5]}`, usage)]
 }
