@@ -186,6 +186,11 @@ describe('calls', () => {
     ['Chunk ID: 1\nWall time: 0.1 seconds\nProcess running with session ID 5\nOutput:\nx', 'tool_result'],
     ['{"output":"x","metadata":{"exit_code":2}}', 'error'],
     ['{"output":"Success","metadata":{"exit_code":0}}', 'tool_result'],
+    ['err: "tool call error: timed out"', 'error'],
+    ['err: "user rejected MCP tool call"', 'human_intervention'],
+    ['Wall time: 0.1 seconds\nOutput:\ntool call error: timed out', 'error'],
+    ['Wall time: 0.1 seconds\nOutput:\nuser cancelled MCP tool call', 'human_intervention'],
+    ['Wall time: 0.1 seconds\nOutput:\n[{"type":"text","text":"x"}]', 'tool_result'],
   ])('answered by %j are %s', (output, kind) => {
     expect(
       kindOf(
@@ -193,6 +198,80 @@ describe('calls', () => {
         item({ type: 'function_call_output', call_id: 'c', output }),
       ),
     ).toBe(kind)
+  })
+})
+
+test.each([
+  [{ Ok: { content: [], isError: true } }, 'error'],
+  [{ Ok: { content: [], is_error: true } }, 'error'],
+  [{ Err: 'no such tool' }, 'error'],
+  [{ Ok: { content: [], isError: false } }, 'tool_result'],
+  [{ Ok: { content: [] } }, 'tool_result'],
+])('a server’s tool that gave back %j: %s', (result, kind) => {
+  const call_id = 'c'
+  const ended = told('mcp_tool_call_end', { call_id, duration: { secs: 2, nanos: 5e6 }, result })
+  const { events } = read([
+    meta(THREAD),
+    item({ type: 'function_call', name: 'get', namespace: 'mcp__web__', call_id, arguments: '{}' }),
+    ended,
+    item({ type: 'function_call_output', call_id, output: 'whatever it said' }),
+  ])
+  expect(events.at(-1)).toMatchObject({ kind, tool: 'mcp__web__get', durationMs: 2005 })
+})
+
+describe('a command that goes on in the background', () => {
+  const called = (call_id: string, name: string, input: unknown): Json =>
+    item({ type: 'function_call', name, call_id, arguments: JSON.stringify(input) })
+  const gave = (call_id: string, state: string): Json =>
+    item({
+      type: 'function_call_output',
+      call_id,
+      output: `Chunk ID: 1\nWall time: 9.0 seconds\n${state}\nOutput:\nx`,
+    })
+  const begun = [
+    called('c1', 'exec_command', { cmd: 'npm test' }),
+    gave('c1', 'Process running with session ID 5'),
+  ]
+  const polled = [
+    called('c2', 'write_stdin', { session_id: 5, chars: '' }),
+    gave('c2', 'Process running with session ID 5'),
+    called('c3', 'write_stdin', { session_id: 5, chars: '' }),
+  ]
+  const last = gave('c3', 'Process exited with code 1')
+  const results = (...records: Json[]) =>
+    read([meta(THREAD), ...records])
+      .events.filter((event) => event.role === 'tool')
+      .map((event) => [event.callId, event.tool, event.kind, event.exitCode, event.text !== undefined])
+  const waits = [
+    ['c1', 'exec_command', 'tool_result', undefined, true],
+    ['c2', 'write_stdin', 'tool_result', undefined, true],
+  ]
+  const asked = ['c3', 'write_stdin', 'error', 1, true]
+
+  test('ends when the one who asks for more is told so', () => {
+    expect(results(...begun, ...polled, last)).toEqual([
+      ...waits,
+      asked,
+      ['c1', 'exec_command', 'error', 1, false],
+    ])
+  })
+
+  test('ends once, where an item or a notice tells it too', () => {
+    const end = { exit_code: 1, aggregated_output: 'y', duration: { secs: 9, nanos: 0 } }
+    const completed = { type: 'CommandExecution', id: 'c1', status: 'failed', ...end }
+    const told2 = told('exec_command_end', { call_id: 'c1', ...end })
+    for (const one of [told('item_completed', { item: completed }), told2])
+      expect(results(...begun, ...polled, one, last)).toEqual([
+        ...waits,
+        ['c1', 'exec_command', 'error', 1, true],
+        asked,
+      ])
+  })
+
+  test('that had ended before its item came has one result', () => {
+    const completed = { type: 'CommandExecution', id: 'c1', status: 'completed', exit_code: 0 }
+    const done = [called('c1', 'exec_command', { cmd: 'ls' }), gave('c1', 'Process exited with code 0')]
+    expect(results(...done, told('item_completed', { item: completed }))).toHaveLength(1)
   })
 })
 

@@ -48,6 +48,38 @@ describe('behind a pipe the runner has the word', () => {
   })
 })
 
+describe('a run that goes on in the background', () => {
+  const begun = (command: string, output: string) =>
+    new Script()
+      .prompt('test it')
+      .add({ kind: 'test_run', role: 'assistant', tool: 'exec_command', call: 'c', summary: command })
+      .add({ kind: 'tool_result', role: 'tool', tool: 'exec_command', call: 'c', body: { output } })
+      .run('sleep 1', 0)
+  const ended = (command: string, exitCode: number, output = '') =>
+    begun(command, 'running').add({
+      kind: exitCode === 0 ? 'tool_result' : 'error',
+      role: 'tool',
+      call: 'c',
+      exitCode,
+      body: { output },
+    })
+
+  it('has no verdict until a second result tells how it ended', () => {
+    expect(begun('npm test', 'running').facts().tests.runs[0]?.verdict).toBe('unknown')
+    const { tests } = ended('npm test', 1).facts()
+    expect(tests).toMatchObject({ count: 1, failureCount: 1, lastTold: { verdict: 'failed', exitCode: 1 } })
+    expect(tests.runs[0]).toMatchObject({ seq: 2, resultSeq: 6, verdict: 'failed' })
+    expect(ended('npm test', 0).facts().tests.lastTold).toMatchObject({ verdict: 'passed', exitCode: 0 })
+    expect(ended('npm test | tail', 0).facts().tests.runs[0]?.verdict).toBe('unknown')
+    expect(ended('npm test | tail', 0, '3 passed').facts().tests.runs[0]?.verdict).toBe('passed')
+  })
+
+  it('that printed passes before it failed has failed', () => {
+    const script = begun('npm test', '3 passed').add({ kind: 'error', call: 'c', exitCode: 2 })
+    expect(script.facts().tests).toMatchObject({ failureCount: 1, lastTold: { verdict: 'failed' } })
+  })
+})
+
 describe('an exit code', () => {
   it.each([
     'npm test | cat',

@@ -12,7 +12,7 @@ import { type DigestEvent, fullText, isCall, isResult, isShell, snippet, subject
 import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import { type OpenSteps, type Step, StepQueue } from './step.ts'
-import { addTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
+import { addTest, endTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
 import { noWork, Work, type WorkState } from './work.ts'
 
 export interface FailureFact extends Failure {
@@ -105,8 +105,11 @@ export class Gatherer {
     let hasFailed = event.kind === 'error'
     if (isCall(event)) this.#begin(event)
     else if (isResult(event)) hasFailed = this.#end(event)
-    else if (event.kind === 'error') this.#noteFailure(event)
-    else this.#noteRest(event)
+    else {
+      endTest(now.tests, event)
+      if (event.kind === 'error') this.#noteFailure(event)
+      else this.#noteRest(event)
+    }
     this.#ending.add(event, hasFailed)
   }
 
@@ -217,7 +220,10 @@ export class Gatherer {
       addSeq(now.denials, event.seq)
     const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
     const hasFailed = failure !== null || refused
-    if (!step) return hasFailed
+    if (!step) {
+      endTest(now.tests, event)
+      return hasFailed
+    }
     step.hasFailed = hasFailed
     step.exitCode = event.exitCode
     step.failure = failure

@@ -13,6 +13,8 @@ export interface Test {
   exitCode: number | null
   durationMs: number | null
   isSidechain: boolean
+  /** Where the result had no exit code: the call, which may end later, in the background. */
+  open: { call: string; hidesExit: boolean } | null
 }
 
 /** The runs of one command. */
@@ -62,13 +64,35 @@ export function addTest(tests: TestState, command: string, seq: number, test: Te
   tests.count++
   runs.push(test)
   if (runs.length > MAX_TESTS) runs.shift()
-  if (test.verdict === 'unknown') return
+  noteVerdict(tests, test)
+}
+
+function noteVerdict(tests: TestState, test: Test): void {
+  const { verdict, seq } = test
+  if (verdict === 'unknown') return
   if (!test.isSidechain) tests.lastTold = test
-  known.last = test.verdict
-  if (test.verdict === 'failed') {
-    tests.failureCount++
-    addSeq(known.failures, seq)
-  } else if (known.failures.count > 0) known.fixed = withSeq(known.failures, seq)
+  const known = tests.byCommand.get(test.command)
+  if (verdict === 'failed') tests.failureCount++
+  if (!known) return
+  known.last = verdict
+  if (verdict === 'failed') addSeq(known.failures, seq)
+  else if (known.failures.count > 0) known.fixed = withSeq(known.failures, seq)
+}
+
+/** A run that went on in the background after its first result: what comes later tells how it ended. */
+export function endTest(tests: TestState, event: DigestEvent): void {
+  if (event.call === null || event.exitCode === null) return
+  const test = tests.runs.findLast((one) => one.open?.call === event.call)
+  if (!test?.open || test.verdict === 'failed') return
+  const verdict = verdictOf({ hasFailed: event.kind === 'error', hidesExit: test.open.hidesExit }, event)
+  test.resultSeq = event.seq
+  test.exitCode = event.exitCode
+  test.durationMs = event.durationMs ?? test.durationMs
+  test.open = null
+  if (tests.lastTold?.seq === test.seq) tests.lastTold = test
+  if (verdict === 'unknown' || verdict === test.verdict) return
+  test.verdict = verdict
+  noteVerdict(tests, test)
 }
 
 const COUNTED_FAILURES = new RegExp(
@@ -102,10 +126,14 @@ export function testVerdict(step: Step, result: DigestEvent): Test {
     exitCode: result.exitCode,
     durationMs: result.durationMs,
     isSidechain: step.isSidechain,
+    open:
+      result.exitCode === null && step.call !== null && !step.hasFailed
+        ? { call: step.call, hidesExit: step.hidesExit }
+        : null,
   }
 }
 
-function verdictOf(step: Step, result: DigestEvent): Test['verdict'] {
+function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEvent): Test['verdict'] {
   if (step.hasFailed) return 'failed'
   if (result.exitCode !== null && result.exitCode !== 0) return 'failed'
   if (result.exitCode === 0 && !step.hidesExit) return 'passed'

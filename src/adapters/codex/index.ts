@@ -9,7 +9,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 8,
+  version: 9,
   roots,
   claim,
   read: ({ path }, from) =>

@@ -2,6 +2,7 @@
 // commands and edits exist only here, because the model's own call is a script.
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { forgetRunning } from './background.ts'
 import { answer, reasoning, reasoningParts, userPrompt } from './messages.ts'
 import type { Output } from './outputs.ts'
 import { partsText } from './outputs.ts'
@@ -116,8 +117,12 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
     noteEnd(spot, id, output.exitCode, output.durationMs, output.failed)
     return [noted(spot, item)]
   }
+  if (standing === 'ended') return [noted(spot, item)]
   // A command in the background: its output was answered with "still running", and here is how it ended.
-  if (standing === 'answered') return [resultEvent(spot, id, output, item)]
+  if (standing === 'answered') {
+    forgetRunning(spot.state, id)
+    return [resultEvent(spot, id, output, item)]
+  }
   const call = callEvent(spot, {
     id,
     ...callOf(type, item),
@@ -189,7 +194,7 @@ const readFiles = (item: TurnItem): string[] =>
     return path ? [path] : []
   })
 
-function endOf(type: string, item: TurnItem, spanMs: number | undefined): Output {
+export function endOf(type: string, item: TurnItem, spanMs: number | undefined): Output {
   const status = str(item['status'])
   const exitCode = num(item['exit_code'])
   const result = item['result'] ?? item['content_items']

@@ -2,11 +2,12 @@
 // texts are second tellings of response items (or the only ones, after a kill).
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
-import { changedFiles, durationOf, itemCompleted } from './items.ts'
+import { forgetRunning } from './background.ts'
+import { changedFiles, durationOf, endOf, itemCompleted } from './items.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
 import { resumeAtTurn } from './resumed.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
-import { callStanding, noteEnd } from './tools.ts'
+import { callStanding, noteEnd, resultEvent } from './tools.ts'
 import { tokenCount } from './usage.ts'
 
 const QUIET =
@@ -137,12 +138,24 @@ function toolEnded(spot: Spot): EventItem {
   const { payload } = spot
   const id = str(payload['call_id']) ?? ''
   const exitCode = num(payload['exit_code'])
-  const failed = payload['success'] === false || (exitCode !== undefined && exitCode !== 0)
-  if (callStanding(spot, id) === 'open') noteEnd(spot, id, exitCode, durationOf(payload['duration']), failed)
+  const failed =
+    payload['success'] === false || (exitCode !== undefined && exitCode !== 0) || hasFailed(payload['result'])
+  const standing = callStanding(spot, id)
+  if (standing === 'open') noteEnd(spot, id, exitCode, durationOf(payload['duration']), failed)
+  // It went on in the background.
+  if (standing === 'answered' && forgetRunning(spot.state, id))
+    return resultEvent(spot, id, endOf(spot.type, payload, undefined), payload)
   const event = noted(spot)
   const files = changedFiles(payload)
   if (files.length > 0) event.files = files
   return event
+}
+
+/** What a server's tool gave back, as Rust writes it down. */
+function hasFailed(result: unknown): boolean {
+  if (!isRecord(result)) return false
+  const given = isRecord(result['Ok']) ? result['Ok'] : {}
+  return result['Err'] !== undefined || given['isError'] === true || given['is_error'] === true
 }
 
 function trouble(spot: Spot): EventItem {

@@ -12,12 +12,14 @@ export interface Output {
   failed: boolean
   /** A person stopped or refused it. */
   stopped: boolean
+  /** Name of the command that goes on. */
+  session?: string
 }
 
 const FAILURE =
-  /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|tool call error|collab (?:spawn|tool) failed)/i
+  /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|(?:Wall time: [^\n]*\nOutput:\n)?tool call error|err: "|collab (?:spawn|tool) failed)/i
 const STOPPED =
-  /^(?:Wall time: [^\n]*\n)?(?:aborted by user|aborted\b|(?:exec )?command rejected by user|rejected by user|user (?:rejected|denied|declined|cancelled))/i
+  /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:aborted by user|aborted\b|(?:exec )?command rejected by user|rejected by user|user (?:rejected|denied|declined|cancelled))/i
 const HEADER = /^(?:Exit code: |Chunk ID: |Wall time: |Script \w+\n)/
 const HEADER_LENGTH = 600
 
@@ -71,6 +73,8 @@ function fromText(text: string, value: unknown): Output {
   const exit = /^(?:Exit code: |Process exited with code )(-?\d+)/m.exec(header)
   const wall = /^Wall time:? ([\d.]+) seconds/m.exec(header)
   const said = withStatus(plain, exit ? Number(exit[1]) : undefined, inMilliseconds(wall && Number(wall[1])))
+  const session = /^Process running with session ID (\d+)/m.exec(header)?.[1]
+  if (session !== undefined) said.session = session
   return bodyAt ? { ...said, body: text.slice(bodyAt.index + bodyAt[0].length) } : said
 }
 

@@ -3,6 +3,7 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, str } from '../guards.ts'
+import { endedCall, notePoll } from './background.ts'
 import { type Output, readOutput } from './outputs.ts'
 import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
 
@@ -75,6 +76,7 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
     edits,
     command,
   })
+  notePoll(spot.state, call.id, call.tool, call.input)
   const files = filesOf(call.input, patch)
   const text = patch ?? command ?? call.text
   const event = eventAt(spot, {
@@ -126,7 +128,7 @@ function filesOf(input: unknown, patch: string | undefined): string[] {
 
 /** `*_output`: the result the model was given. */
 export function toolOutput(spot: Spot): Item[] {
-  const { internal_chat_message_metadata_passthrough: _, ...body } = spot.payload
+  const { internal_chat_message_metadata_passthrough: __, ...body } = spot.payload
   const id = str(spot.payload['call_id']) ?? ''
   const output = readOutput(spot.payload['output'] ?? spot.payload['tools'])
   if (spot.type === 'tool_search_output') {
@@ -144,8 +146,12 @@ export function toolOutput(spot: Spot): Item[] {
     output.failed ||= end[3]
   }
   const event = resultEvent(spot, id, output, body)
-  remember(spot.state.answered, [id, event.tool ?? ''], MAX_REMEMBERED)
-  return [event]
+  remember(spot.state.answered, [id, event.tool ?? '', output.exitCode !== undefined], MAX_REMEMBERED)
+  const ended = endedCall(spot.state, id, output)
+  if (ended === undefined) return [event]
+  // A search finds the output that told it; how long the command took nobody says.
+  const { durationMs: _, ...told } = output
+  return [event, resultEvent({ ...spot, part: 'result' }, ended, { ...told, text: '' }, body)]
 }
 
 /** Names of the tools in a list of declarations, which run to tens of kilobytes. */
@@ -178,10 +184,11 @@ export function resultEvent(spot: Spot, id: string, output: Output, payload: unk
   return event
 }
 
-/** Whether a call waits for its output, has got it, or was never made by the model itself. */
-export function callStanding(spot: Spot, id: string): 'open' | 'answered' | 'unknown' {
+/** Whether a call waits for its output, has got it without or with its end, or was never made by the model itself. */
+export function callStanding(spot: Spot, id: string): 'open' | 'answered' | 'ended' | 'unknown' {
   if (spot.state.book.open.some((entry) => entry[0] === id)) return 'open'
-  return spot.state.answered.some((entry) => entry[0] === id) ? 'answered' : 'unknown'
+  const answer = spot.state.answered.findLast((entry) => entry[0] === id)
+  return answer === undefined ? 'unknown' : answer[2] ? 'ended' : 'answered'
 }
 
 export function noteEnd(
