@@ -349,6 +349,30 @@ describe('tokens', () => {
     expect(eventsOf(items).every((event) => event.model && !event.model.endsWith('-fast'))).toBe(true)
   })
 
+  test('calls that the totals of a response leave out count beside it, once', () => {
+    const own = { input_tokens: 1, output_tokens: 2 }
+    const lines = ['a1', 'a2'].map((uuid, at) => {
+      const iterations = [
+        { type: 'compaction', ...own, cache_read_input_tokens: 70 },
+        { type: 'message', ...own },
+        { type: 'advisor_message', model: 'claude-opus-5-5', ...own, output_tokens: 40 + at },
+        { type: 'fallback_message', model: 'claude-x', ...own },
+        'noise',
+        { type: 'advisor_message' },
+      ]
+      const message = { ...usage({ iterations }), model: 'claude-sonnet-5', id: 'msg_of_one_response' }
+      return assistant(uuid, null, [text(uuid)], {}, message)
+    })
+    const told = of(readRecords(lines), 'usage').map((one) => [one.id, one.model, one.output, one.cacheRead])
+    const response = (advice: number) => [
+      ['msg_of_one_response', 'claude-sonnet-5', 5, 0],
+      ['msg_of_one_response/0', 'claude-sonnet-5', 2, 70],
+      ['msg_of_one_response/2', 'claude-opus-5-5', advice, 0],
+      ['msg_of_one_response/5', 'claude-sonnet-5', 0, 0],
+    ]
+    expect(told).toEqual([...response(40), ...response(41)])
+  })
+
   test('of a sub-agent known only from the progress its parent wrote down', () => {
     const message = assistant('s1', null, [text('x')], {}, { ...usage({}), id: 'msg_of_the_sub_agent' })
     const data = { type: 'agent_progress', message, agentId: 'a1' }

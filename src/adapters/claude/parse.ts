@@ -85,8 +85,7 @@ function* step(line: Line): Generator<Item> {
   yield* delivered(line, drafts)
   yield* takenBack(line, drafts)
   yield* place(line, drafts)
-  const usage = usageOf(line)
-  if (usage) yield usage
+  yield* usageOf(line)
 }
 
 function draftsOf(line: Line): Draft[] {

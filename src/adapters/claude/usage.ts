@@ -8,13 +8,13 @@ import type { Line } from './line.ts'
 
 export const SYNTHETIC = '<synthetic>'
 
-export function usageOf(line: Line): UsageItem | undefined {
+export function usageOf(line: Line): UsageItem[] {
   const { state } = line
   const record = speaker(line)
   const message = record['message']
-  if (record['type'] !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return undefined
+  if (record['type'] !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return []
   const model = str(message['model'])
-  if (model === SYNTHETIC) return undefined
+  if (model === SYNTHETIC) return []
   const item: UsageItem = {
     type: 'usage',
     session: state.session,
@@ -25,7 +25,30 @@ export function usageOf(line: Line): UsageItem | undefined {
     scope: 'response',
   }
   if (line.isSidechain || line.type === 'progress') item.isSidechain = true
-  return item
+  return [item, ...apart(item, message['usage'])]
+}
+
+/**
+ * Calls within a response that its totals leave out and that are paid for: a stronger model that was asked for advice, and
+ * the summary of a compaction by the server. The totals hold all others; a turned down attempt costs nothing.
+ */
+const APART = ['advisor_message', 'compaction']
+
+function apart(item: UsageItem, { iterations }: Record<string, unknown>): UsageItem[] {
+  if (!Array.isArray(iterations)) return []
+  return iterations.flatMap((one: unknown, at) => {
+    const type = isRecord(one) ? str(one['type']) : undefined
+    if (!isRecord(one) || type === undefined || !APART.includes(type)) return []
+    const model = str(one['model'])
+    return [
+      {
+        ...item,
+        id: `${item.id}/${at}`,
+        model: model === undefined ? item.model : servedAs(model, one),
+        ...tokensOf(one),
+      },
+    ]
+  })
 }
 
 /** The same model served faster has a price of its own; others who count Claude's tokens name it so too. */
