@@ -38,6 +38,8 @@ describe('updates', () => {
     ['turn_completed', { stop_reason: 'max_tokens' }, 'lifecycle'],
     ['task_completed', { task_snapshot: { exit_code: 0 } }, 'completion'],
     ['task_completed', { task_snapshot: { exit_code: 1 } }, 'error'],
+    ['task_completed', { task_snapshot: { exit_code: null, signal: 'SIGSEGV' } }, 'error'],
+    ['task_completed', { task_snapshot: { signal: 'SIGKILL', explicitly_killed: true } }, 'completion'],
     ['subagent_finished', { status: 'completed' }, 'completion'],
     ['subagent_finished', { status: 'failed' }, 'error'],
     ['not_heard_of', {}, 'lifecycle unknown updates:not_heard_of'],

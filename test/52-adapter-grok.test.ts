@@ -429,6 +429,35 @@ describe('turns', () => {
   })
 })
 
+it('a model that is changed says what follows', () => {
+  const changed = update({ sessionUpdate: 'model_changed', model_id: 'grok-b' })
+  const path = writeSession({ updates: [changed, update(chunk('agent_message_chunk', 'yes'))] })
+  expect(eventsOf(readOn(path)).at(-1)?.model).toBe('grok-b')
+})
+
+it('a command in the background ends as its call did', () => {
+  const at = (secs: number) => ({ secs_since_epoch: secs, nanos_since_epoch: 250_000_000 })
+  const task_snapshot = {
+    task_id: 't',
+    exit_code: 3,
+    output: 'boom',
+    start_time: at(1000),
+    end_time: at(1002),
+  }
+  const path = writeSession({
+    updates: [
+      update(toolCall('c', 'run_terminal_command', { command: 'npm test' })),
+      update({ sessionUpdate: 'task_backgrounded', task_id: 't', tool_call_id: 'c' }),
+    ],
+  })
+  const read = readOn(path)
+  appendFileSync(path, jsonl([update({ sessionUpdate: 'task_completed', task_snapshot })]))
+  readOn(path, read)
+  expect(eventsOf(read).at(-1)).toMatchObject({ kind: 'error', callId: 'c', exitCode: 3, durationMs: 2000 })
+  const finished = update({ sessionUpdate: 'subagent_finished', status: 'completed', duration_ms: 700 })
+  expect(eventsOf(readOn(writeSession({ updates: [finished] })))[0]?.durationMs).toBe(700)
+})
+
 describe('usage', () => {
   const completed = (usage: Line): Line[] => [
     update({ sessionUpdate: 'turn_completed', prompt_id: 'p', stop_reason: 'end_turn', usage }),
@@ -475,6 +504,18 @@ describe('usage', () => {
     ])
     const odd = readOn(writeSession({ updates: completed({ ...usage, inputTokens: 31 }) }))
     expect([...odd.usage.keys()]).toEqual(['p'])
+  })
+
+  it('of a turn that ended before any answer is none', () => {
+    const usage = { inputTokens: 0, outputTokens: 0, usageIsIncomplete: true, numTurns: 0 }
+    expect(readOn(writeSession({ updates: completed(usage) })).usage.size).toBe(0)
+  })
+
+  it('that names no model is of the one the prompt was for', () => {
+    const prompt = update(chunk('user_message_chunk', 'go', { modelId: 'grok-a' }))
+    const usage = { inputTokens: 1, outputTokens: 1 }
+    const read = readOn(writeSession({ updates: [prompt, ...completed(usage)] }))
+    expect(read.usage.get('p')?.model).toBe('grok-a')
   })
 
   it('of a sub-agent is already in its parent', () => {

@@ -105,11 +105,18 @@ export function* subagentEdges(session: Session, state: State): Generator<Item> 
  * The usage of one prompt, split by model where several took part. Cached tokens are inside `inputTokens` here.
  * A ten-billionth of a dollar is a tick; a cost that the agent calls partial is not taken.
  */
-export function usageItems(session: Session, id: string, ts: number | null, usage: unknown): UsageItem[] {
-  if (!isRecord(usage)) return []
+export function usageItems(
+  session: Session,
+  id: string,
+  ts: number | null,
+  usage: unknown,
+  promptModel: string | null = null,
+): UsageItem[] {
+  // A turn that was stopped before any answer came is told as incomplete, with nothing in it.
+  if (!isRecord(usage) || (count(usage['inputTokens']) === 0 && count(usage['outputTokens']) === 0)) return []
   const models = isRecord(usage['modelUsage']) ? Object.entries(usage['modelUsage']) : []
   const parts = models.filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
-  const primary = str(usage['primaryModelId']) ?? parts[0]?.[0] ?? null
+  const primary = str(usage['primaryModelId']) ?? parts[0]?.[0] ?? promptModel
   const sum = (name: string): number => parts.reduce((total, [, part]) => total + count(part[name]), 0)
   const agree = ['inputTokens', 'outputTokens', 'cachedReadTokens'].every(
     (name) => sum(name) === count(usage[name]),

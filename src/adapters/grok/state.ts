@@ -49,6 +49,8 @@ export interface State {
   indexed: boolean
   /** True once the session itself told of a prompt. */
   hasPrompt: boolean
+  /** [task, id of the call that began it] of commands that go on in the background. */
+  tasks: [string, string][]
   model: string | null
   /** Message of the last failure, so that the end of the turn does not report it a second time. */
   lastError: string
@@ -107,6 +109,7 @@ export const newState = (): State => ({
   prompts: [],
   indexed: false,
   hasPrompt: false,
+  tasks: [],
   model: null,
   lastError: '',
   children: [],

@@ -127,7 +127,9 @@ export function* otherUpdate(session: Session, state: State, update: Update): Ge
     )
   } else {
     const [event, text] = RESULTS[kind]?.(body) ?? ['lifecycle', '']
-    yield note(session, update, event, text === '' ? words(kind) : `${words(kind)}: ${firstLine(text)}`, text)
+    const summary = text === '' ? words(kind) : `${words(kind)}: ${firstLine(text)}`
+    yield { ...note(session, update, event, summary, text), ...endFacts(state, kind, body) }
+    if (kind === 'model_changed') state.model = str(body['model_id']) ?? state.model
     if (!LIFECYCLE.has(kind) && !RESULTS[kind]) yield { type: 'unknown', name: `updates:${kind}` }
   }
 }
@@ -147,9 +149,42 @@ const RESULTS: Record<string, Result | undefined> = Object.assign(Object.create(
         ],
   task_completed: (body: Record<string, unknown>) => {
     const task = isRecord(body['task_snapshot']) ? body['task_snapshot'] : {}
-    return [num(task['exit_code']) ? 'error' : 'completion', str(task['output']) ?? '']
+    // Whoever stopped it meant to.
+    const isKilled = task['signal'] && task['explicitly_killed'] !== true
+    return [num(task['exit_code']) || isKilled ? 'error' : 'completion', str(task['output']) ?? '']
   },
 })
+
+/** How a sub-agent, or a command in the background, ended; and which call had begun it. */
+function endFacts(
+  state: State,
+  kind: string,
+  body: Record<string, unknown>,
+): Pick<EventItem, 'callId' | 'exitCode' | 'durationMs'> {
+  const facts: ReturnType<typeof endFacts> = {}
+  const task = isRecord(body['task_snapshot']) ? body['task_snapshot'] : {}
+  const id = str(body['task_id']) ?? str(task['task_id'])
+  const call = str(body['tool_call_id'])
+  if (kind === 'task_backgrounded' && id && call) remember(state.tasks, [id, call], 64)
+  if (kind === 'subagent_finished' || kind === 'task_completed') {
+    const callId = state.tasks.find(([one]) => one === id)?.[1]
+    const exitCode = num(task['exit_code'])
+    const [from, to] = [systemTime(task['start_time']), systemTime(task['end_time'])]
+    const durationMs =
+      num(body['duration_ms']) ?? (from && to && to >= from ? Math.round(to - from) : undefined)
+    if (callId !== undefined) facts.callId = callId
+    if (exitCode !== undefined) facts.exitCode = exitCode
+    if (durationMs !== undefined) facts.durationMs = durationMs
+  }
+  return facts
+}
+
+/** Milliseconds of a moment as Rust writes it down. */
+function systemTime(value: unknown): number | undefined {
+  const seconds = isRecord(value) ? num(value['secs_since_epoch']) : undefined
+  const nanos = isRecord(value) ? num(value['nanos_since_epoch']) : undefined
+  return seconds === undefined ? undefined : seconds * 1000 + (nanos ?? 0) / 1e6
+}
 
 const words = (kind: string): string => kind.replaceAll('_', ' ')
 
@@ -203,6 +238,7 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
     str(body['prompt_id']) || `${session.id}:${update.key}`,
     update.ts,
     body['usage'],
+    state.model,
   )
   yield* demoteTurnEnds(session, state)
 }
