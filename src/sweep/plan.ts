@@ -73,9 +73,12 @@ export function plan(
   report.counts.missing = lost.length
   // By weeks: what grows old together then lies together, and goes at little cost. Within one as the paths have it, so that
   // a session is read before its sub-agents, whose files were written last a little earlier.
-  tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt))
+  tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt) || byPath(a, b))
   return { tasks, moved, back, lost }
 }
+
+/** Not as directories are walked: `s/…` would come before `s.jsonl`. */
+const byPath = (a: Task, b: Task): number => (a.source.path < b.source.path ? -1 : 1)
 
 const weekOf = (time: number): number => Math.floor(time / (7 * 86_400_000))
 
