@@ -1,5 +1,6 @@
 // Signals, resolutions and the rules of the outcome, on conversations of a few lines.
 import { describe, expect, it } from 'vitest'
+import type { DigestEvent } from '../src/digest/event.ts'
 import { bucketShares } from '../src/digest/metrics.ts'
 import { outcomeOf } from '../src/digest/outcome.ts'
 import { resolutionsOf } from '../src/digest/resolution.ts'
@@ -175,6 +176,32 @@ describe('what resolved a failure', () => {
 
 describe('the outcome', () => {
   const begun = (): Script => new Script().prompt('Do it')
+  // Words of a person that only sound like a stop.
+  const typed = (summary: string): Partial<DigestEvent> => ({
+    kind: 'human_intervention',
+    role: 'user',
+    summary,
+  })
+
+  it.each([
+    'queued: the job was cancelled, look again',
+    'also handle rejected promises',
+    'edited src/aborted.ts',
+    '/review why it was interrupted',
+  ])('is not changed by what somebody types: %s', (summary) => {
+    const facts = begun().answer('Done.').add(typed(summary)).facts()
+    expect([outcomeOf(facts).outcome, facts.interrupts.count]).toEqual(['success', 0])
+  })
+
+  it.each([
+    '[Request interrupted by user]',
+    'turn ended: cancelled',
+    'run canceled',
+    'permission for sh: rejected',
+  ])('is that of a stop: %s', (summary) => {
+    expect(outcomeOf(begun().answer('I will').add(typed(summary)).facts()).rule).toBe('interrupted')
+  })
+
   const cases: [rule: string, outcome: string, script: Script][] = [
     ['nothing-happened', 'unknown', new Script().add({ summary: 'session began' })],
     ['interrupted', 'abandoned', begun().answer('I will').interrupt()],

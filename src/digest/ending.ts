@@ -1,6 +1,6 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
-import { type DigestEvent, isCall, isResult } from './event.ts'
+import { type DigestEvent, isCall, isResult, isStop } from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
 export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
@@ -24,8 +24,6 @@ export interface TurnFacts {
   /** True when the session has no earlier turn. */
   isOnly: boolean
 }
-
-const STOPPED = /\b(?:interrupted|aborted|cancelled|canceled|rejected)\b/i
 
 /** Plain data, so that it can be kept and gone on from. */
 export interface EndingState {
@@ -127,7 +125,7 @@ export class Ending {
   }
 
   #intervene(event: DigestEvent): void {
-    if (STOPPED.test(event.summary)) this.#now.last = { what: 'interrupt', seq: event.seq }
+    if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
     else if (/^[/!]/.test(event.summary)) this.#now.command = event.seq
   }
 

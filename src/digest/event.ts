@@ -31,6 +31,13 @@ export const isCall = (event: DigestEvent): boolean =>
 
 export const isResult = (event: DigestEvent): boolean => event.role === 'tool'
 
+/** How adapters tell that somebody stopped the agent. What people type into a running turn may hold the same words further on. */
+const STOP =
+  /^(?:\[request |turn (?:ended: )?|run |permission for .*: )?(?:interrupted|aborted|cancell?ed|rejected)\b/i
+
+export const isStop = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
+  event.kind === 'human_intervention' && STOP.test(event.summary)
+
 const SHELL = /shell|bash|terminal|command|powershell|(?:^|[._])(?:exec|cmd|run)(?:$|[._])/i
 
 /** Tools of different programs that do the same thing count as one where failures are compared. */

@@ -8,7 +8,7 @@ import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
 import { entryOf, prune } from './bounded.ts'
 import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
 import { type Failure, failureOf, isMereNo } from './errors.ts'
-import { type DigestEvent, fullText, isCall, isResult, isShell, snippet, subjectOf } from './event.ts'
+import { type DigestEvent, fullText, isCall, isResult, isShell, isStop, snippet, subjectOf } from './event.ts'
 import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import { type OpenSteps, type Step, StepQueue } from './step.ts'
@@ -216,7 +216,8 @@ export class Gatherer {
     const step = this.#steps.find(event.call)
     const refused = event.kind === 'human_intervention'
     if (refused) addSeq(now.interventions, event.seq)
-    if (refused || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
+    const isDenied = refused && !isInterrupt(event)
+    if (isDenied || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
       addSeq(now.denials, event.seq)
     const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
     const hasFailed = failure !== null || refused
@@ -320,8 +321,8 @@ function load(saved: string): State {
 
 const listMaps = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value)
 
-const isInterrupt = (event: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
-  event.kind === 'human_intervention' && /\b(?:interrupted|aborted|cancelled|canceled)\b/i.test(event.summary)
+/** A refusal is none. */
+const isInterrupt = (event: DigestEvent): boolean => isStop(event) && !/\brejected\b/i.test(event.summary)
 
 const BEGINNING = 40
 
