@@ -91,6 +91,19 @@ describe('branches', () => {
     expect(superseded([...records, marker({ rewound: true }), user('u3', 'a1', 'other')])).toEqual(['u2#0'])
   })
 
+  test('a command starts a branch where the client says that somebody went back', () => {
+    const command = (uuid: string) => user(uuid, 'a1', '<command-name>/plan</command-name>')
+    const records = [...turn, command('c1'), assistant('a2', 'c1', [text('a plan')])]
+    const zeros = { type: 'last-prompt', leafUuid: '00000000-0000-0000-0000-000000000000', explicit: true }
+    const leaf = { type: 'last-prompt', leafUuid: 'a1', rewound: true }
+    const other = user('u9', 'a1', 'otherwise')
+    expect(superseded([...records, other])).toEqual([])
+    expect(superseded([...records, zeros, other])).toEqual(['c1#0'])
+    expect(superseded([...records, leaf, other])).toEqual(['c1#0'])
+    expect(superseded([...turn, other, zeros, command('c2')])).toEqual(['u9#0'])
+    expect(superseded([...turn, other, command('c2')])).toEqual([])
+  })
+
   test('retracted and superseded lines are named block by block', () => {
     expect(
       superseded([
@@ -206,18 +219,34 @@ describe('sub-agents', () => {
     expect(events[2]).toMatchObject({ key: 's1#0', parentKey: 'a1#1', isSidechain: true, kind: 'user_msg' })
   })
 
-  test('a compaction that repeats the conversation repeats its events, not as a sidechain', () => {
-    const project = newProject()
-    const records = [user('u1', null, 'go'), spawn]
-    const main = eventsOf(readAll(write(join(project, `${SESSION}.jsonl`), records)))
-    const copies = records.map((record) => ({ ...record, isSidechain: true, agentId: 'acompact-1' }))
-    const path = write(join(project, SESSION, 'subagents', 'agent-acompact-1.jsonl'), [
-      ...copies,
-      user('c1', 'a1', 'summarize', { isSidechain: true, agentId: 'acompact-1' }),
-    ])
-    const events = eventsOf(readAll(path))
-    expect(events.slice(0, 3)).toEqual(main)
-    expect(events[3]).toMatchObject({ key: 'c1#0', isSidechain: true, agent: 'acompact-1' })
+  test.each(['acompact-1', 'aside_question-1', 'aprompt_suggestion-1'])(
+    'what %s repeats of the conversation is told by the conversation',
+    (agentId) => {
+      const project = newProject()
+      const records = [user('u1', null, 'go'), spawn]
+      write(join(project, `${SESSION}.jsonl`), records)
+      const copies = records.map((record) => ({ ...record, isSidechain: true, agentId }))
+      const path = write(join(project, SESSION, 'subagents', `agent-${agentId}.jsonl`), [
+        ...copies,
+        user('c1', 'a1', 'summarize', { isSidechain: true, agentId }),
+      ])
+      expect(readAll(path).filter((item) => item.type !== 'position')).toMatchObject([
+        { type: 'event', key: 'c1#0', parentKey: 'a1#1', isSidechain: true, agent: agentId },
+      ])
+    },
+  )
+
+  test('a result that only signs with the name of the sub-agent names it', () => {
+    const signed = result('t1', [text('3'), text('agentId: x1 (for resuming)\n<usage>tokens: 1</usage>')])
+    const [alias, ...more] = of(readRecords([spawn, user('u2', 'a1', [signed])]), 'alias').filter(
+      (one) => !one.isGuess,
+    )
+    expect([alias?.name, alias?.of, more]).toEqual(['agent:x1', 't1', []])
+    const other = [
+      assistant('a1', null, [call('t1', 'Read', { file_path: '/w/x1.md' })]),
+      user('u2', 'a1', [signed]),
+    ]
+    expect(of(readRecords(other), 'alias')).toEqual([])
   })
 
   test('workflow journals are bookkeeping of the session', () => {

@@ -59,6 +59,10 @@ export interface EventItem {
   originKey?: string
   /** True when the format itself marks the event as copied from another session. */
   inherited?: boolean
+  /** Goes on with the prompt that the event before it began: not a turn of its own. */
+  isPart?: boolean
+  /** A file that the body should hold is gone: one that was read while it was there stays. */
+  isIncomplete?: boolean
 }
 
 /** Tokens of one model response (or of one prompt where the agent tells no more). */

@@ -1,5 +1,6 @@
 // What the responses of one session used, in order: how full the context was, and what each turn cost.
 import type { Tokens } from '../model.ts'
+import { FLAG, NO_TURN } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { costOf } from '../usage/cost.ts'
 import { exactUsd } from '../usage/money.ts'
@@ -81,6 +82,8 @@ export function spendOf(handle: ReadHandle, uid: string, prices: PriceBook): Spe
   return { session_uid: uid, responses, turns: turns.list(), compactions: compactionsOf(handle, uid) }
 }
 
+const NO_PROMPT = NO_TURN | FLAG.inherited | FLAG.superseded
+
 /** Prompts of the person, and what was spent until the next one. */
 class Turns {
   readonly #turns: (SpentTurn & { at: number; units: bigint | null })[]
@@ -90,7 +93,7 @@ class Turns {
     const prompts = handle.cache
       .prepare(
         `SELECT e.seq, e.ts, e.summary FROM cached c JOIN events e ON e.session = c.id
-         WHERE c.session_uid = ? AND e.kind = 0 AND e.flags & 7 = 0 AND e.ts IS NOT NULL ORDER BY e.ts, e.seq`,
+         WHERE c.session_uid = ? AND e.kind = 0 AND e.flags & ${NO_PROMPT} = 0 AND e.ts IS NOT NULL ORDER BY e.ts, e.seq`,
       )
       .all(uid) as unknown as { seq: number; ts: number; summary: string }[]
     const before = { seq: 0, ts: 0, summary: '' }

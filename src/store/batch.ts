@@ -63,6 +63,10 @@ export interface PreparedEvent {
   summary: string
   isSidechain: boolean
   isInherited: boolean
+  /** Of the prompt before it. */
+  isPart: boolean
+  /** The body lacks what it had while another file was there. */
+  isIncomplete: boolean
   agent: string | null
   exitCode: number | null
   durationMs: number | null

@@ -1,7 +1,7 @@
 // A session while it is written to: its row in the cache, and the payloads that are not on disk yet.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 import type { Packing } from './packing.ts'
-import { FLAG, NOT_OWN, type Row } from './rows.ts'
+import { NO_TURN, NOT_OWN, type Row } from './rows.ts'
 
 export interface CachedSession {
   id: number
@@ -38,7 +38,7 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
 export function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
   session.eventCount += step
   if (flags & NOT_OWN) return
-  if (kind === 'user_msg' && !(flags & FLAG.sidechain)) session.turnCount += step
+  if (kind === 'user_msg' && !(flags & NO_TURN)) session.turnCount += step
   if (kind === 'retry') session.retryCount += step
   if (kind === 'error') session.errorCount += step
 }

@@ -3,7 +3,7 @@
 
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
-import { FLAG, NOT_OWN } from './rows.ts'
+import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
 const CONCLUDED = 'shared prefix'
@@ -181,7 +181,7 @@ export function countAgain(cache: Database, id: number): void {
   prepared(
     cache,
     `UPDATE cached SET
-         turn_count = evicted_turns + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${FLAG.sidechain}),
+         turn_count = evicted_turns + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('user_msg')} AND ${own} AND NOT flags & ${NO_TURN}),
          retry_count = evicted_retries + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('retry')} AND ${own}),
          error_count = evicted_errors + (SELECT count(*) FROM events WHERE session = ?1 AND kind = ${kind('error')} AND ${own}),
          is_settled = 0

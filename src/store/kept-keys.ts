@@ -4,7 +4,7 @@
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 import { countAgain, SINCE_EVICTED } from './forks.ts'
-import { FLAG } from './rows.ts'
+import { FLAG, NO_TURN } from './rows.ts'
 
 const KEY_BYTES = 8
 /** Bounds what an eviction has to write; of a longer session only so much is recognised. */
@@ -195,7 +195,7 @@ function noteCopied(memory: Database, uid: string, originUid: string, shared: re
   const own = shared.filter(({ flags }) => !(flags & (FLAG.inherited | FLAG.superseded)))
   const count = (kind: (typeof EVENT_KINDS)[number], without = 0): number =>
     own.filter((row) => row.kind === EVENT_KINDS.indexOf(kind) && !(row.flags & without)).length
-  const counts = [count('user_msg', FLAG.sidechain), count('retry'), count('error')]
+  const counts = [count('user_msg', NO_TURN), count('retry'), count('error')]
   memory
     .prepare(
       `INSERT OR REPLACE INTO copied (session_uid, origin_uid, seqs, origin_seqs, turns, retries, errors)

@@ -3,10 +3,15 @@ import { EVENT_KINDS, type Role } from '../model.ts'
 import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent } from './batch.ts'
 
 export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
-/** `inherited` is the format's own word, `copied` was found by comparing sessions; `repeated` ones are told again by others. */
-export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8, repeated: 16 } as const
+/**
+ * `inherited` is the format's own word, `copied` was found by comparing sessions; `repeated` ones are told again by others;
+ * a `part` belongs to the prompt before it.
+ */
+export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8, repeated: 16, part: 32 } as const
 /** What a session does not count as its own. */
 export const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.repeated
+/** What somebody said and is no turn of the conversation. */
+export const NO_TURN = FLAG.sidechain | FLAG.part
 
 export interface Row {
   id: number
@@ -27,11 +32,13 @@ export interface Row {
 }
 
 export const flagsOf = (event: PreparedEvent): number =>
-  (event.isSidechain ? FLAG.sidechain : 0) | (event.isInherited ? FLAG.inherited : 0)
+  (event.isSidechain ? FLAG.sidechain : 0) |
+  (event.isInherited ? FLAG.inherited : 0) |
+  (event.isPart ? FLAG.part : 0)
 
 export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean {
   return (
-    sameBytes(known.payload, ids.payload) &&
+    (event.isIncomplete || sameBytes(known.payload, ids.payload)) &&
     known.kind === EVENT_KINDS.indexOf(event.kind) &&
     known.role === ROLES.indexOf(event.role) &&
     known.ts === event.ts &&
@@ -40,7 +47,7 @@ export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean
     known.agent === event.agent &&
     known.exit_code === event.exitCode &&
     known.duration_ms === event.durationMs &&
-    (known.flags & (FLAG.sidechain | FLAG.inherited)) === flagsOf(event)
+    (known.flags & (FLAG.sidechain | FLAG.inherited | FLAG.part)) === flagsOf(event)
   )
 }
 

@@ -272,7 +272,7 @@ export class CacheWriter {
     }
     if (isSame(known, event, ids)) return hangs
     const flags = (known.flags & (FLAG.superseded | FLAG.copied | FLAG.repeated)) | flagsOf(event)
-    this.#storePayload(event, ids, batch, session)
+    if (!event.isIncomplete) this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
     countChange(session, known, { kind: EVENT_KINDS.indexOf(event.kind), flags })
     this.#sql.update.run(
@@ -285,10 +285,11 @@ export class CacheWriter {
       event.exitCode,
       event.durationMs,
       flags,
-      ids.payload,
+      event.isIncomplete ? known.payload : ids.payload,
       known.id,
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, known.seq)
+    if (event.isIncomplete) return true
     this.#sql.clearFindings.run(session.id, known.seq)
     if (event.findings) this.#writeFindings(session.id, known.seq, event.findings)
     if (!this.#words.delete(known.id)) this.#sql.unword.run(known.id)

@@ -3,13 +3,19 @@
 import { hash } from 'node:crypto'
 import type { EventItem } from '../adapters/adapter.ts'
 import { sessionUid } from '../model.ts'
-import { ID_BYTES, ID_LAYOUT } from '../store/batch.ts'
+import { ID_BYTES, ID_LAYOUT, type PreparedEvent } from '../store/batch.ts'
 import { Bytes } from '../store/bytes.ts'
 
 const UUID_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 const CAPACITY = 2 << 10
 const CALL_BYTES = ID_LAYOUT.call[1] - ID_LAYOUT.call[0]
 const callHash = (callId: string): string => hash('sha1', callId, 'binary').slice(0, CALL_BYTES)
+
+/** What the hash of a parent, if there is one, is that of. */
+export function linkOf({ parentKey, parentCall }: EventItem): PreparedEvent['link'] {
+  if (typeof parentKey === 'string' || parentCall !== undefined) return 'key'
+  return parentKey === undefined ? 'before' : 'root'
+}
 
 export class Ids {
   readonly #flavor: string

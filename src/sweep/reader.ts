@@ -8,7 +8,7 @@ import type { Batch, Cursor, PreparedEvent, PreparedFacts, PreparedUsage } from 
 import type { Buffers } from './buffers.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
-import { Ids } from './ids.ts'
+import { Ids, linkOf } from './ids.ts'
 import { laterState } from './responses.ts'
 import {
   headingOf,
@@ -304,6 +304,8 @@ class BatchBuilder {
       summary: oneLine(isQuote ? item.summary : clean(item.summary)),
       isSidechain: item.isSidechain ?? false,
       isInherited: item.inherited ?? false,
+      isPart: item.isPart ?? false,
+      isIncomplete: item.isIncomplete ?? false,
       agent: item.agent === undefined ? null : nameOf(clean(item.agent)),
       exitCode: wholeOrNull(item.exitCode),
       durationMs: wholeOrNull(item.durationMs),
@@ -377,11 +379,6 @@ class BatchBuilder {
     const taskRef = oneLine(task)
     this.#batch.facts.push({ ...this.#factsOf(session), taskRef, taskRefRank: rank })
   }
-}
-
-function linkOf({ parentKey, parentCall }: EventItem): PreparedEvent['link'] {
-  if (typeof parentKey === 'string' || parentCall !== undefined) return 'key'
-  return parentKey === undefined ? 'before' : 'root'
 }
 
 type Contents = Omit<

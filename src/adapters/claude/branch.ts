@@ -1,8 +1,9 @@
 // What the conversation took back: rewinds, retracted and superseded lines. Parallel tool calls also give a node two
-// children, so only two prompts of a person under one parent, or the client's own marker, count as a rewind.
+// children, so only two prompts of a person under one parent, or the client's own marker, count as a rewind. Commands
+// count only with the marker: those that the client carries out itself need not be on the chain.
 import type { SupersedeItem } from '../adapter.ts'
 import { list, str } from '../guards.ts'
-import { type Draft, type Line, lastIndex, remember } from './line.ts'
+import { type Draft, type Line, lastIndex, type Prompted, remember } from './line.ts'
 
 const NOWHERE = /^[0-]+$/
 
@@ -15,10 +16,14 @@ export function takenBack(line: Line, drafts: Draft[]): SupersedeItem[] {
   const taken = hasList ? retracted(line) : NONE
   if (line.isSidechain || line.reader.place.kind !== 'main') return taken
   if (line.type === 'last-prompt') return [...taken, ...marker(line)]
-  return line.uuid !== undefined && drafts.some((draft) => draft.kind === 'user_msg')
-    ? [...taken, ...prompt(line, line.uuid)]
-    : taken
+  if (line.uuid === undefined || line.type !== 'user') return taken
+  if (drafts.some((draft) => draft.kind === 'user_msg')) return [...taken, ...prompt(line, line.uuid, false)]
+  return drafts.some(isCommand) ? [...taken, ...prompt(line, line.uuid, true)] : taken
 }
+
+/** An interrupt has no text. */
+const isCommand = (draft: Draft): boolean =>
+  draft.kind === 'human_intervention' && draft.role === 'user' && draft.text !== undefined
 
 function retracted(line: Line): SupersedeItem[] {
   const items: SupersedeItem[] = []
@@ -41,26 +46,33 @@ function marker(line: Line): SupersedeItem[] {
   const { record, state } = line
   const leaf = str(record['leafUuid'])
   if (leaf === undefined || (record['explicit'] !== true && record['rewound'] !== true)) return NONE
-  if (!NOWHERE.test(leaf)) return since(line, (entry) => entry[1] === leaf)
+  const isRewound = record['rewound'] === true
+  if (!NOWHERE.test(leaf))
+    return since(line, ([, under, , isCommand]) => under === leaf && (isRewound || !isCommand))
   state.rewound = true
   return NONE
 }
 
-function prompt(line: Line, uuid: string): SupersedeItem[] {
+function prompt(line: Line, uuid: string, byCommand: boolean): SupersedeItem[] {
   const { state, ts } = line
   if (state.prompts.some((entry) => entry[0] === uuid)) return NONE
   const parent = str(line.record['parentUuid']) ?? ''
+  const isMarked = state.rewound === true
   // Several roots are also what concatenated or resumed files have: there the marker must agree.
   const taken =
-    parent !== '' || state.rewound
-      ? since(line, (entry) => entry[1] === parent && (ts === null || entry[2] === null || entry[2] < ts))
+    isMarked || (parent !== '' && !byCommand)
+      ? since(
+          line,
+          ([, under, at, isCommand]) =>
+            under === parent && (isMarked || !isCommand) && (ts === null || at === null || at < ts),
+        )
       : NONE
   state.rewound = false
-  remember(state.prompts, [uuid, parent, ts])
+  remember(state.prompts, byCommand ? [uuid, parent, ts, true] : [uuid, parent, ts])
   return taken
 }
 
-function since(line: Line, matches: (entry: [string, string, number | null]) => boolean): SupersedeItem[] {
+function since(line: Line, matches: (entry: Prompted) => boolean): SupersedeItem[] {
   const { state } = line
   const at = state.prompts.findIndex(matches)
   const first = state.prompts[at]

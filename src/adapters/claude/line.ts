@@ -15,8 +15,8 @@ export interface State {
   wide: [string, number][]
   /** [hash of a delegated prompt, key of the call], for sub-agents written into the main file. */
   spawns: [string, string][]
-  /** [uuid, parent uuid or '', time] of the prompts on the present branch. */
-  prompts: [string, string, number | null][]
+  /** The prompts and commands on the present branch. */
+  prompts: Prompted[]
   /** A marker said that the next prompt starts from an earlier point. */
   rewound?: boolean
   /** [key, times seen] of records without a uuid. */
@@ -46,6 +46,8 @@ export interface State {
     relation?: string
   }
 }
+
+export type Prompted = [uuid: string, parentOrNone: string, ts: number | null, isCommand?: true]
 
 export function newState(session: string): State {
   return {
@@ -94,13 +96,20 @@ export interface Line {
   uuid: string | undefined
   ts: number | null
   isSidechain: boolean
+  /** The main transcript holds this record too; it is told there. */
+  isCopy: boolean
   /** Items other than events and usage; they come before this line's events. */
   items: Item[]
 }
 
 /** An event before it is placed: key, time, session and branch come from its line. */
 export type Draft = Pick<EventItem, 'kind' | 'role' | 'summary'> &
-  Partial<Pick<EventItem, 'tool' | 'callId' | 'text' | 'model' | 'exitCode' | 'durationMs' | 'files'>> & {
+  Partial<
+    Pick<
+      EventItem,
+      'tool' | 'callId' | 'text' | 'model' | 'exitCode' | 'durationMs' | 'files' | 'isIncomplete'
+    >
+  > & {
     payload: Record<string, unknown>
   }
 
@@ -109,6 +118,7 @@ export function openLine(reader: Reader, state: State, record: Record<string, un
   const uuid = str(record['uuid']) || undefined
   const snapshot = record['snapshot']
   const aside = reader.place.kind !== 'main' || record['isSidechain'] === true
+  const isCopy = uuid !== undefined && reader.isCopy(uuid)
   return {
     reader,
     state,
@@ -118,7 +128,8 @@ export function openLine(reader: Reader, state: State, record: Record<string, un
     key: uuid ?? looseKey(state, reader.place, type, record),
     uuid,
     ts: time(record['timestamp']) ?? (isRecord(snapshot) ? time(snapshot['timestamp']) : null),
-    isSidechain: aside && !(uuid !== undefined && reader.isCopy(uuid)),
+    isSidechain: aside && !isCopy,
+    isCopy,
     items: [],
   }
 }
@@ -179,12 +190,15 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
   if (cwd !== undefined) state.cwd ??= cwd
   const elsewhere = cwd === state.cwd ? undefined : cwd
   let parent = parentOf(line, drafts)
+  let hasPrompt = false
   for (const [index, draft] of drafts.entries()) {
     const key = `${line.key}#${index}`
     const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft, ...parent }
     if (line.isSidechain) event.isSidechain = true
     if (agent !== undefined) event.agent = agent
     if (elsewhere !== undefined) event.payload = { ...draft.payload, cwd: elsewhere }
+    if (hasPrompt && draft.kind === 'user_msg') event.isPart = true
+    hasPrompt ||= draft.kind === 'user_msg'
     if (forkedFrom !== undefined) {
       event.originKey = `${forkedFrom}#${index}`
       event.inherited = true

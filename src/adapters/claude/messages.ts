@@ -1,5 +1,5 @@
 // `user` and `assistant` lines: each content block becomes one event. The line's own fields go with its first event.
-import { isRecord, list, str } from '../guards.ts'
+import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
@@ -22,6 +22,9 @@ export function messageDrafts(line: Line): Draft[] {
   const record = resultExtras(line.record, blocks[0])
   const facts = bare(message, 'content', 'role', 'type')
   first.payload = { ...first.payload, ...filled('record', record), ...filled('message', facts) }
+  // Up to 1.0: how long the response took.
+  const durationMs = line.type === 'assistant' ? num(line.record['durationMs']) : undefined
+  if (durationMs !== undefined) first.durationMs ??= durationMs
   return [first, ...drafts.slice(1)]
 }
 
@@ -79,6 +82,8 @@ function assistantBlock(
     if (text === '') draft.summary = '(thinking not shown)'
     else draft.text = text
     if (typeof signature === 'string') draft.payload = { ...payload, signatureLength: signature.length }
+    const durationMs = num(line.record['thinkingDurationMs'])
+    if (durationMs !== undefined) draft.durationMs = durationMs
     return draft
   }
   if (type === 'redacted_thinking')
@@ -95,8 +100,8 @@ function userDrafts(line: Line, blocks: Record<string, unknown>[]): Draft[] {
     const type = str(block['type']) ?? '(none)'
     if (type === 'tool_result')
       return resultDraft(line, block, results === 1 ? line.record['toolUseResult'] : undefined)
-    if (type === 'text') return saidDraft(line, block, str(block['text']) ?? '')
-    if (type === 'image' || type === 'document') return pictureDraft(line, block, type)
+    if (type === 'text') return saidDraft(line, block, str(block['text']) ?? '', results > 0)
+    if (type === 'image' || type === 'document') return pictureDraft(line, block, type, results > 0)
     if (type === 'tool_reference') {
       const name = str(block['tool_name']) ?? 'tool'
       return { kind: 'lifecycle', role: 'system', summary: `[tool: ${name}]`, payload: block }
@@ -105,8 +110,15 @@ function userDrafts(line: Line, blocks: Record<string, unknown>[]): Draft[] {
   })
 }
 
-function saidDraft(line: Line, block: Record<string, unknown>, whole: string): Draft {
-  const { by, text } = whoSaid(line.record, whole)
+/** What stands beside a result was put there by the client. */
+function saidDraft(
+  line: Line,
+  block: Record<string, unknown>,
+  whole: string,
+  isBesideResult: boolean,
+): Draft {
+  const { by: speaker, text } = whoSaid(line.record, whole)
+  const by = isBesideResult && speaker === 'human' ? 'answer' : speaker
   const draft: Draft = { kind: 'lifecycle', role: 'user', summary: firstLine(text), payload: block }
   switch (by) {
     case 'human':
@@ -138,10 +150,16 @@ function noteClear(line: Line, text: string): void {
   })
 }
 
-function pictureDraft(line: Line, block: Record<string, unknown>, type: string): Draft {
+function pictureDraft(
+  line: Line,
+  block: Record<string, unknown>,
+  type: string,
+  isBesideResult: boolean,
+): Draft {
   const source = isRecord(block['source']) ? block['source'] : {}
   const title = str(block['title']) ?? str(source['media_type']) ?? 'unknown type'
-  const kind = line.record['isMeta'] === true ? 'lifecycle' : 'user_msg'
+  const isShown = !isBesideResult && whoSaid(line.record, '').by === 'human'
+  const kind = isShown ? 'user_msg' : 'lifecycle'
   return { kind, role: 'user', summary: `[${type}: ${title}]`, payload: block }
 }
 

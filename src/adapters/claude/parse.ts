@@ -57,8 +57,9 @@ function innerSession(path: string): string | undefined {
 function readerOf(path: string, where: Place, session: string): Reader {
   let spawnedBy: Parent | undefined
   let copies: Set<string> | undefined
-  // Compactions by a sub-agent repeat the whole conversation in the sub-agent's file, with the same uuids.
-  const repeats = where.kind === 'agent' && where.agent?.startsWith('acompact')
+  // Helpers of the client (`acompact-…`, `aside_question-…`, `aprompt_suggestion-…`) begin with the whole conversation, under
+  // the same uuids. Those that the model starts have no such word in their names.
+  const repeats = where.kind === 'agent' && where.agent?.includes('-')
   return {
     place: where,
     spawnedBy() {
@@ -81,10 +82,12 @@ function* step(line: Line): Generator<Item> {
   noteResume(line, drafts)
   noteLeaf(line)
   noteTold(line, drafts[0]?.text)
+  const events = [...place(line, drafts)]
+  if (line.isCopy) return
   yield* line.items
   yield* delivered(line, drafts)
   yield* takenBack(line, drafts)
-  yield* place(line, drafts)
+  yield* events
   yield* usageOf(line)
 }
 

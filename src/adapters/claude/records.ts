@@ -1,6 +1,6 @@
 // Every line that is not a message: system notices, attachments, and the client's own bookkeeping.
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
-import { isRecord, str } from '../guards.ts'
+import { isRecord, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
@@ -45,7 +45,7 @@ export function systemDrafts(line: Line): Draft[] {
     ]
   if (content && subtype !== 'compact_boundary') draft.text = content
   if (subtype === 'compact_boundary' || subtype === 'microcompact_boundary')
-    draft.summary = compaction(record, subtype)
+    return [compaction(record, subtype, draft)]
   if (subtype !== '' && !SYSTEM_KINDS.has(subtype) && !SYSTEM_NOTICES.has(subtype))
     line.items.push({ type: 'unknown', name: `system/${subtype}` })
   return [draft]
@@ -53,14 +53,23 @@ export function systemDrafts(line: Line): Draft[] {
 
 function apiError(record: Record<string, unknown>, draft: Draft): Draft {
   const error = isRecord(record['error']) ? record['error'] : {}
-  const what =
-    str(error['formatted']) ??
-    str(error['message']) ??
-    (error['status'] === undefined ? '' : `status ${String(error['status'])}`)
+  const status = error['status'] === undefined ? '' : `status ${String(error['status'])}`
+  const what = str(error['formatted']) ?? wordsOf(error) ?? wordsOf(record) ?? status
   const attempt = record['retryAttempt']
   const last = typeof attempt === 'number' && attempt === record['maxRetries']
   const summary = `API error, attempt ${String(attempt ?? '?')} of ${String(record['maxRetries'] ?? '?')}: ${firstLine(what) || 'unknown'}`
   return { ...draft, kind: last ? 'error' : 'retry', summary, ...(what === '' ? {} : { text: what }) }
+}
+
+const MAX_DEPTH = 4
+
+/** The message of an error, which providers and gateways wrap several times; of a broken connection its code. */
+function wordsOf(error: Record<string, unknown>, depth = MAX_DEPTH): string | undefined {
+  const message = str(error['message'])
+  if (message || depth === 0) return message
+  const cause = isRecord(error['cause']) ? error['cause'] : {}
+  const inner = isRecord(error['error']) ? wordsOf(error['error'], depth - 1) : undefined
+  return inner ?? str(cause['message']) ?? str(cause['code'])
 }
 
 function turnDuration(record: Record<string, unknown>, draft: Draft): Draft {
@@ -69,10 +78,16 @@ function turnDuration(record: Record<string, unknown>, draft: Draft): Draft {
   return { ...draft, summary: `turn took ${durationMs} ms`, durationMs }
 }
 
-function compaction(record: Record<string, unknown>, subtype: string): string {
-  const facts = record['compactMetadata'] ?? record['microcompactMetadata']
-  const trigger = isRecord(facts) ? (str(facts['trigger']) ?? 'unknown') : 'unknown'
-  return `${subtype === 'compact_boundary' ? 'conversation compacted' : 'tool results cleared'} (${trigger})`
+function compaction(record: Record<string, unknown>, subtype: string, draft: Draft): Draft {
+  const told = record['compactMetadata'] ?? record['microcompactMetadata']
+  const facts = isRecord(told) ? told : {}
+  const what = subtype === 'compact_boundary' ? 'conversation compacted' : 'tool results cleared'
+  const durationMs = num(facts['durationMs'])
+  return {
+    ...draft,
+    summary: `${what} (${str(facts['trigger']) ?? 'unknown'})`,
+    ...(durationMs === undefined ? {} : { durationMs }),
+  }
 }
 
 /** Attachments that tell the model about its surroundings; `rendered` says the same again in prose. */
@@ -149,6 +164,7 @@ export function attachmentDrafts(line: Line): Draft[] {
     payload: bare(line.record, 'type'),
   }
   if (SURROUNDINGS.has(type)) draft.payload = bare(line.record, 'type', 'rendered')
+  if (type.startsWith('hook_')) Object.assign(draft, ranAs(attachment))
   if (type === 'prompt_snapshot') {
     // The whole system prompt and every tool, again at each turn: `api-request-shape` has them once.
     draft.payload['attachment'] = { ...bare(attachment, 'systemPrompt', 'tools'), leftOutBytes: line.bytes }
@@ -187,13 +203,20 @@ function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
   const nested = isRecord(attachment['blockingError']) ? attachment['blockingError'] : {}
   const text = str(nested['blockingError']) ?? str(attachment['stderr']) ?? str(attachment['stdout']) ?? ''
   const name = str(attachment['hookName']) ?? str(attachment['hookEvent']) ?? 'hook'
-  const exitCode = attachment['exitCode']
   return {
     ...draft,
     kind: 'error',
     summary: `${name} failed: ${firstLine(text)}`,
     ...(text === '' ? {} : { text }),
-    ...(typeof exitCode === 'number' ? { exitCode } : {}),
+  }
+}
+
+function ranAs(attachment: Record<string, unknown>): Pick<Draft, 'exitCode' | 'durationMs'> {
+  const exitCode = num(attachment['exitCode'])
+  const durationMs = num(attachment['durationMs'])
+  return {
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(durationMs === undefined ? {} : { durationMs }),
   }
 }
 

@@ -45,9 +45,14 @@ export function notePrompt(line: Line, call: string, prompt: string): void {
   line.items.push({ type: 'alias', session, name: promptName(prompt), of: call, isGuess: true })
 }
 
+/** What the model is told of a sub-agent at the end of its answer: in files of sub-agents nothing else names it. */
+const SIGNED = /^agentId: ([\w-]+)/m
+const TAIL = 2000
+
 /** The result of such a call names the sub-agent. One that was gone on with later was started by the first. */
-export function noteAgent(line: Line, call: string, outcome: unknown): void {
-  const agent = isRecord(outcome) ? str(outcome['agentId']) : undefined
+export function noteAgent(line: Line, call: string, outcome: unknown, said: string): void {
+  const named = isRecord(outcome) ? str(outcome['agentId']) : undefined
+  const agent = named ?? SIGNED.exec(said.slice(-TAIL))?.[1]
   if (!agent) return
   line.items.push({ type: 'alias', session: line.state.session, name: agentName(agent), of: call })
 }
@@ -110,14 +115,20 @@ function noteCalls(calls: Calls, line: Buffer): void {
   }
 }
 
+let lastMain: { path: string; searched: number; uuids: Set<string> } | undefined
+
 /** The uuids of a session's main transcript. */
 export function mainUuids(projectDir: string, session: string): Set<string> {
-  const uuids = new Set<string>()
-  eachLine(join(projectDir, `${session}.jsonl`), 0, (line) => {
+  const path = join(projectDir, `${session}.jsonl`)
+  const main = lastMain?.path === path ? lastMain : { path, searched: 0, uuids: new Set<string>() }
+  const searched = eachLine(path, main.searched, (line) => {
     // The line's own uuid is the last or the only one at the top; collecting all of them errs on the side of a copy.
-    for (const match of line.toString('latin1').matchAll(/"uuid":"([\w-]+)"/g)) uuids.add(match[1] as string)
+    for (const match of line.toString('latin1').matchAll(/"uuid":\s*"([\w-]+)"/g))
+      main.uuids.add(match[1] as string)
   })
-  return uuids
+  main.searched = searched ?? 0
+  lastMain = main
+  return main.uuids
 }
 
 const CHUNK_BYTES = 1 << 20

@@ -5,6 +5,7 @@ import { RecollectError } from '../../errors.ts'
 import { openForReading } from '../../files/jsonl.ts'
 import { resolveInside } from '../../files/paths.ts'
 import { isRecord, str } from '../guards.ts'
+import { contentText } from '../text.ts'
 import { isUuid } from './paths.ts'
 
 const MAX_BYTES = 8 << 20
@@ -22,9 +23,14 @@ export interface Spilled {
 export function spilledPath(content: unknown, outcome: unknown): string | undefined {
   const named = isRecord(outcome) ? str(outcome['persistedOutputPath']) : undefined
   if (named) return named
-  if (typeof content !== 'string' || !content.startsWith('<persisted-output>')) return undefined
-  return /saved to: (.+)/.exec(content)?.[1]
+  const said = contentText(content) ?? ''
+  if (said.startsWith('<persisted-output>')) return /saved to: (.+)/.exec(said)?.[1]
+  return OF_MCP.exec(said)?.[1]
 }
+
+/** How it is said of the tools of MCP servers. */
+const OF_MCP =
+  /^Error: result \([^)\n]*\) exceeds maximum allowed tokens\. Output has been saved to (.+?)\.?$/m
 
 export function readSpilled(projectDir: string, path: string | undefined): Spilled | undefined {
   if (path === undefined) return undefined

@@ -73,18 +73,28 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
     summary: '',
     payload: spilled ? { ...block, spilled } : { ...block },
   }
-  if (id) noteAgent(line, id, outcome)
+  if (spilled?.missing !== undefined) draft.isIncomplete = true
+  if (id) noteAgent(line, id, outcome, call && SPAWNS.has(call.tool) ? (said ?? '') : '')
   if (call) draft.tool = call.tool
   if (id) draft.callId = id
   if (text) draft.text = text
   const exitCode = exitCodeOf(said ?? '', block, call?.tool, outcome)
   if (exitCode !== undefined) draft.exitCode = exitCode
-  const durationMs = isRecord(outcome)
-    ? (num(outcome['totalDurationMs']) ?? num(outcome['durationMs']) ?? call?.durationMs)
-    : call?.durationMs
+  const durationMs = tookMs(outcome) ?? call?.durationMs
   if (durationMs !== undefined) draft.durationMs = durationMs
   draft.summary = resultSummary(said ?? '', exitCode)
   return draft
+}
+
+/** How long it took, as the client measured it. */
+function tookMs(outcome: unknown): number | undefined {
+  if (!isRecord(outcome)) return undefined
+  const seconds = num(outcome['durationSeconds'])
+  return (
+    num(outcome['totalDurationMs']) ??
+    num(outcome['durationMs']) ??
+    (seconds === undefined ? undefined : Math.round(seconds * 1000))
+  )
 }
 
 function kindOfResult(
@@ -99,9 +109,11 @@ function kindOfResult(
   return tool !== undefined && DECISIONS.has(tool) ? 'decision' : 'tool_result'
 }
 
-/** Whether a person said no. Rules and sandboxes also refuse; the client marks some of those `user-rejected`. */
+const BY_PERSON = /^(?:The user doesn't want to|\[Request interrupted by user)/
+
+/** Whether a person said no, or stopped it. Rules and sandboxes also refuse; the client marks some of those `user-rejected`. */
 function isRefusal(record: Record<string, unknown>, said: string): boolean {
-  if (said.startsWith("The user doesn't want to")) return true
+  if (BY_PERSON.test(said)) return true
   const decision = isRecord(record['permissionDecision']) ? record['permissionDecision'] : {}
   return record['toolDenialKind'] === 'user-rejected' && decision['source'] !== 'config'
 }
@@ -115,14 +127,17 @@ function exitCodeOf(
   const failed = block['is_error'] === true
   const written = failed ? /^(?:<tool_use_error>)?(?:Error: )?Exit code (\d+)/.exec(said) : null
   if (written) return Number(written[1])
-  const explicit = isRecord(outcome) ? num(outcome['exitCode']) : undefined
+  const task = isRecord(outcome) && isRecord(outcome['task']) ? outcome['task'] : outcome
+  const explicit = isRecord(task) ? num(task['exitCode']) : undefined
   if (explicit !== undefined) return explicit
   // A shell writes its code down only when it is not 0; in sub-agents' files often nothing but `is_error` is left.
   if (failed || tool === undefined || !SHELLS.has(tool)) return undefined
   if (!isRecord(outcome))
     return block['is_error'] === false && !said.startsWith('Command running') ? 0 : undefined
-  const ended = outcome['interrupted'] === false && outcome['backgroundTaskId'] === undefined
-  return ended ? 0 : undefined
+  // What the client explains (`No matches found`) was another code than 0, and no failure.
+  const isExplained = Boolean(outcome['returnCodeInterpretation'])
+  const hasEnded = outcome['interrupted'] === false && outcome['backgroundTaskId'] === undefined
+  return hasEnded && !isExplained ? 0 : undefined
 }
 
 function resultSummary(said: string, exitCode: number | undefined): string {

@@ -7,6 +7,7 @@ import { isRecord, num, str } from '../guards.ts'
 import type { Line } from './line.ts'
 
 export const SYNTHETIC = '<synthetic>'
+const COSTS_PER_DOLLAR = 1e8
 
 export function usageOf(line: Line): UsageItem[] {
   const { state } = line
@@ -14,7 +15,7 @@ export function usageOf(line: Line): UsageItem[] {
   const message = record['message']
   if (record['type'] !== 'assistant' || !isRecord(message) || !isRecord(message['usage'])) return []
   const model = str(message['model'])
-  if (model === SYNTHETIC) return []
+  if (model === SYNTHETIC || record['isApiErrorMessage'] === true) return []
   const item: UsageItem = {
     type: 'usage',
     session: state.session,
@@ -25,7 +26,11 @@ export function usageOf(line: Line): UsageItem[] {
     scope: 'response',
   }
   if (line.isSidechain || line.type === 'progress') item.isSidechain = true
-  return [item, ...apart(item, message['usage'])]
+  const others = apart(item, message['usage'])
+  // Up to 1.0 a line told what its response cost.
+  const dollars = num(record['costUSD'])
+  if (dollars !== undefined && dollars > 0) item.reportedCost = Math.round(dollars * COSTS_PER_DOLLAR)
+  return [item, ...others]
 }
 
 /**

@@ -1,0 +1,189 @@
+// What a line of Claude Code tells besides its words: who was there, how it ended, how long it took, what it cost; and
+// files beside the transcript that come and go.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  assistant,
+  call,
+  eventsOf,
+  type Fields,
+  field,
+  line,
+  newProject,
+  of,
+  readAll,
+  readRecords,
+  result,
+  SESSION,
+  text,
+  user,
+  write,
+} from './setup/claude.ts'
+
+const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
+const first = (record: unknown) => eventsOf(readRecords([record]))[0]
+
+describe('a prompt', () => {
+  test('with pictures is one turn: they are parts of it', () => {
+    const events = eventsOf(readRecords([user('u1', null, [text('look'), picture, picture])]))
+    expect(events.map((event) => [event.kind, event.isPart])).toEqual([
+      ['user_msg', undefined],
+      ['user_msg', true],
+      ['user_msg', true],
+    ])
+    const note = text('<ide_opened_file>x.ts</ide_opened_file>')
+    expect(eventsOf(readRecords([user('u1', null, [note, picture])])).map((event) => event.isPart)).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+
+  test.each<[string, Fields]>([
+    ['meta', { isMeta: true }],
+    ['from a channel', { origin: { kind: 'channel' } }],
+    ['of a team', { teamName: 'crew' }],
+  ])('a picture %s is none', (_, fields) => {
+    expect(first(user('u1', null, [picture], fields))?.kind).toBe('lifecycle')
+  })
+
+  test('what stands beside a result is none; an interrupt is one there too', () => {
+    const beside = (block: unknown) =>
+      eventsOf(readRecords([user('u1', null, [result('t1', 'x'), block])]))[1]
+    expect(beside(text('looks like a prompt'))).toMatchObject({
+      kind: 'lifecycle',
+      role: 'system',
+      text: 'looks like a prompt',
+    })
+    expect(beside(picture)?.kind).toBe('lifecycle')
+    expect(beside(text('[Request interrupted by user for tool use]'))?.kind).toBe('human_intervention')
+  })
+})
+
+describe('a result', () => {
+  const outcome = (tool: string, content: unknown, fields: Fields, isError = false) =>
+    eventsOf(
+      readRecords([
+        assistant('a1', null, [call('t1', tool, { command: 'x' })]),
+        user('u1', 'a1', [result('t1', content, isError)], fields),
+      ]),
+    )[1]
+  const shell = (fields: Fields) => ({
+    toolUseResult: { stdout: '', stderr: '', interrupted: false, ...fields },
+  })
+
+  test('whose exit code the client explains did not end with 0', () => {
+    expect(outcome('Bash', '', shell({}))?.exitCode).toBe(0)
+    const explained = outcome('Bash', '', shell({ returnCodeInterpretation: 'No matches found' }))
+    expect(explained).toMatchObject({ kind: 'tool_result' })
+    expect(explained?.exitCode).toBeUndefined()
+  })
+
+  test('of a command in the background has the exit code that its task tells', () => {
+    const task = { task_id: 'b1', task_type: 'local_bash', status: 'completed', exitCode: 2 }
+    expect(
+      outcome('TaskOutput', 'x', { toolUseResult: { retrieval_status: 'success', task } })?.exitCode,
+    ).toBe(2)
+  })
+
+  test('takes as long as the client says', () => {
+    expect(outcome('WebSearch', 'x', { toolUseResult: { durationSeconds: 2.5 } })?.durationMs).toBe(2500)
+    expect(outcome('Glob', 'x', { toolUseResult: { durationMs: 7 } })?.durationMs).toBe(7)
+  })
+
+  test('that a person cut off is no failure of the tool', () => {
+    const records = [
+      assistant('a1', null, [call('t1', 'Bash', { command: 'make' })]),
+      user('u1', 'a1', [result('t1', '[Request interrupted by user for tool use]', true)]),
+      assistant('a2', 'u1', [call('t2', 'Bash', { command: 'make' })]),
+    ]
+    expect(eventsOf(readRecords(records)).map((event) => event.kind)).toEqual([
+      'tool_call',
+      'human_intervention',
+      'tool_call',
+    ])
+  })
+
+  test('too large for a line is read where it was put, whichever way that is said', () => {
+    const project = newProject()
+    const folder = join(project, SESSION, 'tool-results')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'mcp-x-1.txt'), 'all of it')
+    const at = (name: string) => `/h/.claude/projects/-w/${SESSION}/tool-results/${name}`
+    const said = (words: string) =>
+      `Error: result (123,456 characters across 1 line) exceeds maximum allowed tokens. Output has been saved to ${words}`
+    const read = (content: unknown) =>
+      eventsOf(
+        readAll(write(join(project, `${SESSION}.jsonl`), [user('u1', null, [result('t1', content)])])),
+      )[0]
+    for (const content of [
+      `${said(at('mcp-x-1.txt'))}.\nFormat: Plain text`,
+      [text(said(at('mcp-x-1.txt')))],
+      [text(`<persisted-output>\nFull output saved to: ${at('mcp-x-1.txt')}\n\nPreview`)],
+    ]) {
+      expect(read(content)).toMatchObject({ text: 'all of it' })
+      expect(read(content)?.isIncomplete).toBeUndefined()
+    }
+    const gone = read(said(at('gone.txt')))
+    expect(field(gone, 'spilled')).toEqual({ name: 'gone.txt', missing: 'NOT_FOUND' })
+    expect(gone?.isIncomplete).toBe(true)
+    expect(field(read(`${said('/tmp/x.txt')}.`), 'spilled')).toEqual({
+      name: 'x.txt',
+      missing: 'not in tool-results',
+    })
+  })
+})
+
+describe('times, codes and costs', () => {
+  test('of hooks, thinking, compactions and responses are told', () => {
+    const hook = (type: string, exitCode: number) => ({
+      type: 'attachment',
+      attachment: { type, hookName: 'PostToolUse:Bash', stderr: 'x', exitCode, durationMs: 31 },
+    })
+    expect(first(line('h1', null, hook('hook_success', 0)))).toMatchObject({
+      kind: 'lifecycle',
+      exitCode: 0,
+      durationMs: 31,
+    })
+    expect(first(line('h1', null, hook('hook_non_blocking_error', 1)))).toMatchObject({
+      kind: 'error',
+      exitCode: 1,
+      durationMs: 31,
+    })
+    const thinking = [{ type: 'thinking', thinking: 'hm' }]
+    expect(first(assistant('a1', null, thinking, { thinkingDurationMs: 12 }))?.durationMs).toBe(12)
+    expect(first(assistant('a1', null, [text('x')], { durationMs: 900 }))?.durationMs).toBe(900)
+    const compactMetadata = { trigger: 'auto', durationMs: 1331 }
+    expect(
+      first(line('c1', null, { type: 'system', subtype: 'compact_boundary', compactMetadata })),
+    ).toMatchObject({
+      summary: 'conversation compacted (auto)',
+      durationMs: 1331,
+    })
+  })
+
+  test('of a response that told what it cost, and of an error that nobody pays for', () => {
+    const usage = { input_tokens: 1, output_tokens: 1 }
+    const items = readRecords([
+      assistant('a1', null, [text('x')], { costUSD: 0.0123 }, { usage }),
+      assistant('a2', 'a1', [text('x')], {}, { usage }),
+      assistant('a3', 'a2', [text('API Error')], { isApiErrorMessage: true }, { usage }),
+    ])
+    expect(of(items, 'usage').map((item) => item.reportedCost)).toEqual([1_230_000, undefined])
+  })
+
+  test.each<[string, Fields]>([
+    ['529 Overloaded', { error: { status: 529, formatted: '529 Overloaded' } }],
+    ['Overloaded', { error: { status: 529, error: { type: 'error', error: { message: 'Overloaded' } } } }],
+    ['too many', { error: { status: 503, error: { code: 'x', message: 'too many' } } }],
+    ['ECONNRESET', { error: {}, cause: { code: 'ECONNRESET' } }],
+    ['FailedToOpenSocket', { error: { cause: { code: 'FailedToOpenSocket' } } }],
+    ['status 500', { error: { status: 500 } }],
+  ])('of an error of the API: %s', (words, fields) => {
+    const event = first(
+      line('e1', null, { type: 'system', subtype: 'api_error', retryAttempt: 1, ...fields }),
+    )
+    expect([event?.kind, event?.text]).toEqual(['retry', words])
+    expect(event?.summary).toContain(words)
+  })
+})
