@@ -143,6 +143,19 @@ test('an output that was too large for its line stays when its file goes', async
   expect(kept).toContain('the whole output')
 })
 
+test('a hook that fails at the end is no failure of the session', async () => {
+  const world = newWorld()
+  const failed = { type: 'hook_non_blocking_error', hookName: 'Stop', stderr: 'not found', exitCode: 127 }
+  put(
+    world,
+    main,
+    jsonl([...said, claude.line(uuid(5), uuid(4), { type: 'attachment', attachment: failed })]),
+  )
+  await world.sweep()
+  const session = world.read((handle) => getSession(handle, uid))
+  expect([session?.outcome, session?.error_count]).toEqual(['success', 1])
+})
+
 test('a prompt with pictures is one turn, and what it cost is told of its words', async () => {
   const world = newWorld()
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }

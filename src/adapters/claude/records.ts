@@ -202,11 +202,11 @@ function queued(attachment: Record<string, unknown>, draft: Draft): Draft {
 function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
   const nested = isRecord(attachment['blockingError']) ? attachment['blockingError'] : {}
   const text = str(nested['blockingError']) ?? str(attachment['stderr']) ?? str(attachment['stdout']) ?? ''
-  const name = str(attachment['hookName']) ?? str(attachment['hookEvent']) ?? 'hook'
+  const name = str(attachment['hookName']) ?? str(attachment['hookEvent']) ?? 'a'
   return {
     ...draft,
     kind: 'error',
-    summary: `${name} failed: ${firstLine(text)}`,
+    summary: `${name} hook failed: ${firstLine(text)}`,
     ...(text === '' ? {} : { text }),
   }
 }
