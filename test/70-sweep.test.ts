@@ -48,6 +48,19 @@ const json = (...args: string[]): Json => {
   return JSON.parse(stdout) as Json
 }
 
+it('lets a fork begin where its own part does', async () => {
+  const forked = new World(join(unpackAgent('grok'), 'fork'))
+  await forked.sweep()
+  const rows = forked.read(({ memory }) =>
+    memory.prepare('SELECT relation, started_at AS at FROM sessions ORDER BY started_at').all(),
+  ) as { relation: string; at: number }[]
+  expect(rows.map((row) => [row.relation, new Date(row.at).toISOString().slice(17, 23)])).toEqual([
+    ['main', '28.475'],
+    ['fork', '29.654'],
+    ['fork', '30.616'],
+  ])
+})
+
 describe('a first sweep', () => {
   it('says what it read, source by source', () => {
     const report = json('sweep')

@@ -65,7 +65,7 @@ const ORDER: Record<Exclude<BriefSort, 'recent'>, (line: Line) => number> = {
   cost: (line) => Number(line.cost_usd ?? -1),
   tokens: (line) => line.total_tokens,
   active: (line) => line.active_s,
-  duration: (line) => (line.ended_at ?? 0) - (line.started_at ?? 0),
+  duration: (line) => (line.started_at === null ? 0 : (line.ended_at ?? 0) - line.started_at),
   errors: (line) => line.error_count,
   turns: (line) => line.turns,
 }

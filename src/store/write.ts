@@ -171,7 +171,8 @@ export class CacheWriter {
       trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
       trail.lastAt = latest(trail.lastAt, event.ts)
       if (event.ts === null) continue
-      span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
+      // A fork begins where its own part does.
+      if (!event.isInherited) span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
     for (const [session, { lastSeq, lastAt }] of trails)
