@@ -219,6 +219,77 @@ test.each([
   expect(events.at(-1)).toMatchObject({ kind, tool: 'mcp__web__get', durationMs: 2005 })
 })
 
+test('a message from another agent is news, or a sub-agent’s task; never an answer', () => {
+  const letter = (content: string, trigger_turn: boolean) => ({
+    author: '/root',
+    recipient: '/root/a',
+    content,
+    trigger_turn,
+  })
+  const records = [
+    line('inter_agent_communication', letter('do it', true)),
+    item({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: JSON.stringify(letter('and that', true)) }],
+    }),
+    line('inter_agent_communication', letter('by the way', false)),
+    item({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: '{"trigger_turn":1}' }],
+    }),
+  ]
+  const told = (more: Json) =>
+    read([meta(THREAD, more), ...records])
+      .events.slice(1)
+      .map((event) => [event.kind, event.text])
+  const answer = ['assistant_msg', '{"trigger_turn":1}']
+  expect(told({ thread_source: 'subagent' })).toEqual([
+    ['user_msg', 'do it'],
+    ['user_msg', 'and that'],
+    ['lifecycle', 'by the way'],
+    answer,
+  ])
+  expect(told({}).map(([kind]) => kind)).toEqual(['lifecycle', 'lifecycle', 'lifecycle', answer[0]])
+})
+
+test('a sub-agent is known though its own file is gone', () => {
+  const child = '01999999-9000-7000-8000-000000000002'
+  for (const one of [
+    told('sub_agent_activity', { event_id: 'c', kind: 'started', agent_thread_id: child }),
+    told('collab_agent_spawn_end', { call_id: 'c', sender_thread_id: THREAD, new_thread_id: child }),
+  ])
+    expect(read([meta(THREAD), one]).items).toContainEqual(
+      expect.objectContaining({
+        type: 'edge',
+        kind: 'subagent',
+        session: child,
+        parent: THREAD,
+        evidence: 'c',
+      }),
+    )
+  expect(
+    read([meta(THREAD), told('sub_agent_activity', { kind: 'finished', agent_thread_id: child })]).items,
+  ).not.toContainEqual(expect.objectContaining({ type: 'edge' }))
+})
+
+test('what a command read is told with its end, where its call only has the words', () => {
+  const parsed_cmd = [{ type: 'read', cmd: 'cat a.ts', name: 'a.ts', path: 'src/a.ts' }, { type: 'unknown' }]
+  const call = item({
+    type: 'function_call',
+    name: 'exec_command',
+    call_id: 'c',
+    arguments: '{"cmd":"cat a"}',
+  })
+  const completed = { type: 'CommandExecution', id: 'c', parsed_cmd, exit_code: 0 }
+  for (const one of [
+    told('item_completed', { item: completed }),
+    told('exec_command_end', { call_id: 'c', parsed_cmd, exit_code: 0 }),
+  ])
+    expect(read([meta(THREAD), call, one]).events.at(-1)?.files).toEqual(['src/a.ts'])
+})
+
 describe('a command that goes on in the background', () => {
   const called = (call_id: string, name: string, input: unknown): Json =>
     item({ type: 'function_call', name, call_id, arguments: JSON.stringify(input) })

@@ -87,11 +87,13 @@ function plan(spot: Spot, item: TurnItem): EventItem {
   return text ? { ...event, text } : event
 }
 
-function spawnEdges(spot: Spot, item: TurnItem): Item[] {
-  const isSpawn = item['tool'] === 'spawn_agent' || item['kind'] === 'started'
+/** Of an item, or of the notice that stood in its place before there were items. */
+export function spawnEdges(spot: Spot, item: TurnItem): Item[] {
+  const begun = item['new_thread_id']
+  const isSpawn = item['tool'] === 'spawn_agent' || item['kind'] === 'started' || begun !== undefined
   if (!isSpawn || spot.inherited) return []
-  const children = [...list(item['receiver_thread_ids']), item['agent_thread_id']]
-  const evidence = str(item['id'])
+  const children = [...list(item['receiver_thread_ids']), item['agent_thread_id'], begun]
+  const evidence = str(item['id']) ?? str(item['call_id']) ?? str(item['event_id'])
   return children.flatMap((child): Item[] =>
     typeof child === 'string' && child !== spot.session
       ? [
@@ -115,7 +117,7 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   const standing = callStanding(spot, id)
   if (standing === 'open') {
     noteEnd(spot, id, output.exitCode, output.durationMs, output.failed)
-    return [noted(spot, item)]
+    return [withFiles(noted(spot, item), filesOf(type, item))]
   }
   if (standing === 'ended') return [noted(spot, item)]
   // A command in the background: its output was answered with "still running", and here is how it ended.
@@ -133,8 +135,8 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
     call.role = 'user'
     spot.state.shellItems++
   }
-  const files = type === 'FileChange' ? changedFiles(item) : readFiles(item)
-  if (files.length > 0) call.files = files
+  const files = filesOf(type, item)
+  withFiles(call, files)
   if (type === 'FileChange') call.summary = `Edit ${files.join(', ')}`
   const { command, changes, arguments: _, ...end } = item
   return [call, resultEvent({ ...spot, part: 'result' }, id, output, end)]
@@ -188,7 +190,16 @@ function patchText(item: TurnItem): string {
     .join('\n')
 }
 
-const readFiles = (item: TurnItem): string[] =>
+function filesOf(type: string, item: TurnItem): string[] {
+  return type === 'FileChange' ? changedFiles(item) : readFiles(item)
+}
+
+export function withFiles(event: EventItem, files: string[]): EventItem {
+  if (files.length > 0) event.files = files
+  return event
+}
+
+export const readFiles = (item: TurnItem): string[] =>
   list(item['parsed_cmd']).flatMap((part) => {
     const path = isRecord(part) && part['type'] === 'read' ? str(part['path']) : undefined
     return path ? [path] : []

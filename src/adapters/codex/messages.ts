@@ -19,6 +19,8 @@ export function message(spot: Spot): Item[] {
   const content = contentOf(spot.payload)
   if (role === 'assistant') {
     if (spot.metadata['compaction_output'] === true) return [harnessText(spot, content, 'compaction summary')]
+    const letter = letterIn(partsText(content))
+    if (letter) return agentLetter(spot, letter)
     return answer(spot, 'item', content, str(spot.payload['id']), str(spot.payload['phase']))
   }
   const prompt = role === 'user' ? promptOf(spot, content) : undefined
@@ -200,6 +202,26 @@ export function reasoningParts(...lists: unknown[]): string[] {
       return text ? [text] : []
     }),
   )
+}
+
+/** Before they had an item of their own, messages between agents stood as JSON in the mouth of the assistant. */
+function letterIn(text: string): Record<string, unknown> | undefined {
+  if (!text.startsWith('{') || !text.includes('"trigger_turn"')) return undefined
+  try {
+    const letter: unknown = JSON.parse(text)
+    const isLetter =
+      isRecord(letter) && typeof letter['trigger_turn'] === 'boolean' && !!str(letter['author'])
+    return isLetter && str(letter['recipient']) ? letter : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A message between agents that says itself whether it begins a turn. */
+export function agentLetter(spot: Spot, letter: Record<string, unknown>): Item[] {
+  const { id, author, recipient, content, trigger_turn } = letter
+  spot.state.triggersTurn = trigger_turn === true
+  return agentMessage({ ...spot, payload: { id, author, recipient, content } })
 }
 
 /** A message between agents: to a sub-agent it is its prompt, otherwise news. */

@@ -3,7 +3,7 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { forgetRunning } from './background.ts'
-import { changedFiles, durationOf, endOf, itemCompleted } from './items.ts'
+import { changedFiles, durationOf, endOf, itemCompleted, readFiles, spawnEdges, withFiles } from './items.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
 import { resumeAtTurn } from './resumed.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
@@ -11,7 +11,7 @@ import { callStanding, noteEnd, resultEvent } from './tools.ts'
 import { tokenCount } from './usage.ts'
 
 const QUIET =
-  /^(?:context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|sub_agent_activity|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|undo_(?:started|completed))$/
+  /^(?:context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|undo_(?:started|completed))$/
 
 export function notice(spot: Spot): Item[] {
   const { payload, type } = spot
@@ -59,6 +59,9 @@ export function notice(spot: Spot): Item[] {
     case 'patch_apply_end':
     case 'mcp_tool_call_end':
       return [toolEnded(spot)]
+    case 'sub_agent_activity':
+    case 'collab_agent_spawn_end':
+      return [...spawnEdges(spot, payload), noted(spot)]
     case 'plan_update':
     case 'guardian_assessment':
       return [{ ...noted(spot), kind: 'decision' }]
@@ -145,10 +148,7 @@ function toolEnded(spot: Spot): EventItem {
   // It went on in the background.
   if (standing === 'answered' && forgetRunning(spot.state, id))
     return resultEvent(spot, id, endOf(spot.type, payload, undefined), payload)
-  const event = noted(spot)
-  const files = changedFiles(payload)
-  if (files.length > 0) event.files = files
-  return event
+  return withFiles(noted(spot), [...changedFiles(payload), ...readFiles(payload)])
 }
 
 /** What a server's tool gave back, as Rust writes it down. */

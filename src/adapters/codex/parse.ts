@@ -4,7 +4,7 @@ import type { Item } from '../adapter.ts'
 import { isRecord, num, str, time } from '../guards.ts'
 import { chatMessage } from './chat.ts'
 import { datedBy } from './flat-times.ts'
-import { agentMessage, message, reasoning, reasoningParts } from './messages.ts'
+import { agentLetter, agentMessage, message, reasoning, reasoningParts } from './messages.ts'
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
 import { type RolloutName, rolloutName } from './paths.ts'
@@ -78,6 +78,7 @@ function wrapped(spot: Spot): Item[] {
       spot.state.triggersTurn = spot.payload['trigger_turn'] === true
       return [plain(spot, 'message from another agent', spot.payload)]
     case 'inter_agent_communication':
+      return agentLetter(spot, spot.payload)
     case 'world_state':
     case 'security_risk_score':
       return [plain(spot, spot.type.replaceAll('_', ' '), spot.payload)]
