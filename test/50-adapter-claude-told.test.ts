@@ -134,6 +134,33 @@ describe('a result', () => {
   })
 })
 
+describe('the end of a task in the background', () => {
+  const notice = (status: string, summary: string) =>
+    `<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>toolu_1</tool-use-id>\n<status>${status}</status>\n<summary>${summary}</summary>\n<usage><total_tokens>9</total_tokens><duration_ms>8049</duration_ms></usage>\n</task-notification>`
+  const asPrompt = (words: string) => user('u1', null, words, { origin: { kind: 'task-notification' } })
+  const asAttachment = (prompt: string) =>
+    line('q1', null, {
+      type: 'attachment',
+      attachment: { type: 'queued_command', prompt, commandMode: 'task-notification' },
+    })
+
+  test.each([asPrompt, asAttachment])('is told of the call that had begun it (%#)', (delivered) => {
+    const summary = 'Background command "make" completed (exit code 0)'
+    const text = notice('completed', summary)
+    const told = { role: 'system', callId: 'toolu_1', durationMs: 8049, text }
+    expect(first(delivered(text))).toMatchObject({ ...told, kind: 'lifecycle', summary, exitCode: 0 })
+    expect(
+      first(delivered(notice('failed', 'Background command "make" failed with exit code 2'))),
+    ).toMatchObject({
+      kind: 'error',
+      exitCode: 2,
+    })
+    const agent = first(delivered(notice('completed', 'Agent "Count" finished')))
+    expect([agent?.summary, agent?.exitCode]).toEqual(['Agent "Count" finished', undefined])
+    expect(first(delivered('<task-notification>done</task-notification>'))?.summary).toContain('done')
+  })
+})
+
 describe('times, codes and costs', () => {
   test('of hooks, thinking, compactions and responses are told', () => {
     const hook = (type: string, exitCode: number) => ({

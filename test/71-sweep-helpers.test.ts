@@ -156,6 +156,28 @@ test('a hook that fails at the end is no failure of the session', async () => {
   expect([session?.outcome, session?.error_count]).toEqual(['success', 1])
 })
 
+test.each([
+  ['completed (exit code 0)', 'success'],
+  ['failed with exit code 1', 'fail'],
+])('tests in the background have the verdict of their end: %s', async (ended, outcome) => {
+  const world = newWorld()
+  const notice = `<task-notification>\n<tool-use-id>t1</tool-use-id>\n<status>completed</status>\n<summary>Background command "x" ${ended}</summary>\n</task-notification>`
+  put(
+    world,
+    main,
+    jsonl([
+      ...said.slice(0, 2),
+      claude.user(uuid(3), uuid(2), [claude.result('t1', 'Command running in background with ID: b1')], {
+        toolUseResult: { stdout: '', stderr: '', interrupted: false, backgroundTaskId: 'b1' },
+      }),
+      claude.user(uuid(4), uuid(3), notice, { origin: { kind: 'task-notification' } }),
+      claude.assistant(uuid(5), uuid(4), [claude.text('See above.')], {}, { usage }),
+    ]),
+  )
+  await world.sweep()
+  expect(world.read((handle) => getSession(handle, uid))?.outcome).toBe(outcome)
+})
+
 test('a prompt with pictures is one turn, and what it cost is told of its words', async () => {
   const world = newWorld()
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }

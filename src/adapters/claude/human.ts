@@ -26,6 +26,8 @@ const OPENINGS: [string, Author][] = [
   ['[SYSTEM NOTIFICATION - NOT USER INPUT]', 'answer'],
   ['<agent-message from=', 'answer'],
   ['<teammate-message', 'answer'],
+  // The first versions did not mark the summary of a compaction.
+  ['This session is being continued from a previous conversation that ran out of context', 'answer'],
   ['<local-command-caveat>', 'injected'],
   ['Caveat: The messages below were generated', 'injected'],
   ['<session-start-hook>', 'injected'],
@@ -81,7 +83,7 @@ export function commandLine(text: string): string {
   return `${name.startsWith('/') ? name : `/${name}`} ${args}`.trim()
 }
 
-function between(text: string, open: string, close: string): string | undefined {
+export function between(text: string, open: string, close: string): string | undefined {
   const start = text.indexOf(open)
   if (start === -1) return undefined
   const end = text.indexOf(close, start + open.length)

@@ -3,6 +3,7 @@ import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
+import { taskEnd } from './tasks.ts'
 import { callDraft, resultDraft, resultExtras } from './tools.ts'
 import { SYNTHETIC } from './usage.ts'
 
@@ -129,7 +130,7 @@ function saidDraft(
       noteClear(line, text)
       return { ...draft, kind: 'human_intervention', summary: commandLine(text), text }
     case 'answer':
-      return { ...draft, role: 'system', text }
+      return { ...draft, role: 'system', text, ...taskEnd(text) }
     case 'injected':
       return { ...draft, role: 'system' }
   }

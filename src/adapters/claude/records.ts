@@ -5,6 +5,7 @@ import { contentText, firstLine } from '../text.ts'
 import { commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
 import { queueDraft } from './queue.ts'
+import { taskEnd } from './tasks.ts'
 
 const SYSTEM_KINDS = new Map<string, Draft['kind']>([
   ['api_error', 'retry'],
@@ -196,7 +197,7 @@ function queued(attachment: Record<string, unknown>, draft: Draft): Draft {
   const typed =
     attachment['isMeta'] !== true && (origin ?? 'human') === 'human' && mode !== 'task-notification'
   const heard: Draft = { ...draft, summary: firstLine(prompt), ...(prompt === '' ? {} : { text: prompt }) }
-  return typed ? { ...heard, kind: 'human_intervention', role: 'user' } : heard
+  return typed ? { ...heard, kind: 'human_intervention', role: 'user' } : { ...heard, ...taskEnd(prompt) }
 }
 
 function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
