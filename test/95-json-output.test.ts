@@ -99,6 +99,7 @@ beforeAll(async () => {
   }
   world.configure('')
   add('sweep', cli(world.env, 'sweep', '--full', '--json').stdout)
+  add('sweep', cli(world.env, 'sweep', '--repair', '--json').stdout)
   rmSync(join(world.memory, 'cache'), { recursive: true })
   add('show', cli(world.env, 'show', '@last', '--json').stdout)
   if (process.env['RECOLLECT_TEST_UPDATE']) update()

@@ -8,6 +8,7 @@ export function addSweepCommands(program: Command): void {
     .description('read what agents left on this machine into the memory, once')
     .option('--flavor <name>', 'only this agent')
     .option('--full', 'read every source again from its beginning')
+    .option('--repair', 'take out what is damaged in the memory, and read that again')
     .option('--spool', 'as hooks start it: wait for its turn, then look only where they said')
     .option('--dry-run', 'say what would be read; read and change nothing')
     .option('--json', 'one JSON document, with the coverage of every source read')

@@ -3,6 +3,7 @@ import { ADAPTERS } from '../adapters/index.ts'
 import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import type { RepairReport } from '../store/store.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
@@ -20,6 +21,7 @@ const MAX_PROBLEMS = 1000
 export interface SweepCommand {
   flavor?: string
   full?: boolean
+  repair?: boolean
   spool?: boolean
   dryRun?: boolean
   json?: boolean
@@ -31,6 +33,11 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', {
       where: '--spool',
       hint: 'leave one out: --spool looks where hooks said, the others everywhere',
+    })
+  if (options.repair && (options.spool || options.dryRun || options.flavor !== undefined))
+    throw new RecollectError('USAGE', '--repair goes with none of --flavor, --spool and --dry-run', {
+      where: '--repair',
+      hint: 'recollect verify only looks; recollect sweep --repair mends the whole memory',
     })
   if (options.dryRun) return showPreview(adapters, options)
   const abort = new AbortController()
@@ -51,6 +58,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       adapters,
       env: process.env,
       full: options.full ?? false,
+      repair: options.repair ?? false,
       signal: abort.signal,
       onEvent: reportRetentionEvent,
       onProgress: (progress) => shown.show(() => progressLine(progress)),
@@ -138,6 +146,9 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
     })),
     problem_count: rest.problems.length,
     problems: rest.problems.slice(0, MAX_PROBLEMS),
+    ...(rest.repaired
+      ? { repaired: { bodies: rest.repaired.bodyCount, indexes: rest.repaired.indexCount } }
+      : {}),
     ...(rest.retention ? { retention: retentionJson(rest.retention) } : {}),
     ...(rest.hub ? { hub: hubJson(rest.hub) } : {}),
   }
@@ -154,12 +165,22 @@ function toText(report: SweepReport): string {
   if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)
   if (Object.keys(unknown).length > 0) lines.push(`record types never described: ${listCounts(unknown)}`)
   lines.push(...problemLines(report))
+  if (report.repaired) lines.push(repairText(report.repaired))
   if (report.roots.every((root) => !root.exists)) {
     lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
   }
   if (report.retention) lines.push(...retentionLines(report.retention))
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')
   return lines.join('\n')
+}
+
+function repairText({ bodyCount, indexCount }: RepairReport): string {
+  if (bodyCount + indexCount === 0) return 'nothing was damaged'
+  const parts = [
+    ...(bodyCount > 0 ? [bodyCount === 1 ? '1 body' : `${bodyCount} bodies`] : []),
+    ...(indexCount > 0 ? [indexCount === 1 ? 'the full-text index' : 'both full-text indexes'] : []),
+  ]
+  return `damaged, and made again from what the agents still have: ${parts.join(' and ')} (recollect verify says whether all is whole)`
 }
 
 function problemLines({ problems }: SweepReport): string[] {

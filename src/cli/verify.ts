@@ -3,11 +3,12 @@ import { Config } from '../config.ts'
 import { countLost } from '../query/lost.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, VerifyReport } from '../store/store.ts'
+import { NO_BODY } from '../store/verify.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, plural } from './format.ts'
-import { print, printFolded, printJson } from './print.ts'
+import { print, printFolded, printJson, tell } from './print.ts'
 
 /** No fault of what is there, and yet nobody should take an empty cache for a whole one. */
 function lostLines(store: Store): string[] {
@@ -18,6 +19,12 @@ function lostLines(store: Store): string[] {
         `the cache was deleted outside of Recollect: raw of ${plural(again + gone, 'session')} is not here; recollect sweep reads ${again} of them again`,
       ]
 }
+
+const LOST = 'what the agents have deleted cannot be read again: summaries stand in for it\n'
+
+/** A body without a place in the cache is one that a repair took out and that no source had any more. */
+const isMendable = ({ problems }: VerifyReport): boolean =>
+  problems.some((problem) => !problem.endsWith(NO_BODY))
 
 export function runVerify(options: { json?: boolean }): void {
   const config = new Config()
@@ -34,7 +41,10 @@ export function runVerify(options: { json?: boolean }): void {
       )
       for (const line of lostLines(store)) printFolded(line)
       if (report.problems.length === 0) print(`${paint.green('✔')} everything is as it should be`)
-      else for (const problem of report.problems) print(`${paint.red('✖')} ${problem}`)
+      else {
+        for (const problem of report.problems) print(`${paint.red('✖')} ${problem}`)
+        tell(isMendable(report) ? 'try: recollect sweep --repair\n' : LOST)
+      }
     }
     if (report.problems.length > 0) process.exitCode = EXIT.failed
   } finally {

@@ -13,6 +13,7 @@ import { DAY, type Finding, finding } from './finding.ts'
 /** A larger database is only looked through when asked: it takes seconds. */
 const QUICK_CHECK_BYTES = 64 << 20
 const OLD_PRICES_DAYS = 180
+const REPAIR = 'recollect sweep --repair, then recollect verify'
 
 /** Why the memory could not be opened, or did not answer. */
 export function unopened(error: Error): Finding {
@@ -28,7 +29,7 @@ export function checkIntegrity(handle: ReadHandle, paths: StorePaths, isDeep: bo
   if (isDeep) return verified(paths)
   const problems = [handle.memory, handle.cache].flatMap(quickCheck)
   if (problems.length > 0)
-    return problems.map((text) => finding('memory.integrity', 'error', text, { fix: 'recollect verify' }))
+    return problems.map((text) => finding('memory.integrity', 'error', text, { fix: REPAIR }))
   const { n } = handle.memory.prepare('SELECT count(*) AS n FROM sessions').get() as { n: number }
   return [finding('memory.integrity', 'ok', `opens, ${n} sessions; --deep checks every payload`)]
 }
@@ -58,9 +59,7 @@ function verified(paths: StorePaths): Finding[] {
           `${eventCount} events, ${payloadCount} payloads, all as they should be`,
         ),
       ]
-    return problems
-      .slice(0, 20)
-      .map((text) => finding('memory.integrity', 'error', text, { fix: 'recollect sweep --full' }))
+    return problems.slice(0, 20).map((text) => finding('memory.integrity', 'error', text, { fix: REPAIR }))
   } finally {
     store.close()
   }

@@ -1,6 +1,7 @@
 // The full-text index over digests, in Tier 2: what is left to search of a session whose events are gone, and by which
 // files and tools sessions are found. Changed only in the transaction that changes the digest.
 import { type Database, transaction } from './database.ts'
+import { makeDigestWords } from './schema.ts'
 import { indexText } from './words.ts'
 
 /** The parts of a digest that are searched; a digest made by older rules may lack any of them. */
@@ -71,13 +72,22 @@ export function indexOldDigests(memory: Database): void {
     .prepare('SELECT (SELECT count(*) FROM digests) AS digests, (SELECT count(*) FROM digest_texts) AS texts')
     .get() as { digests: number; texts: number }
   if (digests === texts) return
-  const words = new DigestWords(memory)
+  transaction(memory, () => indexDigests(memory, 'session_uid NOT IN (SELECT session_uid FROM digest_texts)'))
+}
+
+/** All of them, into a new index. */
+export function remakeDigestWords(memory: Database): void {
   transaction(memory, () => {
-    const rows = memory
-      .prepare(
-        'SELECT session_uid, digest FROM digests WHERE session_uid NOT IN (SELECT session_uid FROM digest_texts)',
-      )
-      .all() as unknown as { session_uid: string; digest: string }[]
-    for (const row of rows) words.put(row.session_uid, row.digest)
+    makeDigestWords(memory)
+    indexDigests(memory, 'true')
   })
+}
+
+function indexDigests(memory: Database, which: string): void {
+  const words = new DigestWords(memory)
+  const rows = memory.prepare(`SELECT session_uid, digest FROM digests WHERE ${which}`).all() as unknown as {
+    session_uid: string
+    digest: string
+  }[]
+  for (const row of rows) words.put(row.session_uid, row.digest)
 }

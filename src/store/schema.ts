@@ -275,13 +275,22 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   `,
 ]
 
-/**
- * An entry of the index names its column, unless it is the first: two bytes for each of most words, if that is not the one
- * most words stand in. An index that holds something cannot be changed, and need not: columns are known by name.
- */
 function workFirst(cache: Database): void {
-  if (cache.prepare('SELECT 1 FROM words_docsize LIMIT 1').get() !== undefined) return
+  if (cache.prepare('SELECT 1 FROM words_docsize LIMIT 1').get() === undefined) makeWords(cache)
+}
+
+/**
+ * An empty index in the place of the one that is there. An entry names its column, unless it is the first: two bytes for
+ * each of most words, if that is not the one most words stand in. Columns are known by name, so an older order may stay.
+ */
+export function makeWords(cache: Database): void {
   cache.exec(`DROP TABLE words;
     CREATE VIRTUAL TABLE words USING fts5(work, answer, prompt, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
-    INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)`)
+    INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+    INSERT INTO words (words, rank) VALUES ('automerge', 8)`)
+}
+
+export function makeDigestWords(memory: Database): void {
+  memory.exec(`DROP TABLE digest_words;
+    CREATE VIRTUAL TABLE digest_words USING fts5(prompt, answer, work, files, tools, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2")`)
 }

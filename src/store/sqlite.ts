@@ -7,6 +7,7 @@ import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
 import { pairUp } from './pair.ts'
 import { payloadReader, type StorePaths } from './reading.ts'
+import { takeOutDamage } from './repair.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { IS_GONE, SOURCE_BYTES, settleAll } from './settle.ts'
 import type {
@@ -15,6 +16,7 @@ import type {
   EvictReport,
   Place,
   ReadHandle,
+  RepairReport,
   SessionPlace,
   Store,
   VerifyReport,
@@ -123,6 +125,11 @@ class SqliteStore implements Store {
 
   verify(): VerifyReport {
     return verifyStore(this.#cache, this.#memory, this.#blobDirectory)
+  }
+
+  repair(fillIndex: () => void): RepairReport {
+    this.#writer.forget()
+    return takeOutDamage(this.#cache, this.#memory, this.#blobDirectory, fillIndex)
   }
 
   close(): void {

@@ -63,6 +63,8 @@ function eventStatements(cache: Database) {
     newPayload: cache.prepare(
       'INSERT OR IGNORE INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',
     ),
+    hasPayload: cache.prepare('SELECT 1 FROM payloads WHERE hash = ?'),
+    hasWords: cache.prepare('SELECT 1 FROM words_docsize WHERE id = ?'),
     // One that this session brought itself is its own.
     borrow: cache.prepare(
       'INSERT OR IGNORE INTO borrowed SELECT ?1, hash FROM payloads WHERE hash = ?2 AND session <> ?1',

@@ -45,6 +45,11 @@ export interface Store {
   /** Handles for query/. */
   read(): ReadHandle
   verify(): VerifyReport
+  /**
+   * Takes out what is damaged and has its sources read again by the next sweep. `fillIndex` is called where the full-text
+   * index was begun anew, in the same transaction. One caller at a time: the sweep lock.
+   */
+  repair(fillIndex: () => void): RepairReport
   close(): void
 }
 
@@ -110,6 +115,13 @@ export interface ReadHandle {
   cache: Database
   /** The redacted body behind a `payload_ref`; undefined when it was evicted, or is lost or damaged. */
   payload(ref: string): string | undefined
+}
+
+export interface RepairReport {
+  /** Bodies that could not be read. */
+  bodyCount: number
+  /** Full-text indexes that were begun anew. */
+  indexCount: number
 }
 
 export interface VerifyReport {

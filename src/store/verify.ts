@@ -17,14 +17,25 @@ export function verifyStore(cache: Database, memory: Database, blobDirectory: st
     for (const row of rows) if (row.integrity_check !== 'ok') problems.push(`${name}: ${row.integrity_check}`)
   }
   checkReferences(cache, problems)
-  const { payloadCount, segmentBytes } = checkPayloads(cache, blobDirectory, problems)
+  let last = ''
+  const { payloadCount, segmentBytes } = readPayloads(cache, blobDirectory, {
+    onShort: ({ session_uid, segment_size }, size) =>
+      problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`),
+    onDamaged: ({ session_uid }, { chunk, at }, reason) => {
+      // The first of a session stands for them all.
+      if (session_uid !== last) problems.push(`${session_uid}: payload at ${chunk}+${at}: ${reason}`)
+      last = session_uid
+    },
+  })
   const { count } = cache.prepare('SELECT count(*) AS count FROM events').get() as { count: number }
   return { eventCount: count, payloadCount, segmentBytes, problems }
 }
 
+export const NO_BODY = 'events without a payload'
+
 const REFERENCES: [what: string, sql: string][] = [
   [
-    'events without a payload',
+    NO_BODY,
     'SELECT count(*) AS n FROM events e WHERE NOT EXISTS (SELECT 1 FROM payloads p WHERE p.hash = e.payload)',
   ],
   [
@@ -67,21 +78,28 @@ function checkReferences(cache: Database, problems: string[]): void {
     const { n } = cache.prepare(sql).get() as { n: number }
     if (n > 0) problems.push(`${n} ${what}`)
   }
+  const damage = indexDamage(cache, 'words')
+  if (damage !== undefined) problems.push(`full-text index: ${damage}`)
+}
+
+/** What FTS5 itself finds wrong with an index. */
+export function indexDamage(database: Database, index: 'words' | 'digest_words'): string | undefined {
   try {
-    cache.exec("INSERT INTO words (words) VALUES ('integrity-check')")
+    database.exec(`INSERT INTO ${index} (${index}) VALUES ('integrity-check')`)
+    return undefined
   } catch (error) {
-    problems.push(`full-text index: ${(error as Error).message}`)
+    return (error as Error).message
   }
 }
 
-interface PayloadRow {
+export interface PayloadRow {
   hash: Uint8Array
   chunk: number
   at: number
   length: number
 }
 
-interface SegmentRow {
+export interface SegmentRow {
   id: number
   session_uid: string
   segment_size: number
@@ -91,10 +109,17 @@ interface SegmentRow {
 /** Looked at together: more would take memory, fewer a pass over the table for each few. */
 const MAX_PAYLOADS = 30_000
 
-function checkPayloads(
+export interface Findings {
+  /** Fewer bytes than were committed. */
+  onShort(session: SegmentRow, size: number): void
+  onDamaged(session: SegmentRow, row: PayloadRow, reason: string): void
+}
+
+/** Reads every payload there is. */
+export function readPayloads(
   cache: Database,
   blobDirectory: string,
-  problems: string[],
+  findings: Findings,
 ): { payloadCount: number; segmentBytes: number } {
   const sessions = cache
     .prepare(
@@ -112,22 +137,21 @@ function checkPayloads(
     for (const session of some) {
       const rows = bySession.get(session.id) ?? []
       payloadCount += rows.length
-      segmentBytes += checkSegment(segmentPath(blobDirectory, session.session_uid), session, rows, problems)
+      segmentBytes += readSegment(segmentPath(blobDirectory, session.session_uid), session, rows, findings)
     }
   }
   return { payloadCount, segmentBytes }
 }
 
 /** Returns its size. */
-function checkSegment(
+function readSegment(
   path: string,
-  { session_uid, segment_size }: SegmentRow,
+  session: SegmentRow,
   rows: readonly PayloadRow[],
-  problems: string[],
+  findings: Findings,
 ): number {
   const size = existsSync(path) ? statSync(path).size : 0
-  if (size < segment_size)
-    problems.push(`${session_uid}: segment has ${size} bytes, ${segment_size} were committed`)
+  if (size < session.segment_size) findings.onShort(session, size)
   let chunk: { offset: number; bytes: Buffer } | undefined
   for (const row of rows) {
     try {
@@ -136,8 +160,7 @@ function checkSegment(
       if (!hash('sha256', bytes, 'buffer').subarray(0, row.hash.length).equals(row.hash))
         throw new Error('hash differs')
     } catch (error) {
-      problems.push(`${session_uid}: payload at ${row.chunk}+${row.at}: ${(error as Error).message}`)
-      break
+      findings.onDamaged(session, row, (error as Error).message)
     }
   }
   return size

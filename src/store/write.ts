@@ -12,16 +12,11 @@ import { keptSeqs, nameOf } from './kept-keys.ts'
 import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { Packing } from './packing.ts'
+import { PendingWords } from './pending-words.ts'
 import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { SegmentWriter, segmentPath } from './segments.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
-
-/** What the full-text index is to get of an event. */
-interface Words {
-  heading: PreparedEvent['heading']
-  bytes: Uint8Array
-}
 
 /** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
 interface Trail {
@@ -38,9 +33,6 @@ interface Place {
   span: Span
 }
 
-/** Texts that wait for the index, at most. */
-const WORDS_BYTES = 8 << 20
-
 export class CacheWriter {
   readonly #cache: Database
   readonly #memory: MemoryWriter
@@ -48,9 +40,7 @@ export class CacheWriter {
   readonly #goneOf: (uid: string, untilSeq: number) => ReadonlyMap<string, number>
   readonly #sessions = new Map<string, CachedSession>()
   readonly #sql: ReturnType<typeof cacheStatements>
-  /** By event. */
-  readonly #words = new Map<number, Words>()
-  #wordBytes = 0
+  readonly #words: PendingWords
   #spans = new Map<string, Span>()
   #report = newReport()
   #lastPath = ''
@@ -63,6 +53,7 @@ export class CacheWriter {
     this.#goneOf = (uid, untilSeq) => keptSeqs(memory, uid, untilSeq)
     this.#blobDirectory = blobDirectory
     this.#sql = cacheStatements(cache)
+    this.#words = new PendingWords(this.#sql.words)
   }
 
   write(batches: readonly Batch[], isMore: boolean): WriteReport {
@@ -84,7 +75,7 @@ export class CacheWriter {
   }
 
   #commit(): WriteReport {
-    this.#writeWords()
+    this.#words.write()
     this.#saveSessions()
     this.#memory.commit(this.#spans)
     this.#cache.exec('COMMIT')
@@ -100,7 +91,6 @@ export class CacheWriter {
     this.#memory.rollBack()
     this.#sessions.clear()
     this.#words.clear()
-    this.#wordBytes = 0
     this.#firstId = undefined
     this.#spans = new Map()
     this.#report = newReport()
@@ -136,7 +126,7 @@ export class CacheWriter {
     }
     if (batch.start !== 'later') this.#sql.clearGaps.run(path, batch.start === 'fresh' ? 1 : 0)
     this.#writeEvents(batch)
-    if (this.#wordBytes >= WORDS_BYTES) this.#writeWords()
+    if (this.#words.isFull) this.#words.write()
     // Also a session that only got facts, usage or a longer file has to be settled.
     for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
       this.#report.sessionUids.add(sessionUid)
@@ -271,7 +261,7 @@ export class CacheWriter {
       const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
     }
-    if (isSame(known, event, ids)) return hangs
+    if (isSame(known, event, ids)) return this.#mend(known, event, ids, batch, session) || hangs
     const flags = (known.flags & (FLAG.superseded | FLAG.copied | FLAG.repeated)) | flagsOf(event)
     if (!event.isIncomplete) this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
@@ -298,27 +288,17 @@ export class CacheWriter {
     return true
   }
 
-  #indexWords(id: number, { heading, textAt, textLength }: PreparedEvent, batch: Batch): void {
-    if (textLength === 0) return
-    this.#words.set(id, { heading, bytes: batch.texts.subarray(textAt, textAt + textLength) })
-    this.#wordBytes += textLength
+  /** What a repair took out (`repair.ts`) comes back with its source. */
+  #mend(known: Row, event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): boolean {
+    const hasBody = this.#sql.hasPayload.get(ids.payload) !== undefined
+    if (!hasBody) this.#storePayload(event, ids, batch, session)
+    const hasWords = this.#words.has(known.id) || this.#sql.hasWords.get(known.id) !== undefined
+    if (!hasWords) this.#indexWords(known.id, event, batch)
+    return !hasBody
   }
 
-  /**
-   * Many in a row: every statement that SQLite guards with a savepoint makes FTS5 write out what it has gathered, and each
-   * time that is one more segment to merge.
-   */
-  #writeWords(): void {
-    for (const [id, { heading, bytes }] of this.#words) {
-      this.#sql.words.run(
-        id,
-        heading === 'prompt' ? bytes : null,
-        heading === 'answer' ? bytes : null,
-        heading === 'work' ? bytes : null,
-      )
-    }
-    this.#words.clear()
-    this.#wordBytes = 0
+  #indexWords(id: number, { heading, textAt, textLength }: PreparedEvent, batch: Batch): void {
+    this.#words.add(id, { heading, bytes: batch.texts.subarray(textAt, textAt + textLength) })
   }
 
   #parentSeq(key: Uint8Array, session: CachedSession): number | null {

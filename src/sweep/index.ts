@@ -20,13 +20,14 @@ import type { Batch } from '../store/batch.ts'
 import { giveBackIdlePages } from '../store/erase.ts'
 import { storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
-import type { Store } from '../store/store.ts'
+import type { RepairReport, Store } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
 import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
 import { carryOut, plan, type Task } from './plan.ts'
+import { indexFromBodies } from './reindex.ts'
 import { newAccount, newReport, type SourceReport, type SweepReport } from './report.ts'
 import { type ReaderSettings, readerContext, readTasks } from './tasks.ts'
 
@@ -43,6 +44,8 @@ export interface SweepOptions {
   /** Look only at these paths and at what hooks named; an empty list where only hooks are to say. */
   touched?: readonly string[]
   onEvent?: (event: RetentionEvent) => void
+  /** Take out what is damaged first, so that its sources are read again. */
+  repair?: boolean
 }
 
 export interface SweepProgress {
@@ -87,7 +90,11 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     const retention = { ...retentionHooks(store, options), store, paths, policy }
     // On a full disk nothing can be read in before something has gone.
     if (wasFull) await retain(retention)
+    const repaired = options.repair ? mend(store) : undefined
     const report = await run(store, options, settings, capture)
+    if (repaired) report.repaired = repaired
+    // Those that went since the last sweep as well.
+    if (repaired && repaired.indexCount > 0) indexFromBodies(store.read())
     if (!report.interrupted && isDue(store.read(), paths, policy, options.trigger ?? 'asked', Date.now()))
       report.retention = await retain(retention)
     if (report.readBytes > 0) settleLogs(store)
@@ -99,6 +106,11 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     store?.close()
     unlockSweep()
   }
+}
+
+function mend(store: Store): RepairReport {
+  const handle = store.read()
+  return store.repair(() => indexFromBodies(handle))
 }
 
 /** Idle pages are given back, and what is written goes from the logs into the databases: a full disk may have no room for both. */

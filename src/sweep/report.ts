@@ -3,6 +3,7 @@ import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
 import type { Found, Problem } from '../sources/discover.ts'
 import type { Change, FileFacts } from '../sources/identity.ts'
+import type { RepairReport } from '../store/store.ts'
 
 export interface SourceReport {
   path: string
@@ -34,6 +35,8 @@ export interface SweepReport {
   sessionUids: Set<string>
   sources: SourceReport[]
   problems: Problem[]
+  /** What was damaged; undefined when nobody asked. */
+  repaired?: RepairReport
   /** Undefined when nothing had to be evicted. */
   retention?: RetentionReport
   /** What was told to others; undefined when there was nothing to tell. */

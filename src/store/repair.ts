@@ -1,0 +1,59 @@
+// Takes out what is damaged, so that the next reading of the sources brings it back: bodies that cannot be read, and a
+// full-text index that FTS5 finds broken. What no source has any more is lost, and stays named by `verify`.
+import { type Database, transaction } from './database.ts'
+import { remakeDigestWords } from './digest-words.ts'
+import { NO_VERSION } from './pair.ts'
+import { makeWords } from './schema.ts'
+import type { RepairReport } from './store.ts'
+import { indexDamage, readPayloads } from './verify.ts'
+
+/** One caller at a time: the sweep lock. A kill leaves all of it done or nothing, and sources that are marked stay so until they are read. */
+export function takeOutDamage(
+  cache: Database,
+  memory: Database,
+  blobDirectory: string,
+  fillIndex: () => void,
+): RepairReport {
+  const sizes = new Map<number, number>()
+  const hashes: Uint8Array[] = []
+  readPayloads(cache, blobDirectory, {
+    onShort: ({ id }, size) => sizes.set(id, size),
+    onDamaged: (_, { hash }) => hashes.push(hash),
+  })
+  const isDigestIndexBroken = indexDamage(memory, 'digest_words') !== undefined
+  if (isDigestIndexBroken) remakeDigestWords(memory)
+  const isIndexBroken = indexDamage(cache, 'words') !== undefined
+  transaction(cache, () => {
+    cache.exec('CREATE TEMP TABLE damaged (hash BLOB PRIMARY KEY) WITHOUT ROWID')
+    try {
+      const note = cache.prepare('INSERT OR IGNORE INTO damaged VALUES (?)')
+      for (const hash of hashes) note.run(hash)
+      // A chunk that is gone is not appended to: what comes goes where the file ends now.
+      const shorten = cache.prepare('UPDATE cached SET segment_size = ? WHERE id = ?')
+      for (const [id, size] of sizes) shorten.run(size, id)
+      readAgain(cache, isIndexBroken)
+      for (const table of ['payloads', 'borrowed'])
+        cache.exec(`DELETE FROM ${table} WHERE hash IN (SELECT hash FROM damaged)`)
+      if (isIndexBroken) {
+        makeWords(cache)
+        fillIndex()
+      }
+    } finally {
+      cache.exec('DROP TABLE damaged')
+    }
+  })
+  return { bodyCount: hashes.length, indexCount: Number(isIndexBroken) + Number(isDigestIndexBroken) }
+}
+
+/** Marks the sources of the sessions that miss something as never read. */
+function readAgain(cache: Database, isAll: boolean): void {
+  const hit = 'SELECT DISTINCT session FROM events WHERE payload IN (SELECT hash FROM damaged)'
+  cache
+    .prepare(
+      isAll
+        ? 'UPDATE sources SET adapter_version = ?'
+        : `UPDATE sources SET adapter_version = ? WHERE path IN (SELECT path FROM source_sessions WHERE session IN (${hit}))
+           OR session_uid IN (SELECT session_uid FROM cached WHERE id IN (${hit}))`,
+    )
+    .run(NO_VERSION)
+}

@@ -1,0 +1,163 @@
+// Damage to the memory itself, done to real files: `sweep --repair` takes it out and reads it again from what the agents
+// still have; what they have not is lost, named, and nothing else is lost with it.
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { search } from '../src/query/search.ts'
+import { openDatabase } from '../src/store/database.ts'
+import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../src/store/schema.ts'
+import { differences } from './setup/dump.ts'
+import { unpackAgent } from './setup/fixtures.ts'
+import { cli, cliPath, copyTree, World } from './setup/sweeping.ts'
+
+let world: World
+beforeEach(async () => {
+  world = new World()
+  copyTree(join(unpackAgent('claude'), 'fork'), world.home)
+  copyTree(join(unpackAgent('codex'), 'tools'), world.home)
+  await world.sweep()
+})
+afterEach(() => world.remove())
+
+const segments = (): string[] => {
+  const blobs = join(world.paths.cacheDirectory, 'blobs')
+  return readdirSync(blobs, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.seg'))
+    .sort()
+    .map((name) => join(blobs, name))
+}
+
+/** Zeros over what the index keeps, in the file itself. */
+function breakIndex(database: 'memory.db' | 'cache/cache.db', index: string): void {
+  const path = join(world.memory, database)
+  const read = openDatabase(path, database === 'memory.db' ? MEMORY_MIGRATIONS : CACHE_MIGRATIONS)
+  read.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const { block } = read
+    .prepare(`SELECT block FROM ${index}_data WHERE id > 10 ORDER BY length(block) DESC LIMIT 1`)
+    .get() as { block: Uint8Array }
+  read.close()
+  const bytes = readFileSync(path)
+  const at = bytes.indexOf(Buffer.from(block).subarray(0, 200))
+  expect(at).toBeGreaterThan(0)
+  writeFileSync(path, bytes.fill(0, at, at + 200))
+}
+
+const problems = (): string[] => world.verify().problems
+const found = (query: string): number => world.read((handle) => search(handle, query).length)
+
+describe('a repair', () => {
+  it.each<[string, (path: string) => void]>([
+    ['are overwritten', (path) => writeFileSync(path, readFileSync(path).fill(0, 40, 90))],
+    ['end too early', (path) => truncateSync(path, 30)],
+    ['are gone', (path) => rmSync(path)],
+  ])('brings back bodies that %s', async (_, damage) => {
+    const whole = world.dump()
+    for (const path of segments()) damage(path)
+    expect(problems()).not.toEqual([])
+    const report = await world.sweep({ repair: true })
+    expect(report.repaired).toMatchObject({ indexCount: 0 })
+    expect(report.repaired?.bodyCount).toBeGreaterThan(10)
+    expect(problems()).toEqual([])
+    expect(differences(world.dump(), whole)).toEqual([])
+    expect((await world.sweep({ repair: true })).repaired).toEqual({ bodyCount: 0, indexCount: 0 })
+  })
+
+  it('reads only what is damaged', async () => {
+    const [one] = segments()
+    writeFileSync(one as string, readFileSync(one as string).fill(0, 40, 90))
+    const report = await world.sweep({ repair: true })
+    expect(report.counts.changed).toBeGreaterThan(0)
+    expect(report.counts.unchanged).toBeGreaterThan(0)
+    expect(problems()).toEqual([])
+  })
+
+  it('makes both full-text indexes again', async () => {
+    const whole = world.dump()
+    breakIndex('cache/cache.db', 'words')
+    const digests = () =>
+      world.read(
+        ({ memory }) =>
+          memory.prepare('SELECT json_group_array(id) AS ids FROM digest_words_docsize').get() as {
+            ids: string
+          },
+      ).ids
+    const count = digests()
+    expect(JSON.parse(count).length).toBeGreaterThan(1)
+    breakIndex('memory.db', 'digest_words')
+    expect(problems().length).toBeGreaterThan(1)
+    const verify = cli(world.env, 'verify')
+    expect([verify.code, verify.stderr]).toEqual([1, expect.stringContaining('recollect sweep --repair')])
+    const repair = cli(world.env, 'sweep', '--repair', '--json')
+    expect(JSON.parse(repair.stdout)).toMatchObject({ repaired: { bodies: 0, indexes: 2 } })
+    expect(problems()).toEqual([])
+    expect(differences(world.dump(), whole)).toEqual([])
+    expect(digests()).toBe(count)
+  })
+
+  it('indexes what no source can tell again by its bodies', async () => {
+    const uid = world.read(
+      ({ memory }) =>
+        memory.prepare("SELECT session_uid AS uid FROM sessions WHERE flavor = 'codex'").get() as {
+          uid: string
+        },
+    ).uid
+    const { summary } = world.read(
+      ({ cache }) =>
+        cache
+          .prepare(
+            'SELECT summary FROM events WHERE session = (SELECT id FROM cached WHERE session_uid = ?) AND kind = 0',
+          )
+          .get(uid) as { summary: string },
+    )
+    const word = /\b[a-z]{5,}\b/i.exec(summary)?.[0] as string
+    rmSync(join(world.home, '.codex'), { recursive: true })
+    const before = found(word)
+    expect(before).toBeGreaterThan(0)
+    breakIndex('cache/cache.db', 'words')
+    await world.sweep({ repair: true })
+    expect(found(word)).toBe(before)
+    expect(problems()).toEqual([])
+  })
+
+  it('says what is lost, and loses nothing else', async () => {
+    rmSync(join(world.home, '.codex'), { recursive: true })
+    for (const path of segments()) writeFileSync(path, readFileSync(path).fill(0, 40, 90))
+    await world.sweep({ repair: true })
+    expect(problems()).toEqual([expect.stringMatching(/^\d+ events without a payload$/)])
+    const verify = cli(world.env, 'verify')
+    expect([verify.code, verify.stderr]).toEqual([1, expect.stringContaining('cannot be read again')])
+    const { lost } = world.read(
+      ({ cache }) =>
+        cache
+          .prepare(
+            `SELECT json_group_array(DISTINCT substr(c.session_uid, 1, 5)) AS lost FROM events e JOIN cached c ON c.id = e.session
+             WHERE NOT EXISTS (SELECT 1 FROM payloads p WHERE p.hash = e.payload)`,
+          )
+          .get() as { lost: string },
+    )
+    expect(JSON.parse(lost)).toEqual(['codex'])
+  })
+
+  it('that is killed is gone on with', async () => {
+    const whole = world.dump()
+    for (const path of segments()) writeFileSync(path, readFileSync(path).fill(0, 40, 90))
+    breakIndex('cache/cache.db', 'words')
+    for (const wait of [60, 90, 120, 150, 180, 210, 240, 300]) {
+      const child = spawn(process.execPath, [cliPath, 'sweep', '--repair'], {
+        env: { PATH: process.env['PATH'] ?? '', ...world.env },
+      })
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      setTimeout(() => child.kill('SIGKILL'), wait)
+      await ended
+    }
+    await world.sweep({ repair: true })
+    expect(problems()).toEqual([])
+    expect(differences(world.dump(), whole)).toEqual([])
+  })
+
+  it('is of the whole memory', () => {
+    for (const other of ['--dry-run', '--spool', '--flavor=claude'])
+      expect(cli(world.env, 'sweep', '--repair', other).code).toBe(2)
+  })
+})
