@@ -274,6 +274,32 @@ test('a sub-agent is known though its own file is gone', () => {
   ).not.toContainEqual(expect.objectContaining({ type: 'edge' }))
 })
 
+test.each([
+  [1, 80],
+  [320, 320],
+])('a command that took %i ms by the client’s word took %i', (span, durationMs) => {
+  const at = Date.parse('2026-01-02T03:04:05Z')
+  const stamped = (record: Json, ms: number): Json => ({
+    ...record,
+    timestamp: new Date(at + ms).toISOString(),
+  })
+  const call = item({
+    type: 'function_call',
+    name: 'exec_command',
+    call_id: 'c',
+    arguments: '{"cmd":"npm t"}',
+  })
+  const ended = told('item_completed', {
+    started_at_ms: at + 70 - span,
+    completed_at_ms: at + 70,
+    item: { type: 'CommandExecution', id: 'c', exit_code: 0, duration: { secs: 0, nanos: 7000 } },
+  })
+  const output = 'Chunk ID: 1\nWall time: 0.0000 seconds\nProcess exited with code 0\nOutput:\nx'
+  const given = item({ type: 'function_call_output', call_id: 'c', output })
+  const { events } = read([meta(THREAD), stamped(call, 0), stamped(ended, 70), stamped(given, 80)])
+  expect(events.at(-1)?.durationMs).toBe(durationMs)
+})
+
 test('what a command read is told with its end, where its call only has the words', () => {
   const parsed_cmd = [{ type: 'read', cmd: 'cat a.ts', name: 'a.ts', path: 'src/a.ts' }, { type: 'unknown' }]
   const call = item({
