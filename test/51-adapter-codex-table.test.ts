@@ -252,6 +252,10 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
     answer,
   ])
   expect(told({}).map(([kind]) => kind)).toEqual(['lifecycle', 'lifecycle', 'lifecycle', answer[0]])
+  const text = 'Message Type: NEW_TASK\nTask name: /root/a\nSender: /root\nPayload:\nFind it.\nNow.'
+  const content = [{ type: 'input_text', text }]
+  const [, task] = read([meta(THREAD), item({ type: 'agent_message', author: '/root', content })]).events
+  expect(task).toMatchObject({ summary: '/root: Find it.', text })
 })
 
 test('a sub-agent is known though its own file is gone', () => {

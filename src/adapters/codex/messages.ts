@@ -224,6 +224,9 @@ export function agentLetter(spot: Spot, letter: Record<string, unknown>): Item[]
   return agentMessage({ ...spot, payload: { id, author, recipient, content } })
 }
 
+/** Kind, task and sender stand above what one agent has to say to another. */
+const LETTERHEAD = /^Message Type: [^\n]*\n(?:[A-Z][^\n]*: [^\n]*\n)*Payload:\n/
+
 /** A message between agents: to a sub-agent it is its prompt, otherwise news. */
 export function agentMessage(spot: Spot): Item[] {
   const content = contentOf(spot.payload)
@@ -235,7 +238,7 @@ export function agentMessage(spot: Spot): Item[] {
     origin: originOf(spot, 'agent_message', text),
     kind: isTask ? 'user_msg' : 'lifecycle',
     role: isTask ? 'user' : 'system',
-    summary: `${author ?? 'an agent'}: ${firstLine(text)}`,
+    summary: `${author ?? 'an agent'}: ${firstLine(text.replace(LETTERHEAD, '')) || firstLine(text)}`,
     payload: { type: 'agent_message', author, recipient: spot.payload['recipient'], content },
   })
   if (text) event.text = text
