@@ -256,6 +256,15 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
   const content = [{ type: 'input_text', text }]
   const [, task] = read([meta(THREAD), item({ type: 'agent_message', author: '/root', content })]).events
   expect(task).toMatchObject({ summary: '/root: Find it.', text })
+  const sealed = [
+    { type: 'input_text', text: text.slice(0, -'Find it.\nNow.'.length) },
+    { type: 'encrypted_content' },
+  ]
+  const [, hidden] = read([
+    meta(THREAD),
+    item({ type: 'agent_message', author: '/root', content: sealed }),
+  ]).events
+  expect(hidden?.summary).toBe('/root: /root/a')
 })
 
 test('a sub-agent is known though its own file is gone', () => {

@@ -227,6 +227,12 @@ export function agentLetter(spot: Spot, letter: Record<string, unknown>): Item[]
 /** Kind, task and sender stand above what one agent has to say to another. */
 const LETTERHEAD = /^Message Type: [^\n]*\n(?:[A-Z][^\n]*: [^\n]*\n)*Payload:\n/
 
+/** What was asked may be encrypted; then the task still has its name. */
+function gistOf(text: string): string {
+  const said = firstLine(text.replace(LETTERHEAD, ''))
+  return said || (/^Task name: (.+)$/m.exec(text)?.[1] ?? firstLine(text))
+}
+
 /** A message between agents: to a sub-agent it is its prompt, otherwise news. */
 export function agentMessage(spot: Spot): Item[] {
   const content = contentOf(spot.payload)
@@ -238,7 +244,7 @@ export function agentMessage(spot: Spot): Item[] {
     origin: originOf(spot, 'agent_message', text),
     kind: isTask ? 'user_msg' : 'lifecycle',
     role: isTask ? 'user' : 'system',
-    summary: `${author ?? 'an agent'}: ${firstLine(text.replace(LETTERHEAD, '')) || firstLine(text)}`,
+    summary: `${author ?? 'an agent'}: ${gistOf(text)}`,
     payload: { type: 'agent_message', author, recipient: spot.payload['recipient'], content },
   })
   if (text) event.text = text
