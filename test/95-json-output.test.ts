@@ -100,6 +100,8 @@ beforeAll(async () => {
   world.configure('')
   add('sweep', cli(world.env, 'sweep', '--full', '--json').stdout)
   add('sweep', cli(world.env, 'sweep', '--repair', '--json').stdout)
+  rmSync(join(world.memory, 'cache', 'blobs'), { recursive: true })
+  add('search', cli(world.env, 'search', '"should be 5"', '--json').stdout)
   rmSync(join(world.memory, 'cache'), { recursive: true })
   add('show', cli(world.env, 'show', '@last', '--json').stdout)
   if (process.env['RECOLLECT_TEST_UPDATE']) update()

@@ -98,7 +98,7 @@ function* sourcesOf(
     if (!session) continue
     const source = new ExportSource(handle, session)
     yield source
-    warnUnread(session.session_uid, source.unread)
+    warnUnread(session.session_uid, source.bodies.unread.size)
   }
 }
 

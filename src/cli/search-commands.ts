@@ -34,14 +34,17 @@ function addSearch(program: Command): void {
     .option('--session <id>', 'in this session only')
     .option('--exclude-session <id>', 'not in this session: an agent leaves out its own')
     .option('--limit <count>', 'at most this many sessions (10)')
-    .option('--json', 'one JSON document: {"query":…,"hits":[…],"sessions":[…]}')
+    .option('--json', 'one JSON document: {"query":…,"hits":[…],"sessions":[…],…}')
     .allowUnknownOption()
     .addHelpText(
       'after',
       `
 All words have to be in one event; --since, --until and --tool are about that
 event. What was said ranks before what tools printed. Sessions whose events are
-gone are found through their digests.`,
+gone are found through their digests.
+
+Exit code: 0 done, 4 done but some bodies could not be read (their summaries
+stand in for them).`,
     )
     .action(async (words, options, command) =>
       (await import('./search.ts')).runSearch(words, options, command),

@@ -20,6 +20,7 @@ import { formatDay, formatTime } from './format.ts'
 import { outputWidth, print, printFolded, printJson } from './print.ts'
 import { REASONS } from './retention-report.ts'
 import { cut, oneLine, widthOf } from './text.ts'
+import { warnUnread } from './unread.ts'
 import { parseKinds, parseLimit, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -51,7 +52,9 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
       options.excludeSession = resolveSession(handle, parseName(flags.excludeSession, '--exclude-session'))
     const found = searchSessions(handle, query, options)
     if (found.length === 0) refuseUnknown(handle, options)
-    if (flags.json) return printJson(searchDocument(query, found))
+    const document = searchDocument(query, found)
+    warnUnread('search', document.unread_bodies)
+    if (flags.json) return printJson(document)
     if (found.length === 0) return printFolded(nothingFound(words, query))
     const ids = shortIds(
       handle,

@@ -11,7 +11,9 @@ import { receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
 import { TimeZone } from '../query/timezone.ts'
 import { transcript } from '../query/transcript.ts'
+import { unreadOf } from '../query/unread.ts'
 import { usageReport } from '../query/usage.ts'
+import { Bodies } from '../store/bodies.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -21,7 +23,7 @@ import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
 import { TextRenderer } from './render-text.ts'
 import { oneLine } from './text.ts'
-import { unreadText, warnUnread } from './unread.ts'
+import { warnUnread } from './unread.ts'
 import { parseChoice, parseCount, parseKinds } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -43,8 +45,7 @@ interface Target {
   session: Session
   kinds: readonly EventKind[] | undefined
   range: EventFilter
-  /** Bodies that were asked for and cannot be read. */
-  unread: Set<string>
+  bodies: Bodies
 }
 
 export async function showSession(typed: string, options: ShowCommand): Promise<void> {
@@ -60,7 +61,7 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
         ? await printDocument(handle, target, options)
         : await printText(handle, target, options, config)
     if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
-    warnUnread(target.uid, target.unread)
+    warnUnread(target.uid, target.bodies.unread.size)
   })
 }
 
@@ -102,13 +103,13 @@ function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Ta
     session: getSession(handle, uid) as Session,
     kinds,
     range: seq === undefined ? {} : { fromSeq: Math.max(0, seq - around), toSeq: seq + around },
-    unread: new Set(),
+    bodies: new Bodies(handle),
   }
 }
 
 async function printText(
   handle: ReadHandle,
-  { uid, session, kinds, range, unread }: Target,
+  { uid, session, kinds, range, bodies }: Target,
   options: ShowCommand,
   config: Config,
 ): Promise<number> {
@@ -118,7 +119,7 @@ async function printText(
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
     lifecycle: range.fromSeq !== undefined || (kinds?.includes('lifecycle') ?? false),
-    payload: (event) => payloadOf(handle, event, unread),
+    payload: (event) => bodies.value(event.payload_ref),
   })
   const head: SessionHead = {
     session,
@@ -141,7 +142,7 @@ async function printText(
   }
   if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
   else if (count === 0) return 0
-  for (const line of footLines(renderer, head, isPart, unread.size)) printFolded(line)
+  for (const line of footLines(renderer, head, isPart, bodies.unread.size)) printFolded(line)
   return count
 }
 
@@ -153,7 +154,8 @@ function footLines(
   unreadCount: number,
 ): string[] {
   const lines: string[] = []
-  if (unreadCount > 0) lines.push(unreadText(unreadCount))
+  const unread = unreadOf(unreadCount)
+  if (unread) lines.push(unread.text)
   if (!isPart && digest && (session.evicted_at || lost)) {
     lines.push(
       `asked      ${oneLine(digest.first_prompt)}`,
@@ -197,17 +199,6 @@ function gapsOf(handle: ReadHandle, uid: string): SessionHead['gaps'] {
   return rows as unknown as SessionHead['gaps']
 }
 
-function bodyOf(handle: ReadHandle, { payload_ref: ref }: SessionEvent, unread: Set<string>) {
-  const body = ref === null ? undefined : handle.payload(ref)
-  if (ref !== null && body === undefined) unread.add(ref)
-  return body
-}
-
-function payloadOf(handle: ReadHandle, event: SessionEvent, unread: Set<string>): unknown {
-  const body = bodyOf(handle, event, unread)
-  return body === undefined ? null : (JSON.parse(body) as unknown)
-}
-
 const eventsOf = (handle: ReadHandle, { uid, kinds, range }: Target): Generator<SessionEvent> =>
   sessionEvents(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })
 
@@ -216,7 +207,7 @@ async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
   let count = 0
   for (const event of eventsOf(handle, target)) {
     count++
-    const body = bodyOf(handle, event, target.unread)
+    const body = target.bodies.text(event.payload_ref)
     if (body !== undefined) write(`${body}\n`)
     await drained()
   }
@@ -231,13 +222,15 @@ async function printDocument(handle: ReadHandle, target: Target, options: ShowCo
   let count = 0
   for (const event of eventsOf(handle, target)) {
     if (count === 0) write(head)
-    const shown = options.payload ? { ...event, payload: payloadOf(handle, event, target.unread) } : event
+    const shown = options.payload
+      ? { ...event, payload: target.bodies.value(event.payload_ref) ?? null }
+      : event
     write(`${count === 0 ? '' : ','}\n    ${indented(shown, '    ')}`)
     count++
     await drained()
   }
   // Nothing is begun before there is something: an event that is not there is an error, and a document of its own.
-  const foot = `],\n  "unread_bodies": ${options.payload ? target.unread.size : null}\n}\n`
+  const foot = `],\n  "unread_bodies": ${options.payload ? target.bodies.unread.size : null}\n}\n`
   if (count > 0) write(`\n  ${foot}`)
   else if (target.range.fromSeq === undefined) write(head + foot)
   return count

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
+import { Bodies } from '../store/bodies.ts'
 import { foldOf, KNOWS_MORE } from '../store/digests.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import { OWN_SOURCES } from '../store/settle.ts'
@@ -117,10 +118,14 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   }
 }
 
-function bodies(handle: ReadHandle): Pick<ReadHandle, 'payload'> & Pick<SessionReader, 'unreadCount'> {
+function bodies(
+  handle: ReadHandle,
+): Pick<SessionReader, 'unreadCount'> & { payload: (hash: string) => unknown } {
+  const all = new Bodies(handle)
+  // Not how many there are: forks share bodies, and each has a digest.
   let count = 0
-  const payload = (ref: string): string | undefined => {
-    const body = handle.payload(ref)
+  const payload = (hash: string): unknown => {
+    const body = all.value(`blob://${hash.toLowerCase()}`)
     if (body === undefined) count++
     return body
   }
@@ -195,12 +200,8 @@ type Row = [
   payload: string,
 ]
 
-function toEvent(
-  row: Row,
-  files: readonly string[],
-  payloadOf: (ref: string) => string | undefined,
-): DigestEvent {
-  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, ref] = row
+function toEvent(row: Row, files: readonly string[], payloadOf: (hash: string) => unknown): DigestEvent {
+  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash] = row
   return {
     seq,
     ts,
@@ -216,9 +217,6 @@ function toEvent(
     exitCode,
     durationMs,
     files,
-    payload() {
-      const body = payloadOf(ref)
-      return body === undefined ? undefined : (JSON.parse(body) as unknown)
-    },
+    payload: () => payloadOf(hash),
   }
 }

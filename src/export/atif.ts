@@ -69,7 +69,9 @@ function* trajectory(source: ExportSource, part: Part): Generator<string> {
   yield `\n],"final_metrics":${toJson({ ...totals(part.agent === null ? source.responses() : []), total_steps: count })}`
   yield* embedded(source, part)
   const { repo, domain, cwd, git_branch, title, outcome, task_ref } = session
-  yield `,"extra":${toJson({ repo, domain, cwd, git_branch, title, outcome, task_ref })}}`
+  // With those of the trajectories inside it: what comes first cannot tell what is read later.
+  const unread = source.unread === undefined ? {} : { unread: source.unread }
+  yield `,"extra":${toJson({ repo, domain, cwd, git_branch, title, outcome, task_ref, ...unread })}}`
 }
 
 function* embedded(source: ExportSource, part: Part): Generator<string> {

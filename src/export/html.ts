@@ -47,6 +47,7 @@ export function* toHtml(source: ExportSource): Generator<string> {
   yield '</dl>\n'
   if (source.loss !== undefined) yield* lossHtml(source)
   for (const chapter of storyOf(source)) yield* chapterHtml(source, chapter)
+  if (source.unread !== undefined) yield `<div class="loss"><p>${escapeHtml(source.unread)}</p></div>\n`
   yield '</section>\n</body></html>\n'
 }
 

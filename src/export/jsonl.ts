@@ -5,11 +5,14 @@ import { toJson } from './text.ts'
 
 const line = (value: unknown): string => `${toJson(value)}\n`
 
-/** `{"type":"session",…}`, then `{"type":"event",…}` each; a session with a loss has `{"type":"digest",…}` behind its head. */
+/** `{"type":"session",…}`, then `{"type":"event",…}` each; a session with a loss has `{"type":"digest",…}` behind its head, one with bodies that cannot be read `{"type":"unread",…}` at its end. */
 export function* toJsonLines(source: ExportSource): Generator<string> {
   const { session, receipts, children } = source
   yield line({ type: 'session', session, receipts, subagents: children })
   if (source.loss !== undefined) yield line({ type: 'digest', digest: source.digest ?? null })
   for (const { event, call, payload } of source.events())
     yield line({ type: 'event', ...event, call, payload: payload() ?? null })
+  const { bodies, unread } = source
+  if (unread !== undefined)
+    yield line({ type: 'unread', session_uid: session.session_uid, bodies: bodies.unread.size, text: unread })
 }

@@ -13,6 +13,7 @@ export function* toMarkdown(source: ExportSource): Generator<string> {
     .join('\n')}\n\n`
   if (source.loss !== undefined) yield* lossText(source)
   for (const chapter of storyOf(source)) yield* chapterText(source, chapter)
+  if (source.unread !== undefined) yield `> **${source.unread}**\n\n`
 }
 
 function* lossText(source: ExportSource): Generator<string> {

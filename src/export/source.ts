@@ -7,6 +7,8 @@ import { rawLost } from '../query/lost.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
 import { type Entry, transcript } from '../query/transcript.ts'
+import { unreadOf } from '../query/unread.ts'
+import { Bodies } from '../store/bodies.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 
@@ -35,13 +37,13 @@ export class ExportSource {
   readonly receipts: Receipt[]
   /** Sub-agents with a session of their own. */
   readonly children: string[]
-  /** Bodies that should be in the cache and cannot be read, also those of sub-agents: their summaries stand in for them. */
-  readonly unread: Set<string>
+  /** Those of sub-agents too. */
+  readonly bodies: Bodies
 
-  constructor(handle: ReadHandle, session: Session, unread = new Set<string>()) {
+  constructor(handle: ReadHandle, session: Session, bodies = new Bodies(handle)) {
     this.#handle = handle
     this.session = session
-    this.unread = unread
+    this.bodies = bodies
     this.receipts = receiptsOf(handle, session.session_uid)
     this.children = childrenOf(handle, session.session_uid)
   }
@@ -49,7 +51,7 @@ export class ExportSource {
   /** Another session of the same memory; undefined when it is not remembered. */
   other(uid: string): ExportSource | undefined {
     const session = getSession(this.#handle, uid)
-    return session && new ExportSource(this.#handle, session, this.unread)
+    return session && new ExportSource(this.#handle, session, this.bodies)
   }
 
   /** Why there are fewer events than there were; undefined when nothing is missing. */
@@ -97,11 +99,13 @@ export class ExportSource {
 
   /** The redacted body, parsed; undefined when it is gone. */
   payload(event: SessionEvent): unknown {
-    if (event.payload_ref === null) return undefined
-    const body = this.#handle.payload(event.payload_ref)
-    if (body !== undefined) return JSON.parse(body) as unknown
-    this.unread.add(event.payload_ref)
-    return undefined
+    return this.bodies.value(event.payload_ref)
+  }
+
+  /** What is said of the bodies that could not be read up to now; undefined where all could. */
+  get unread(): string | undefined {
+    const unread = unreadOf(this.bodies.unread.size)
+    return unread ? `${unread.text}: ${unread.fix}` : undefined
   }
 
   /** Sub-agents inside the session, with the event that started each, in the order they began. */

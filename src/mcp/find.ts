@@ -84,6 +84,7 @@ function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
       ...(hit.is_evicted ? { evicted: true } : {}),
       text: hit.line,
     },
+    isUnread: hit.is_unread,
   }
 }
 

@@ -91,7 +91,10 @@ const headOf = (session: Session): Record<string, unknown> => ({
 })
 
 function* entriesOf(handle: ReadHandle, events: Iterable<SessionEvent>, limit: number): Generator<Entry> {
-  for (const event of events) yield eventEntry(event, cut(eventText(handle, event), limit), event.seq)
+  for (const event of events) {
+    const { text, isUnread } = eventText(handle, event)
+    yield { ...eventEntry(event, cut(text, limit), event.seq), isUnread }
+  }
 }
 
 const cut = (text: string, limit: number): string => {
@@ -161,14 +164,14 @@ export const contextTool = tool({
 
 /** All of one event's text, from a place in it on. */
 function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer {
-  const text = eventText(handle, event)
+  const { text, isUnread } = eventText(handle, event)
   const from = Math.min(cursor, text.length)
   const { part, end } = sliceBytes(text, from, WHOLE_BYTES)
   return {
     about: `Characters ${from} to ${end} of ${text.length}.`,
     subject: event.session_uid,
     data: { session: event.session_uid },
-    entries: [eventEntry(event, part, from)],
+    entries: [{ ...eventEntry(event, part, from), isUnread }],
     more: end < text.length ? end : undefined,
   }
 }

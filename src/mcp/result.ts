@@ -1,6 +1,7 @@
 // Every answer of the server is made here: entries are added until the size is reached, the rest is behind a cursor,
 // and what was recorded stands in a fence that recorded text cannot close. Text and structured content say the same.
 import { randomBytes } from 'node:crypto'
+import { unreadOf } from '../query/unread.ts'
 
 /** Bytes of a whole result as it goes over the wire. Some clients cut at 20,000 without a word. */
 export const MAX_RESULT_BYTES = 16_000
@@ -16,6 +17,8 @@ export interface Entry {
   /** What a reader of the text sees: one line or more. */
   text: string
   data: Record<string, unknown>
+  /** A summary stands in for its body, which cannot be read. */
+  isUnread?: boolean
 }
 
 export interface Answer {
@@ -43,7 +46,7 @@ export function bounded(answer: Answer): ToolResult {
   const shown: Entry[] = []
   let next = answer.more
   // Counted with a fence, though an answer without entries has none.
-  let bytes = sizeOf(render({ subject: '', ...answer }, [], MAX_CURSOR, fence))
+  let bytes = sizeOf(render({ subject: '', ...answer }, [], MAX_CURSOR, fence)) + UNREAD_BYTES
   for (const found of answer.entries) {
     let entry = { ...found, text: plain(found.text), data: plainAll(found.data) as Record<string, unknown> }
     let grown = bytes + entrySize(entry)
@@ -63,6 +66,8 @@ export function bounded(answer: Answer): ToolResult {
 
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER
 const MAX_CUTS = 24
+/** What is said of bodies that cannot be read, in both forms. */
+const UNREAD_BYTES = 300
 const MAX_FACT = 300
 
 /** How many bytes an entry adds: its text, its data, and the marks around them. */
@@ -75,20 +80,24 @@ function render(answer: Answer, entries: Entry[], next: number | undefined, fenc
     answer.subject === undefined ? [] : [plain(answer.subject).slice(0, MAX_FACT).toWellFormed()]
   const lines = [...subject, ...entries.map((entry) => entry.text)]
   const more = next === undefined ? '' : ` More with cursor ${next}.`
+  const unreadCount = entries.filter((entry) => entry.isUnread).length
+  const unread = unreadOf(unreadCount)
+  const about = unread ? `${answer.about} ${unread.text}: ${unread.fix}.` : answer.about
   const fenced =
     lines.length === 0 ? '' : `\n${NOTICE}\n<recorded-${fence}>\n${lines.join('\n')}\n</recorded-${fence}>`
   const structuredContent = {
     notice: NOTICE,
-    about: answer.about,
+    about,
     ...factsOf(answer.data ?? {}),
+    ...(unread ? { unread_bodies: unreadCount } : {}),
     entries: entries.map((entry) => entry.data),
     ...(next === undefined ? {} : { next_cursor: next }),
   }
   // A client shows a model one of the two: the larger one is told.
-  const shown = Math.max(Buffer.byteLength(answer.about + more + fenced), sizeOf(structuredContent))
+  const shown = Math.max(Buffer.byteLength(about + more + fenced), sizeOf(structuredContent))
   const tokens = Math.ceil(shown / BYTES_PER_TOKEN)
   return {
-    content: [{ type: 'text', text: `${answer.about}${more} About ${tokens} tokens.${fenced}` }],
+    content: [{ type: 'text', text: `${about}${more} About ${tokens} tokens.${fenced}` }],
     structuredContent: { ...structuredContent, tokens },
   }
 }
@@ -104,7 +113,7 @@ function factsOf(data: Record<string, unknown>): Record<string, unknown> {
 
 /** Half of every text, so that any entry fits in the end. */
 function shortened(entry: Entry): Entry {
-  return { at: entry.at, text: half(entry.text), data: halved(entry.data) as Record<string, unknown> }
+  return { ...entry, text: half(entry.text), data: halved(entry.data) as Record<string, unknown> }
 }
 
 const half = (text: string): string =>

@@ -1,18 +1,19 @@
 // What an event says, as text: the whole of a message, the arguments of a call, the output of a tool.
 import { textOf } from '../digest/event.ts'
 import type { EventKind, SessionEvent } from '../model.ts'
+import { Bodies } from '../store/bodies.ts'
 import type { ReadHandle } from '../store/store.ts'
 
 const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
 /** Where the records of calls keep what the tool was asked. */
 const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
 
-/** The readable text of an event; its summary where the body is gone or says nothing. */
-export function eventText(handle: ReadHandle, event: SessionEvent): string {
-  const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
-  if (body === undefined) return event.summary
-  const payload = JSON.parse(body) as unknown
-  return (CALLS.has(event.kind) ? callText(payload) : textOf(payload)) || event.summary
+/** The readable text of an event; its summary where the body says nothing, or cannot be read. */
+export function eventText(handle: ReadHandle, event: SessionEvent): { text: string; isUnread: boolean } {
+  const bodies = new Bodies(handle)
+  const payload = bodies.value(event.payload_ref)
+  const text = (CALLS.has(event.kind) ? callText(payload) : textOf(payload)) || event.summary
+  return { text, isUnread: bodies.unread.size > 0 }
 }
 
 function callText(payload: unknown): string {

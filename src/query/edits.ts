@@ -1,9 +1,11 @@
 // The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
 // (replace, write, patch); they are told apart by shape, not by who wrote them.
 import { EVENT_KINDS } from '../model.ts'
+import { Bodies } from '../store/bodies.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type Change, changesIn, originalIn } from './edit-shapes.ts'
+import { type Unread, unreadOf } from './unread.ts'
 
 export interface EditStep {
   seq: number
@@ -28,6 +30,9 @@ export interface EditedFiles {
   files: EditedFile[]
   /** Edits whose shape we do not know: their raw record is all there is to show. */
   unreadable: number[]
+  /** How many bodies of edits and of their answers should be in the cache and cannot be read. */
+  unread_bodies: number
+  unread: Unread | null
 }
 
 interface Row {
@@ -57,14 +62,17 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
   const answers = answersOf(handle, uid)
   const files = new Map<string, FileState>()
   const unreadable: number[] = []
+  const bodies = new Bodies(handle)
+  const bodyOf = (payload: Uint8Array): unknown =>
+    bodies.value(`blob://${Buffer.from(payload).toString('hex')}`)
   for (const row of rows) {
-    const body = bodyOf(handle, row.payload)
+    const body = bodyOf(row.payload)
     const answer = answers.get(row.call)
-    const answerBody = answer ? bodyOf(handle, answer.payload) : undefined
+    const answerBody = answer ? bodyOf(answer.payload) : undefined
     const inCall = changesIn(body)
     const isEdit = row.kind === EDIT
     const changes = inCall.length > 0 || !isEdit ? inCall : changesIn(answerBody)
-    if (changes.length === 0 && isEdit) unreadable.push(row.seq)
+    if (changes.length === 0 && isEdit && body !== undefined) unreadable.push(row.seq)
     for (const [at, change] of changes.entries()) {
       const state = files.get(change.path) ?? new FileState(change.path)
       files.set(change.path, state)
@@ -76,6 +84,8 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
     session_uid: uid,
     files: [...files.values()].map(({ path, steps }) => ({ path, steps })),
     unreadable,
+    unread_bodies: bodies.unread.size,
+    unread: unreadOf(bodies.unread.size),
   }
 }
 
@@ -87,11 +97,6 @@ function answersOf(handle: ReadHandle, uid: string): Map<string, { kind: number;
     )
     .all(uid) as unknown as { call: string; kind: number; payload: Uint8Array }[]
   return new Map(rows.map((row) => [row.call, row]))
-}
-
-function bodyOf(handle: ReadHandle, payload: Uint8Array): unknown {
-  const body = handle.payload(`blob://${Buffer.from(payload).toString('hex')}`)
-  return body === undefined ? undefined : (JSON.parse(body) as unknown)
 }
 
 /** What is known of a file as its edits go by. */

@@ -25,6 +25,7 @@ import { findDecisions } from './search-decisions.ts'
 import { findDigests, placeInDigest } from './search-digests.ts'
 import { bestGroups, type Group, type Match, type MatchByUid, numbered } from './search-groups.ts'
 import { sessionsOf } from './sessions.ts'
+import { type Unread, unreadOf } from './unread.ts'
 
 export interface SearchHit {
   session_uid: string
@@ -43,6 +44,8 @@ export interface SearchHit {
   score: number
   /** The event itself is gone: the session's digest matched. */
   is_evicted: boolean
+  /** The line was to come from its body, which cannot be read: the summary stands in for it. */
+  is_unread: boolean
 }
 
 /** What a search found in one session. */
@@ -61,13 +64,22 @@ export interface SearchDocument {
   query: string
   hits: SearchHit[]
   sessions: (Session & Omit<SessionHits, 'session' | 'hits'>)[]
+  /** How many lines were to come from bodies that cannot be read. */
+  unread_bodies: number
+  unread: Unread | null
 }
 
-export const searchDocument = (query: string, found: readonly SessionHits[]): SearchDocument => ({
-  query,
-  hits: found.flatMap((one) => one.hits),
-  sessions: found.map(({ session, hits: _, ...rest }) => ({ ...session, ...rest })),
-})
+export function searchDocument(query: string, found: readonly SessionHits[]): SearchDocument {
+  const hits = found.flatMap((one) => one.hits)
+  const unreadCount = hits.filter((hit) => hit.is_unread).length
+  return {
+    query,
+    hits,
+    sessions: found.map(({ session, hits: _, ...rest }) => ({ ...session, ...rest })),
+    unread_bodies: unreadCount,
+    unread: unreadOf(unreadCount),
+  }
+}
 
 /** `sinceAt` and `untilAt` are about the events here, and `tool` is the tool of the event. */
 export interface SearchOptions extends SessionFilter {
@@ -283,7 +295,8 @@ class HitReader {
       | { tool: string | null; summary: string; payload: Uint8Array }
       | undefined
     if (!row) return undefined
-    const line = this.#lineOf(row) ?? { text: row.summary, marks: [] }
+    const found = this.#lineOf(row)
+    const line = found === 'unread' || found === undefined ? { text: row.summary, marks: [] } : found
     return {
       session_uid: uid,
       seq: event.seq,
@@ -295,6 +308,7 @@ class HitReader {
       marks: line.marks,
       score: round(match.score),
       is_evicted: false,
+      is_unread: found === 'unread',
     }
   }
 
@@ -311,14 +325,16 @@ class HitReader {
       marks: line.marks,
       score: round(match.score),
       is_evicted: false,
+      is_unread: false,
     }
   }
 
-  #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | undefined {
+  #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | 'unread' | undefined {
     // Most often the beginning says it all, and the body need not be unpacked.
     if (this.#finder.isWholeIn(row.summary)) return this.#finder.find(row.summary)
     const body = this.#handle.payload(Buffer.from(row.payload).toString('hex'))
-    return body === undefined ? undefined : this.#finder.find(stringsIn(body))
+    const text = body === undefined ? undefined : stringsIn(body)
+    return text === undefined ? 'unread' : this.#finder.find(text)
   }
 
   #fromDigest(uid: string, match: Match): SearchHit | undefined {
@@ -335,21 +351,26 @@ class HitReader {
       marks: place.line.marks,
       score: round(match.score),
       is_evicted: true,
+      is_unread: false,
     }
   }
 }
 
 const MAX_DEPTH = 60
 
-/** Every text in a body, in order, as lines. */
-function stringsIn(body: string): string {
+/** Every text in a body, in order, as lines; undefined where damage left something else than a body. */
+function stringsIn(body: string): string | undefined {
   const found: string[] = []
   const visit = (value: unknown, depth: number): void => {
     if (typeof value === 'string') found.push(value)
     else if (typeof value === 'object' && value !== null && depth > 0)
       for (const inner of Object.values(value)) visit(inner, depth - 1)
   }
-  visit(JSON.parse(body), MAX_DEPTH)
+  try {
+    visit(JSON.parse(body), MAX_DEPTH)
+  } catch {
+    return undefined
+  }
   return found.join('\n')
 }
 

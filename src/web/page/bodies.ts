@@ -22,7 +22,13 @@ export interface Bodies {
   want(refs: readonly Ref[]): void
   /** One that was too large for a window. */
   load(uid: string, seq: number): void
+  /** How many of those seen so far cannot be read. */
+  unreadCount(): number
 }
+
+/** Its body should be in the cache and cannot be read. */
+export const isUnread = ({ payload, payload_ref }: EventWithBody): boolean =>
+  payload === null && payload_ref !== null
 
 const keyOf = (uid: string, seq: number): string => `${uid}#${seq}`
 
@@ -38,11 +44,12 @@ export function useBodies(): Bodies {
     known: new Map<string, EventWithBody>(),
     going: new Set<string>(),
     wanted: new Map<string, Ref>(),
+    unread: new Set<string>(),
   })
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const fetchSome = (uid: string, seqs: readonly number[]): void => {
-    const { known, going } = state.current
+    const { known, going, unread } = state.current
     for (const seq of seqs) going.add(keyOf(uid, seq))
     const done = (): void => {
       for (const seq of seqs) going.delete(keyOf(uid, seq))
@@ -50,7 +57,10 @@ export function useBodies(): Bodies {
     fetchBodies(uid, seqs).then((events) => {
       done()
       if (known.size > MAX_KEPT) known.clear()
-      for (const event of events) known.set(keyOf(uid, event.seq), event)
+      for (const event of events) {
+        known.set(keyOf(uid, event.seq), event)
+        if (isUnread(event)) unread.add(event.payload_ref as string)
+      }
       redraw((n) => n + 1)
     }, done)
   }
@@ -76,5 +86,6 @@ export function useBodies(): Bodies {
       timer.current = setTimeout(fetchWanted, WAIT_MS)
     },
     load: (uid, seq) => fetchSome(uid, [seq]),
+    unreadCount: () => state.current.unread.size,
   }
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Brief } from '../../query/briefs.ts'
+import type { Unread } from '../../query/unread.ts'
 import { type Answer, change, type Problem } from './api.ts'
 import { exactly, titleOf, when } from './format.ts'
 import { sessionPath } from './router.ts'
@@ -130,6 +131,16 @@ export function SweepButton({ label = 'Read in now' }: { label?: string }): JSX.
       </button>
       {state !== 'idle' && state !== 'running' && <span role="alert">{state}</span>}
     </span>
+  )
+}
+
+/** Says how many bodies cannot be read, and what tells more. */
+export function UnreadNote({ unread }: { unread: Unread | null }): JSX.Element | null {
+  if (unread === null) return null
+  return (
+    <p class="unread" role="note">
+      {unread.text}: <Command text={unread.fix} />
+    </p>
   )
 }
 

@@ -2,11 +2,13 @@
 import { RecollectError } from '../../errors.ts'
 import type { SessionEvent } from '../../model.ts'
 import { sessionEvents } from '../../query/events.ts'
+import { type Unread, unreadOf } from '../../query/unread.ts'
+import { Bodies } from '../../store/bodies.ts'
 import type { ReadHandle } from '../../store/store.ts'
 import type { Params } from './params.ts'
 
 export interface EventWithBody extends SessionEvent {
-  /** The redacted body; absent when it is too large for a window, null when it is gone. */
+  /** The redacted body; absent when it is too large for a window, null when it is gone or cannot be read. */
   payload?: unknown
   payload_bytes?: number
 }
@@ -14,6 +16,9 @@ export interface EventWithBody extends SessionEvent {
 export interface EventWindow {
   session_uid: string
   events: EventWithBody[]
+  /** How many bodies of these should be in the cache and cannot be read. */
+  unread_bodies: number
+  unread: Unread | null
 }
 
 const MAX_EVENTS = 500
@@ -25,12 +30,14 @@ export function eventWindow(handle: ReadHandle, uid: string, params: Params): Ev
   const limit = params.count('limit', 100, MAX_EVENTS)
   const isAlone = seqs.length === 1
   const events: EventWithBody[] = []
+  const bodies = new Bodies(handle)
   const which = seqs.length > 0 ? { seqs } : { fromSeq: params.count('from', 0, 1e9) }
   for (const event of sessionEvents(handle, uid, which)) {
-    events.push(withBody(handle, event, isAlone))
+    events.push(withBody(bodies, event, isAlone))
     if (events.length >= limit) break
   }
-  return { session_uid: uid, events }
+  const count = bodies.unread.size
+  return { session_uid: uid, events, unread_bodies: count, unread: unreadOf(count) }
 }
 
 function seqsOf(params: Params): number[] {
@@ -45,8 +52,8 @@ function seqsOf(params: Params): number[] {
   return seqs.sort((a, b) => a - b)
 }
 
-function withBody(handle: ReadHandle, event: SessionEvent, isAlone: boolean): EventWithBody {
-  const body = event.payload_ref === null ? undefined : handle.payload(event.payload_ref)
+function withBody(bodies: Bodies, event: SessionEvent, isAlone: boolean): EventWithBody {
+  const body = bodies.text(event.payload_ref)
   if (body === undefined) return { ...event, payload: null }
   if (body.length > MAX_BODY && !isAlone) return { ...event, payload_bytes: body.length }
   return { ...event, payload: JSON.parse(body) as unknown }

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { changesIn } from '../../../query/edit-shapes.ts'
 import type { EventWithBody } from '../../server/events.ts'
+import { isUnread } from '../bodies.ts'
 import { bytes, duration, time } from '../format.ts'
 import { Terminal } from '../text/ansi.tsx'
 import { commandOf, inputOf, picturesIn, textOf } from '../text/body.ts'
@@ -54,7 +55,7 @@ function Place({ event, href }: StepProps): JSX.Element {
   )
 }
 
-/** The body is there, too large for a window, or gone. */
+/** The body is there, too large for a window, or cannot be read. */
 function Missing({ event, load }: Pick<StepProps, 'event' | 'load'>): JSX.Element | null {
   if (event.payload_bytes !== undefined)
     return (
@@ -65,7 +66,9 @@ function Missing({ event, load }: Pick<StepProps, 'event' | 'load'>): JSX.Elemen
         <span class="print-only">[{bytes(event.payload_bytes)} left out]</span>
       </>
     )
-  return event.payload === null ? <p class="muted">The body is no longer in the cache.</p> : null
+  return isUnread(event) ? (
+    <p class="muted">The body cannot be read from the cache; its summary stands in for it.</p>
+  ) : null
 }
 
 function Pictures({ event }: { event: EventWithBody | undefined }): JSX.Element {
@@ -105,6 +108,7 @@ function Thought(props: StepProps): JSX.Element {
           </Head>
         </summary>
         <Markdown text={textOf(props.event.payload) || props.event.summary} />
+        <Missing {...props} />
       </details>
     </div>
   )
@@ -199,7 +203,7 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
 const MAX_LINES = 40
 
 function Came({ answer, load }: StepProps & { answer: EventWithBody }): JSX.Element {
-  const text = textOf(answer.payload) || (answer.payload === undefined ? answer.summary : '')
+  const text = textOf(answer.payload) || (answer.payload == null ? answer.summary : '')
   const lines = text.split('\n')
   const start = lines.slice(0, MAX_LINES).join('\n')
   return (

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { EditedFile, EditedFiles, EditStep } from '../../../query/edits.ts'
 import { useAnswer } from '../api.ts'
 import { plural, time } from '../format.ts'
-import { Answered, Empty } from '../parts.tsx'
+import { Answered, Empty, UnreadNote } from '../parts.tsx'
 import { param, sessionPath, setParams, to } from '../router.ts'
 import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
 
@@ -12,19 +12,22 @@ export function FilesTab({ uid }: { uid: string }): JSX.Element {
   const answer = useAnswer<EditedFiles>(`sessions/${encodeURIComponent(uid)}/edits`)
   return (
     <Answered answer={answer}>
-      {(edits) =>
-        edits.files.length === 0 ? (
-          <Empty title="No edit of a file is known here">
-            {edits.unreadable.length > 0 && (
-              <p>
-                {plural(edits.unreadable.length, 'edit')} of a shape we do not know: see their raw records.
-              </p>
-            )}
-          </Empty>
-        ) : (
-          <FilesPanel uid={uid} edits={edits} />
-        )
-      }
+      {(edits) => (
+        <>
+          <UnreadNote unread={edits.unread} />
+          {edits.files.length === 0 ? (
+            <Empty title="No edit of a file is known here">
+              {edits.unreadable.length > 0 && (
+                <p>
+                  {plural(edits.unreadable.length, 'edit')} of a shape we do not know: see their raw records.
+                </p>
+              )}
+            </Empty>
+          ) : (
+            <FilesPanel uid={uid} edits={edits} />
+          )}
+        </>
+      )}
     </Answered>
   )
 }

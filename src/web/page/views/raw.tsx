@@ -3,10 +3,11 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { GapRow } from '../../../query/coverage.ts'
 import type { Outline } from '../../../query/outline.ts'
+import { unreadOf } from '../../../query/unread.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { useBodies } from '../bodies.ts'
 import { bytes, count, time } from '../format.ts'
-import { Card, Table } from '../parts.tsx'
+import { Card, Table, UnreadNote } from '../parts.tsx'
 import { param, setParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import type { SessionDocument } from './session.tsx'
@@ -37,6 +38,7 @@ export function RawTab({ document, outline }: { document: SessionDocument; outli
           <GapTable gaps={document.gaps} />
         </Card>
       )}
+      <UnreadNote unread={unreadOf(bodies.unreadCount())} />
       <Card title="Records" aside={<Pager from={from} total={outline.seq.length} />}>
         {seqs.map((seq) => (
           <Record seq={seq} event={bodies.get(uid, seq)} load={() => bodies.load(uid, seq)} />

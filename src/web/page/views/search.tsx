@@ -5,7 +5,7 @@ import type { SearchDocument, SearchHit } from '../../../query/search.ts'
 import { useAnswer } from '../api.ts'
 import { plural, titleOf } from '../format.ts'
 import { useKeys } from '../keys.ts'
-import { Answered, Empty, When } from '../parts.tsx'
+import { Answered, Empty, UnreadNote, When } from '../parts.tsx'
 import { param, sessionPath, setParams } from '../router.ts'
 import { MarkedLine } from '../text/plain.tsx'
 
@@ -120,6 +120,7 @@ function Hits({ found, query }: { found: Results; query: string }): JSX.Element 
       <p class="muted" role="status">
         {plural(total, 'hit')} in {plural(sessions.length, 'session')}
       </p>
+      <UnreadNote unread={found.unread} />
       <ol class="hits">
         {sessions.map((session) => (
           <HitGroup

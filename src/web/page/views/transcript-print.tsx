@@ -2,9 +2,11 @@
 // up to a bound, and what is left out is said.
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { unreadOf } from '../../../query/unread.ts'
 import type { EventWithBody } from '../../server/events.ts'
-import { fetchBodies } from '../bodies.ts'
+import { fetchBodies, isUnread } from '../bodies.ts'
 import { count, plural } from '../format.ts'
+import { UnreadNote } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { Step } from './event.tsx'
 import type { Row } from './transcript-rows.ts'
@@ -99,6 +101,7 @@ export function Printed(props: {
   const { rows, uid } = props
   const bodies = props.printing.bodies ?? new Map<string, EventWithBody>()
   const left = rows.length - MAX_ROWS
+  const unread = new Set([...bodies.values()].filter(isUnread).map((event) => event.payload_ref))
   return (
     <div class="printed">
       {left > 0 && (
@@ -107,6 +110,7 @@ export function Printed(props: {
           it: <code>recollect export {uid} --format html</code>
         </p>
       )}
+      <UnreadNote unread={unreadOf(unread.size)} />
       {rows.slice(0, MAX_ROWS).map((row) => {
         const event = bodies.get(keyOf(row.uid, row.seq))
         return (

@@ -1,8 +1,9 @@
 // The transcript: prompts as landmarks, everything between them, windowed. 50,000 events cost what is in view.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { unreadOf } from '../../../query/unread.ts'
 import { type Bodies, useBodies } from '../bodies.ts'
-import { Empty } from '../parts.tsx'
+import { Empty, UnreadNote } from '../parts.tsx'
 import { param, sessionPath } from '../router.ts'
 import { type List, useVirtual } from '../virtual.ts'
 import { AgentRow } from './agent-row.tsx'
@@ -58,6 +59,7 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
         <Toolbar shown={shown} find={find} total={total}>
           <PrintButton printing={printing} />
         </Toolbar>
+        {!printing.bodies && <UnreadNote unread={unreadOf(bodies.unreadCount())} />}
         {printing.bodies ? (
           <Printed rows={rows} printing={printing} uid={uid} title={title} />
         ) : (

@@ -1,0 +1,35 @@
+// Bodies of events for those who show them. Each is held against the hash it is stored under, so that damage is never taken
+// for what an agent said; those that should be in the cache and cannot be read are counted.
+import { crypto } from '../files/builtin.ts'
+import type { ReadHandle } from './store.ts'
+
+export class Bodies {
+  readonly #handle: Pick<ReadHandle, 'payload'>
+  /** The references of those that cannot be read. */
+  readonly unread = new Set<string>()
+
+  constructor(handle: Pick<ReadHandle, 'payload'>) {
+    this.#handle = handle
+  }
+
+  /** The redacted record as it is stored; undefined where there is none, or it cannot be read. */
+  text(ref: string | null): string | undefined {
+    if (ref === null) return undefined
+    const body = this.#handle.payload(ref)
+    if (body !== undefined && isWhole(body, ref)) return body
+    this.unread.add(ref)
+    return undefined
+  }
+
+  /** The same, parsed. */
+  value(ref: string | null): unknown {
+    const body = this.text(ref)
+    return body === undefined ? undefined : (JSON.parse(body) as unknown)
+  }
+}
+
+const BY_HASH = 'blob://'
+
+/** What is not in a segment has no hash: decisions are rows. */
+const isWhole = (body: string, ref: string): boolean =>
+  !ref.startsWith(BY_HASH) || crypto().hash('sha256', body).startsWith(ref.slice(BY_HASH.length))
