@@ -1,41 +1,23 @@
 // A sweep killed at any moment: the next one goes on, and in the end the memory is the one an undisturbed sweep makes.
 // Short here; `npm run test:sweep-kill` kills 300 times and more.
 import { execFileSync, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { cpSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Dump, differences } from './setup/dump.ts'
-import { unpackAgent } from './setup/fixtures.ts'
 import { randomFrom } from './setup/growing.ts'
-import { cliPath, temporary, World } from './setup/sweeping.ts'
+import { addLongSession, mixedHome } from './setup/mixed-home.ts'
+import { cliPath, World } from './setup/sweeping.ts'
 
 const KILLS = Number(process.env['RECOLLECT_TEST_KILLS'] ?? 25)
 const TIMEOUT = 60_000 + KILLS * 10_000
-const SCENARIOS = [
-  ['claude', 'fork'],
-  ['claude', 'big_unicode_secret'],
-  ['claude', 'subagent_parallel'],
-  ['claude-2.0', 'fork'],
-  ['codex', 'subagent'],
-  ['codex-0.80', 'compact_auto'],
-  ['grok', 'fork'],
-  ['grok', 'subagent'],
-  ['grok-tui', 'rewind'],
-] as const
-
-const LONG = '99999999-9999-4999-8999-999999999999'
 
 let home: string
 let undisturbed: Dump
 let sweepMs: number
 
 beforeAll(async () => {
-  home = temporary('kill-home')
-  for (const [client, scenario] of SCENARIOS)
-    cpSync(join(unpackAgent(client), scenario), home, { recursive: true })
-  if (KILLS > 25) writeLongSession(join(home, '.claude', 'projects', '-home-dev-proj', `${LONG}.jsonl`))
+  home = mixedHome()
+  if (KILLS > 25) addLongSession(home)
   const world = new World(home)
   const start = performance.now()
   expect(await run(world, undefined)).toBe('ended')
@@ -43,23 +25,6 @@ beforeAll(async () => {
   undisturbed = world.dump()
   expect(Object.keys(undisturbed.events).length).toBeGreaterThan(10)
 })
-
-/** More than one batch and one commit, and enough for a reader in a thread of its own. */
-function writeLongSession(path: string): void {
-  const lines = Array.from({ length: 9000 }, (_, at) => ({
-    type: 'user',
-    uuid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
-    parentUuid: at === 0 ? null : `00000000-0000-4000-8000-${String(at - 1).padStart(12, '0')}`,
-    sessionId: LONG,
-    timestamp: new Date(1_794_000_000_000 + at * 1000).toISOString(),
-    cwd: '/home/dev/proj',
-    message: {
-      role: 'user',
-      content: `line ${at} ${createHash('sha512').update(String(at)).digest('hex').repeat(20)}`,
-    },
-  }))
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-}
 
 /** One sweep, ended by SIGKILL after a while. */
 function run(world: World, afterMs: number | undefined): Promise<'ended' | 'killed'> {
@@ -112,14 +77,15 @@ describe('kill -9', () => {
   })()
 
   // The moments that matter lie between the flushes of the payloads, of memory.db and of cache.db.
-  it.skipIf(!hasStrace)(
-    'at every flush to the disk leaves what the next sweep completes',
-    async () => {
+  // strace counts each kind of them by itself: payloads are flushed by fdatasync, all else by fsync.
+  it.skipIf(!hasStrace).each(['fdatasync', 'fsync'])(
+    'at every flush to the disk by %s leaves what the next sweep completes',
+    async (name) => {
       let flushes = 0
       for (let isKilled = true; isKilled; ) {
         const world = new World(home)
         flushes += Math.max(1, Math.ceil((flushes * (KILLS > 25 ? 0 : 1)) / 4))
-        const inject = `inject=fdatasync,fsync:signal=KILL:when=${flushes}`
+        const inject = `inject=${name}:signal=KILL:when=${flushes}`
         try {
           execFileSync(
             'strace',
@@ -137,7 +103,7 @@ describe('kill -9', () => {
           if (!isKilled && (error as { status?: number }).status !== 4) throw error
         }
         expect(await run(world, undefined)).toBe('ended')
-        expectUndisturbed(world, `killed at flush ${flushes}`)
+        expectUndisturbed(world, `killed at ${name} ${flushes}`)
         world.remove()
       }
       expect(flushes).toBeGreaterThan(3)
