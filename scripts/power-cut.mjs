@@ -1,15 +1,15 @@
-// Simulated power cuts: a writer appends to a loop-mounted ext4, the file system is shut down under it at a random
-// moment without flushing its log (`xfs_io -x -c shutdown`), mounted again, and read. Every record acknowledged before
-// the cut must be there with flush 'fdatasync'. With 'os' records may be lost: that run is the control which shows that
-// the cut is one. This stops the file system, not a disk's own cache: a disk that lies about flushes is not covered.
+// Simulated power cuts of the write side: a writer appends to a loop-mounted ext4, the file system is cut off under it at
+// a random moment (test/programs/cut-disk.mjs), mounted again, and read. Every record acknowledged before the cut must be
+// there with flush 'fdatasync'. With 'os' records may be lost: that run is the control which shows that the cut is one.
 // Usage, as root, after `npm run build`: npm run test:power-cut [-- --cuts 20] [--format turns]
-// Needs e2fsprogs, xfsprogs, util-linux. Runs itself in a private mount namespace.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+// Runs itself in a private mount namespace. The read side's: npm run test:sweep-power-cut
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { CutDisk } from '../test/programs/cut-disk.mjs'
 import { formats, isWhole } from '../test/programs/formats.mjs'
 
 const LOOP = fileURLToPath(new URL('../test/programs/append-loop.mjs', import.meta.url))
@@ -23,20 +23,16 @@ if (process.getuid?.() !== 0) {
   process.exit(2)
 }
 if (!values.inside) {
-  // Another mount namespace would keep the old file system alive over the cut, and with it what was never flushed.
   const again = ['-m', '--propagation', 'private', process.execPath, ...process.argv.slice(1), '--inside']
   process.exit(spawnSync('unshare', again, { stdio: 'inherit' }).status ?? 1)
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'recollect-power-cut-'))
-const image = join(directory, 'image')
-const mountPoint = join(directory, 'mnt')
-const run = (command, ...args) => execFileSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-const mount = () => run('mount', '-o', 'loop', image, mountPoint)
+const disk = new CutDisk(directory)
 
 /** Starts the writer and, at a random moment after its first acknowledgement, cuts. Gives what was acknowledged before. */
 async function cutUnderWriter(format, writer, from, flush, seed) {
-  const options = { format, directory: mountPoint, writer, from, flush, seed }
+  const options = { format, directory: disk.path, writer, from, flush, seed }
   const child = spawn(process.execPath, [LOOP, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -48,41 +44,37 @@ async function cutUnderWriter(format, writer, from, flush, seed) {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 400))
   // Taken before the cut: what is acknowledged while it happens proves nothing.
   const acknowledged = output.split('\n').slice(0, -1).map(Number)
-  run('xfs_io', '-x', '-c', 'shutdown', mountPoint)
+  disk.cut()
   const ended = new Promise((resolve) => child.once('close', resolve))
   child.kill('SIGKILL')
   await ended
-  run('umount', mountPoint)
+  disk.remount()
   return acknowledged
 }
 
 async function oneCut(format, flush, seed) {
-  run('truncate', '-s', '256M', image)
-  run('mkfs.ext4', '-q', '-F', image)
-  mount()
+  disk.make()
   // Twice on the same file system: the second writer begins with whatever tail the first cut left.
   const result = { acknowledged: 0, lost: 0, wrong: 0, gaps: 0 }
   for (const writer of ['first', 'second']) {
     const acknowledged = await cutUnderWriter(format, writer, 0, flush, seed)
-    mount()
-    const { records, gaps } = await formats[format].readBack(mountPoint)
+    const { records, gaps } = await formats[format].readBack(disk.path)
     const found = new Set(records.filter((record) => record.writer === writer).map((record) => record.i))
     result.acknowledged += acknowledged.length
     result.lost += acknowledged.filter((i) => !found.has(i)).length
     result.wrong += records.filter((record) => !isWhole(record)).length
     result.gaps = gaps.length
   }
-  const log = formats[format].open(mountPoint, { flush })
+  const log = formats[format].open(disk.path, { flush })
   await log.append('after', 0, 1000)
   await log.close()
-  const { records } = await formats[format].readBack(mountPoint)
+  const { records } = await formats[format].readBack(disk.path)
   if (!records.some((record) => record.writer === 'after')) result.lost++
-  run('umount', mountPoint)
+  disk.unmount()
   return result
 }
 
 let failed = false
-mkdirSync(mountPoint)
 try {
   console.log('format     flush      cuts  acknowledged  lost (runs)   not whole   gaps')
   for (const format of values.format ? [values.format] : Object.keys(formats)) {
@@ -107,7 +99,7 @@ try {
     }
   }
 } finally {
-  spawnSync('umount', ['-l', mountPoint], { stdio: 'ignore' })
+  disk.remove()
   rmSync(directory, { recursive: true, force: true })
 }
 if (failed) console.error('power-cut: FAILED: acknowledged records lost, or records that are not whole')

@@ -21,8 +21,8 @@ export class World {
   readonly memory: string
   readonly env: Record<string, string>
 
-  constructor(home?: string) {
-    this.base = temporary('sweep')
+  constructor(home?: string, base = temporary('sweep')) {
+    this.base = base
     this.home = home ?? join(this.base, 'home')
     this.memory = join(this.base, 'memory')
     mkdirSync(this.home, { recursive: true })
