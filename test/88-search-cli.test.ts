@@ -52,6 +52,15 @@ beforeAll(async () => {
 })
 
 describe('search', () => {
+  it.each([
+    ['-checkout', 'without a minus'],
+    ['⭐️', 'letters and digits'],
+    ['"--"', 'letters and digits'],
+  ])('says what %s lacks', (query, hint) => {
+    const { code, stderr } = run('search', '--', query)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(hint)])
+  })
+
   it('shows sessions, their lines and the command that opens them', () => {
     const { stdout, code } = run('search', 'checkout')
     expect(code).toBe(0)

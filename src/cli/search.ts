@@ -38,7 +38,9 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   if (parseQuery(query) === undefined)
     throw new RecollectError('USAGE', 'the query has no word that must be there', {
       where: query,
-      hint: 'at least one word without a minus: recollect search error -docker',
+      hint: /[\p{L}\p{N}]/u.test(query)
+        ? 'at least one word without a minus: recollect search error -docker'
+        : 'letters and digits are looked for, other signs are not: recollect search error',
     })
   const options: SearchOptions = filterFrom(flags)
   if (flags.kind !== undefined) options.kinds = parseKinds(flags.kind)
