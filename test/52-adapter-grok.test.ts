@@ -783,6 +783,12 @@ describe('chat_history', () => {
     expect(JSON.stringify(eventsOf(read))).not.toContain('xxxx')
   })
 
+  it('names the files of its calls', () => {
+    const call = { id: 'c', name: 'search_replace', arguments: '{"file_path":"src/a.ts","new_string":"x"}' }
+    const read = readOn(writeSession({ chat: [{ type: 'assistant', content: '', tool_calls: [call] }] }))
+    expect(eventsOf(read)[0]).toMatchObject({ kind: 'edit', files: ['src/a.ts'] })
+  })
+
   it('written anew by a compaction gives the same keys to what is left', () => {
     const kept = [
       { type: 'assistant', content: 'done', tool_calls: [] },

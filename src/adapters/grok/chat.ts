@@ -10,7 +10,7 @@ import type { HistoryPrompt, Session } from './facts.ts'
 import { giveBack } from './runs.ts'
 import { type ChatState, remember, type State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
-import { callSummary, isDecision, namedTool } from './tools.ts'
+import { callSummary, filesTouched, isDecision, namedTool } from './tools.ts'
 
 type Fields = Record<string, unknown>
 
@@ -176,11 +176,13 @@ function callEvent(context: Context, call: unknown): EventItem {
   const key = id ? `call:${id}` : textKey(context, 'call', JSON.stringify(call) ?? '')
   const { name, edits, command, input } = tool
   const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts: null, edits, command })
+  const files = filesTouched({ rawInput: input })
   return event(context, key, kind, 'assistant', callSummary(tool), {
     tool: name,
     callId: id ?? key,
     text: stringsOf(input),
     payload: { toolCallId: id, tool: name, rawInput: input },
+    ...(files ? { files } : {}),
     ...(state.model ? { model: state.model } : {}),
   })
 }
