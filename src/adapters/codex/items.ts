@@ -116,7 +116,13 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   const output = endOf(type, item, spanOf(spot.payload))
   const standing = callStanding(spot, id)
   if (standing === 'open') {
-    noteEnd(spot, id, output.exitCode, measured(type, output.durationMs), output.failed)
+    noteEnd(
+      spot,
+      id,
+      output.exitCode,
+      measured(type === 'CommandExecution', output.durationMs),
+      output.failed,
+    )
     return [withFiles(noted(spot, item), filesOf(type, item))]
   }
   if (standing === 'ended') return [noted(spot, item)]
@@ -232,9 +238,8 @@ export function endOf(type: string, item: TurnItem, spanMs: number | undefined):
 const LEAST_MS = 10
 
 /** A command that was over before Codex began to look at it took, by its word, no time; the times of call and output tell more. */
-function measured(type: string, durationMs: number | undefined): number | undefined {
-  const isMissed = type === 'CommandExecution' && durationMs !== undefined && durationMs < LEAST_MS
-  return isMissed ? undefined : durationMs
+export function measured(isCommand: boolean, durationMs: number | undefined): number | undefined {
+  return isCommand && durationMs !== undefined && durationMs < LEAST_MS ? undefined : durationMs
 }
 
 /** From start to end: `duration` of a command counts only its last wait. */

@@ -3,7 +3,16 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { forgetRunning } from './background.ts'
-import { changedFiles, durationOf, endOf, itemCompleted, readFiles, spawnEdges, withFiles } from './items.ts'
+import {
+  changedFiles,
+  durationOf,
+  endOf,
+  itemCompleted,
+  measured,
+  readFiles,
+  spawnEdges,
+  withFiles,
+} from './items.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
 import { resumeAtTurn } from './resumed.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
@@ -144,7 +153,8 @@ function toolEnded(spot: Spot): EventItem {
   const failed =
     payload['success'] === false || (exitCode !== undefined && exitCode !== 0) || hasFailed(payload['result'])
   const standing = callStanding(spot, id)
-  if (standing === 'open') noteEnd(spot, id, exitCode, durationOf(payload['duration']), failed)
+  const durationMs = measured(spot.type === 'exec_command_end', durationOf(payload['duration']))
+  if (standing === 'open') noteEnd(spot, id, exitCode, durationMs, failed)
   // It went on in the background.
   if (standing === 'answered' && forgetRunning(spot.state, id))
     return resultEvent(spot, id, endOf(spot.type, payload, undefined), payload)
