@@ -161,6 +161,14 @@ describe('the end of a task in the background', () => {
   })
 })
 
+test('what a sub-agent said is kept in its parent’s progress: its own file may be lost', () => {
+  const message = user('s1', null, [result('t1', 'found it')])
+  const data = { type: 'agent_progress', agentId: 'x1', message, normalizedMessages: [message] }
+  const event = first(line('p1', null, { type: 'progress', data }))
+  expect([event?.summary, event?.text]).toEqual(['progress: agent_progress', undefined])
+  expect(field(event, 'data')).toEqual({ type: 'agent_progress', agentId: 'x1', message })
+})
+
 describe('times, codes and costs', () => {
   test('of hooks, thinking, compactions and responses are told', () => {
     const hook = (type: string, exitCode: number) => ({

@@ -281,13 +281,13 @@ export function otherDrafts(line: Line): Draft[] {
   return [draft]
 }
 
-/** A sub-agent's messages are repeated here; its own file has them. */
+/** A sub-agent's message stands here too, one by one. Its own file, which a search looks into, may be lost. */
 function progress(line: Line, draft: Draft): Draft {
-  const data = isRecord(line.record['data']) ? line.record['data'] : {}
+  const { normalizedMessages, ...data } = isRecord(line.record['data']) ? line.record['data'] : {}
   const summary = `progress: ${str(data['type']) ?? '?'}`
-  if (data['message'] === undefined && data['normalizedMessages'] === undefined) return { ...draft, summary }
-  const shown = { ...bare(data, 'message', 'normalizedMessages'), leftOutBytes: line.bytes }
-  return { ...draft, summary, payload: { ...draft.payload, data: shown } }
+  return normalizedMessages === undefined
+    ? { ...draft, summary }
+    : { ...draft, summary, payload: { ...draft.payload, data } }
 }
 
 /** The mode is written down again at every turn: only a change is somebody's decision. */
