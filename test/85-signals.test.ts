@@ -202,6 +202,12 @@ describe('the outcome', () => {
     expect(outcomeOf(begun().answer('I will').add(typed(summary)).facts()).rule).toBe('interrupted')
   })
 
+  it('is that of one turn where a picture stands beside the prompt', () => {
+    const question = `${'Which of these do you mean, and in which order do you want them? '.repeat(3)}Or all?`
+    const script = begun().prompt('[image: image/png]', { isPart: true }).answer(question)
+    expect(outcomeOf(script.facts()).rule).toBe('asks-back')
+  })
+
   const cases: [rule: string, outcome: string, script: Script][] = [
     ['nothing-happened', 'unknown', new Script().add({ summary: 'session began' })],
     ['interrupted', 'abandoned', begun().answer('I will').interrupt()],

@@ -58,7 +58,7 @@ export class Ending {
 
   /** `hasFailed`: of a result, as far as it is one to be called a failure. */
   add(event: DigestEvent, hasFailed: boolean): void {
-    if (event.isSidechain) return
+    if (event.isSidechain || event.isPart) return
     if (event.kind === 'user_msg') this.#begin(event.seq, 'prompt')
     else if (isCall(event)) this.#call(event)
     else if (isResult(event)) this.#result(event, hasFailed)

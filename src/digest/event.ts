@@ -15,6 +15,8 @@ export interface DigestEvent {
   isSidechain: boolean
   isInherited: boolean
   isSuperseded: boolean
+  /** Of the prompt before it: not a turn of its own. */
+  isPart: boolean
   agent: string | null
   exitCode: number | null
   durationMs: number | null

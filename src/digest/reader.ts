@@ -213,6 +213,7 @@ function toEvent(row: Row, files: readonly string[], payloadOf: (hash: string) =
     isSidechain: (flags & FLAG.sidechain) !== 0,
     isInherited: (flags & (FLAG.inherited | FLAG.copied)) !== 0,
     isSuperseded: (flags & FLAG.superseded) !== 0,
+    isPart: (flags & FLAG.part) !== 0,
     agent,
     exitCode,
     durationMs,

@@ -24,6 +24,7 @@ export class Script {
       isSidechain: false,
       isInherited: false,
       isSuperseded: false,
+      isPart: false,
       agent: null,
       exitCode: null,
       durationMs: null,
