@@ -47,6 +47,8 @@ export interface SessionFacts {
   onlyAt?: number
   /** Told by a file that is not the session's own: fills what nobody has told, and changes nothing. */
   isGuess?: boolean
+  /** It runs without a terminal of its own. */
+  isBackground?: boolean
   /** `subagent` sessions are left out of plain lists. */
   relation?: 'main' | 'subagent' | 'fork'
 }

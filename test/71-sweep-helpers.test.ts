@@ -143,6 +143,20 @@ test('an output that was too large for its line stays when its file goes', async
   expect(kept).toContain('the whole output')
 })
 
+test.each([
+  ['bg_fork', { sessionKind: 'bg' }, {}],
+  ['interactive_fork', {}, {}],
+  ['interactive_fork', { sessionKind: 'bg' }, { sessionKind: 'bg' }],
+])('a copy is a %s: %o of %o', async (kind, ofFork, ofParent) => {
+  const world = newWorld()
+  const own = claude.user(uuid(6), uuid(4), 'go on', { sessionId: claude.OTHER })
+  const copies = [...said, own].map((record) => ({ ...record, ...ofFork, sessionId: claude.OTHER }))
+  put(world, main, jsonl(said.map((record) => ({ ...record, ...ofParent }))))
+  put(world, `${project}/${claude.OTHER}.jsonl`, jsonl(copies))
+  await world.sweep()
+  expect(world.dump().edges).toMatchObject([{ kind, session_uid: `claude:${claude.OTHER}`, parent_uid: uid }])
+})
+
 test('a hook that fails at the end is no failure of the session', async () => {
   const world = newWorld()
   const failed = { type: 'hook_non_blocking_error', hookName: 'Stop', stderr: 'not found', exitCode: 127 }

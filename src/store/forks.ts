@@ -10,6 +10,10 @@ const CONCLUDED = 'shared prefix'
 /** The same when one of the two is gone: it can no longer be concluded, so it is kept as told. */
 export const SINCE_EVICTED = 'shared prefix, since evicted'
 
+/** How a session came from another that nothing names: parameters ?1 and ?2. */
+export const FORK_KIND = `iif((SELECT is_background FROM sessions WHERE session_uid = ?1)
+  > (SELECT is_background FROM sessions WHERE session_uid = ?2), 'bg_fork', 'interactive_fork')`
+
 interface Pair {
   first: number
   second: number
@@ -168,7 +172,7 @@ function statements(cache: Database, memory: Database) {
     ),
     unlink: memory.prepare('DELETE FROM edges WHERE session_uid = ? AND evidence = ?'),
     link: memory.prepare(
-      `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, 'interactive_fork', ?2, ?3
+      `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, ${FORK_KIND}, ?2, ?3
        WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
     ),
   }

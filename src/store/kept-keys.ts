@@ -3,7 +3,7 @@
 // back pointer, copied from it.
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
-import { countAgain, SINCE_EVICTED } from './forks.ts'
+import { countAgain, FORK_KIND, SINCE_EVICTED } from './forks.ts'
 import { FLAG, NO_TURN } from './rows.ts'
 
 const KEY_BYTES = 8
@@ -168,7 +168,7 @@ function adopt(memory: Database, uid: string, originUid: string, shared: readonl
 function link(memory: Database, uid: string, parentUid: string): void {
   memory
     .prepare(
-      `INSERT OR IGNORE INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, 'interactive_fork', ?2, ?3
+      `INSERT OR IGNORE INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, ${FORK_KIND}, ?2, ?3
        WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
     )
     .run(uid, parentUid, SINCE_EVICTED)

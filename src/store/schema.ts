@@ -163,6 +163,8 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
       iif(l.is_turn, 'turn', 'response') AS scope, l.is_sidechain, l.is_nested, l.reported_cost, l.is_counted
     FROM ledger l JOIN ledger_sessions s ON s.number = l.session;
   `,
+  // Of two sessions with the same beginning, the one in the background was sent there.
+  'ALTER TABLE sessions ADD COLUMN is_background INTEGER NOT NULL DEFAULT 0',
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [

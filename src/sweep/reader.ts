@@ -350,6 +350,7 @@ class BatchBuilder {
     }
     if (item.titleByPerson !== undefined) facts.titleByPerson = item.titleByPerson
     if (item.relation !== undefined) facts.relation = item.relation
+    if (item.isBackground) facts.isBackground = true
     if (item.isGuess) facts.isGuess = true
     const startedAt = timeOrNull(item.startedAt)
     if (startedAt !== null) facts.startedAt = startedAt

@@ -44,6 +44,7 @@ export interface State {
     version?: string
     startedAt?: number
     relation?: string
+    isBackground?: boolean
   }
 }
 

@@ -136,6 +136,7 @@ function noteFacts(line: Line): void {
   const message = record['message']
   const model = line.type === 'assistant' && isRecord(message) ? str(message['model']) : undefined
   if (model && model !== SYNTHETIC && model !== facts.model) facts.model = item.model = model
+  if (record['sessionKind'] === 'bg' && !facts.isBackground) facts.isBackground = item.isBackground = true
   const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['sessionId']) : undefined
   if (forkedFrom && facts.relation !== 'fork') {
     facts.relation = item.relation = 'fork'
