@@ -221,7 +221,6 @@ const PLAIN_ERRORS = new Set([
   'src/redact/index.ts',
   'src/redact/rules-providers.ts',
   'src/redact/self-test.ts',
-  'src/store/verify.ts',
   'src/sweep/thread.ts',
 ])
 const PLAIN_ERROR = /new (?:Type|Range|Syntax)?Error\(/

@@ -152,18 +152,30 @@ function readSegment(
 ): number {
   const size = existsSync(path) ? statSync(path).size : 0
   if (size < session.segment_size) findings.onShort(session, size)
-  let chunk: { offset: number; bytes: Buffer } | undefined
+  let chunk: Chunk | undefined
   for (const row of rows) {
-    try {
-      if (chunk?.offset !== row.chunk) chunk = { offset: row.chunk, bytes: readChunk(path, row.chunk) }
-      const bytes = chunk.bytes.subarray(row.at, row.at + row.length)
-      if (!hash('sha256', bytes, 'buffer').subarray(0, row.hash.length).equals(row.hash))
-        throw new Error('hash differs')
-    } catch (error) {
-      findings.onDamaged(session, row, (error as Error).message)
-    }
+    // Once, also one that cannot be read: a thousand attempts pile up faster than they are collected.
+    if (chunk?.offset !== row.chunk) chunk = chunkAt(path, row.chunk)
+    const reason = 'reason' in chunk ? chunk.reason : damageOf(row, chunk.bytes)
+    if (reason !== undefined) findings.onDamaged(session, row, reason)
   }
   return size
+}
+
+type Chunk = { offset: number } & ({ bytes: Buffer } | { reason: string })
+
+function chunkAt(path: string, offset: number): Chunk {
+  try {
+    return { offset, bytes: readChunk(path, offset) }
+  } catch (error) {
+    return { offset, reason: (error as Error).message }
+  }
+}
+
+function damageOf({ at, length, hash: known }: PayloadRow, chunk: Buffer): string | undefined {
+  const bytes = chunk.subarray(at, at + length)
+  const isSame = hash('sha256', bytes, 'buffer').subarray(0, known.length).equals(known)
+  return isSame ? undefined : 'hash differs'
 }
 
 function payloadsBySession(cache: Database, sessions: readonly SegmentRow[]): Map<number, PayloadRow[]> {

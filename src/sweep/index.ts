@@ -110,7 +110,10 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
 
 function mend(store: Store): RepairReport {
   const handle = store.read()
-  return store.repair(() => indexFromBodies(handle))
+  const report = store.repair(() => indexFromBodies(handle))
+  // It read everything there is.
+  collectAfter(Number.POSITIVE_INFINITY)
+  return report
 }
 
 /** Idle pages are given back, and what is written goes from the logs into the databases: a full disk may have no room for both. */
