@@ -378,6 +378,18 @@ describe('a command that goes on in the background', () => {
       ])
   })
 
+  test('ends though much was answered meanwhile', () => {
+    const others = Array.from({ length: 100 }, (_, at) => [
+      called(`x${at}`, 'exec_command', { cmd: 'ls' }),
+      gave(`x${at}`, 'Process exited with code 0'),
+    ]).flat()
+    const completed = { type: 'CommandExecution', id: 'c1', status: 'failed', exit_code: 1 }
+    const item = told('item_completed', { item: completed })
+    const told2 = ['c1', 'exec_command', 'error', 1]
+    expect(results(...begun, ...others, item).at(-1)).toEqual([...told2, false])
+    expect(results(...begun, ...others, ...polled, last).at(-1)).toEqual([...told2, false])
+  })
+
   test('that had ended before its item came has one result', () => {
     const completed = { type: 'CommandExecution', id: 'c1', status: 'completed', exit_code: 0 }
     const done = [called('c1', 'exec_command', { cmd: 'ls' }), gave('c1', 'Process exited with code 0')]

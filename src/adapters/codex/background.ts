@@ -6,6 +6,9 @@ import { remember, type State } from './state.ts'
 
 const MAX_RUNNING = 64
 
+/** The tool that begins them. */
+export const RUNNER = 'exec_command'
+
 /** At each call: `write_stdin` speaks to a command that another call began. */
 export function notePoll(state: State, id: string, tool: string, input: unknown): void {
   if (tool !== 'write_stdin' || !isRecord(input)) return
@@ -20,12 +23,12 @@ export function endedCall(state: State, id: string, output: Output): string | un
     if (output.session !== undefined) remember(state.running, [output.session, id], MAX_RUNNING)
     return undefined
   }
-  return output.exitCode !== undefined && forgetRunning(state, begunBy) ? begunBy : undefined
+  return output.exitCode !== undefined && isRunning(state, begunBy) ? begunBy : undefined
 }
 
-/** False where the end was told before. */
-export function forgetRunning(state: State, id: string): boolean {
-  const at = state.running.findIndex(([, call]) => call === id)
-  if (at !== -1) state.running.splice(at, 1)
-  return at !== -1
+export const isRunning = (state: State, id: string): boolean => state.running.some(([, call]) => call === id)
+
+/** Its end was told. */
+export function forgetRunning(state: State, id: string): void {
+  state.running = state.running.filter(([, call]) => call !== id)
 }

@@ -128,8 +128,9 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   if (standing === 'ended') return [noted(spot, item)]
   // A command in the background: its output was answered with "still running", and here is how it ended.
   if (standing === 'answered') {
+    const end = resultEvent(spot, id, output, item)
     forgetRunning(spot.state, id)
-    return [resultEvent(spot, id, output, item)]
+    return [end]
   }
   const call = callEvent(spot, {
     id,

@@ -2,7 +2,7 @@
 // texts are second tellings of response items (or the only ones, after a kill).
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
-import { forgetRunning } from './background.ts'
+import { forgetRunning, isRunning } from './background.ts'
 import {
   changedFiles,
   durationOf,
@@ -156,8 +156,11 @@ function toolEnded(spot: Spot): EventItem {
   const durationMs = measured(spot.type === 'exec_command_end', durationOf(payload['duration']))
   if (standing === 'open') noteEnd(spot, id, exitCode, durationMs, failed)
   // It went on in the background.
-  if (standing === 'answered' && forgetRunning(spot.state, id))
-    return resultEvent(spot, id, endOf(spot.type, payload, undefined), payload)
+  if (standing === 'answered' && isRunning(spot.state, id)) {
+    const end = resultEvent(spot, id, endOf(spot.type, payload, undefined), payload)
+    forgetRunning(spot.state, id)
+    return end
+  }
   return withFiles(noted(spot), [...changedFiles(payload), ...readFiles(payload)])
 }
 

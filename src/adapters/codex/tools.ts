@@ -3,9 +3,9 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, str } from '../guards.ts'
-import { endedCall, notePoll } from './background.ts'
+import { endedCall, forgetRunning, isRunning, notePoll, RUNNER } from './background.ts'
 import { type Output, readOutput } from './outputs.ts'
-import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
+import { eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
 const MAX_REMEMBERED = 64
 const DECISIONS = new Set(['update_plan', 'request_user_input', 'request_permissions'])
@@ -138,12 +138,12 @@ export function toolOutput(spot: Spot): Item[] {
     body['tools'] = names
   } else if (body['output'] !== undefined) body['output'] = output.value
   const at = spot.state.ends.findIndex((end) => end[0] === id)
-  const end = spot.state.ends[at]
-  if (end) {
+  const facts = spot.state.ends[at]
+  if (facts) {
     spot.state.ends.splice(at, 1)
-    if (output.exitCode === undefined && end[1] !== null) output.exitCode = end[1]
-    if (end[2] !== null) output.durationMs = end[2]
-    output.failed ||= end[3]
+    if (output.exitCode === undefined && facts[1] !== null) output.exitCode = facts[1]
+    if (facts[2] !== null) output.durationMs = facts[2]
+    output.failed ||= facts[3]
   }
   const event = resultEvent(spot, id, output, body)
   remember(spot.state.answered, [id, event.tool ?? '', output.exitCode !== undefined], MAX_REMEMBERED)
@@ -151,7 +151,9 @@ export function toolOutput(spot: Spot): Item[] {
   if (ended === undefined) return [event]
   // A search finds the output that told it; how long the command took nobody says.
   const { durationMs: _, ...told } = output
-  return [event, resultEvent({ ...spot, part: 'result' }, ended, { ...told, text: '' }, body)]
+  const end = resultEvent({ ...spot, part: 'result' }, ended, { ...told, text: '' }, body)
+  forgetRunning(spot.state, ended)
+  return [event, end]
 }
 
 /** Names of the tools in a list of declarations, which run to tens of kilobytes. */
@@ -174,7 +176,7 @@ export function resultEvent(spot: Spot, id: string, output: Output, payload: unk
     summary: output.exitCode ? `exit ${output.exitCode}: ${line}` : line || 'done',
     payload,
   })
-  const tool = closed?.tool ?? spot.state.answered.findLast((entry) => entry[0] === id)?.[1]
+  const tool = closed?.tool ?? answerTo(spot.state, id)?.[1]
   if (tool) event.tool = tool
   if (id) event.callId = id
   if (output.text) event.text = output.text
@@ -184,10 +186,16 @@ export function resultEvent(spot: Spot, id: string, output: Output, payload: unk
   return event
 }
 
+/** What is known of a call that has got its output. A command in the background may go on long after the others are forgotten. */
+function answerTo(state: State, id: string): State['answered'][number] | undefined {
+  const isCall = (entry: readonly unknown[]): boolean => entry[0] === id
+  return state.answered.findLast(isCall) ?? (isRunning(state, id) ? [id, RUNNER, false] : undefined)
+}
+
 /** Whether a call waits for its output, has got it without or with its end, or was never made by the model itself. */
 export function callStanding(spot: Spot, id: string): 'open' | 'answered' | 'ended' | 'unknown' {
   if (spot.state.book.open.some((entry) => entry[0] === id)) return 'open'
-  const answer = spot.state.answered.findLast((entry) => entry[0] === id)
+  const answer = answerTo(spot.state, id)
   return answer === undefined ? 'unknown' : answer[2] ? 'ended' : 'answered'
 }
 
