@@ -261,9 +261,16 @@ export class CacheWriter {
       const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
     }
-    if (isSame(known, event, ids)) return this.#mend(known, event, ids, batch, session) || hangs
+    // What a repair took out (`repair.ts`) comes back with its source.
+    const isLost = this.#sql.hasPayload.get(known.payload) === undefined
+    if (!isLost && isSame(known, event, ids)) {
+      const hasWords = this.#words.has(known.id) || this.#sql.hasWords.get(known.id) !== undefined
+      if (!hasWords) this.#indexWords(known.id, event, batch)
+      return hangs
+    }
     const flags = (known.flags & (FLAG.superseded | FLAG.copied | FLAG.repeated)) | flagsOf(event)
-    if (!event.isIncomplete) this.#storePayload(event, ids, batch, session)
+    const keepsBody = event.isIncomplete && !isLost
+    if (!keepsBody) this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
     countChange(session, known, { kind: EVENT_KINDS.indexOf(event.kind), flags })
     this.#sql.update.run(
@@ -276,25 +283,16 @@ export class CacheWriter {
       event.exitCode,
       event.durationMs,
       flags,
-      event.isIncomplete ? known.payload : ids.payload,
+      keepsBody ? known.payload : ids.payload,
       known.id,
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, known.seq)
-    if (event.isIncomplete) return true
+    if (keepsBody) return true
     this.#sql.clearFindings.run(session.id, known.seq)
     if (event.findings) this.#writeFindings(session.id, known.seq, event.findings)
     if (!this.#words.delete(known.id)) this.#sql.unword.run(known.id)
     this.#indexWords(known.id, event, batch)
     return true
-  }
-
-  /** What a repair took out (`repair.ts`) comes back with its source. */
-  #mend(known: Row, event: PreparedEvent, ids: EventIds, batch: Batch, session: CachedSession): boolean {
-    const hasBody = this.#sql.hasPayload.get(ids.payload) !== undefined
-    if (!hasBody) this.#storePayload(event, ids, batch, session)
-    const hasWords = this.#words.has(known.id) || this.#sql.hasWords.get(known.id) !== undefined
-    if (!hasWords) this.#indexWords(known.id, event, batch)
-    return !hasBody
   }
 
   #indexWords(id: number, { heading, textAt, textLength }: PreparedEvent, batch: Batch): void {
