@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { parse as parseToml } from 'smol-toml'
+import { parse as parseToml, TomlError } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
 import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
 
@@ -93,8 +93,9 @@ function readToml(path: string, mustExist: boolean): Record<string, unknown> {
   try {
     return parseToml(text)
   } catch (cause) {
-    throw new RecollectError('BAD_CONFIG', `not valid TOML: ${(cause as Error).message.split('\n')[0]}`, {
-      where: path,
+    const place = cause instanceof TomlError ? `:${cause.line}:${cause.column}` : ''
+    throw new RecollectError('BAD_CONFIG', 'not valid TOML', {
+      where: path + place,
       cause,
       hint: 'see docs/config.md for an example',
     })

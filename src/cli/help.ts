@@ -132,7 +132,7 @@ export function usageError(error: CommanderError, program: Command): RecollectEr
     const wrong = /argument '([^']*)' is invalid/.exec(first)?.[1] ?? ''
     const near = nearest(wrong, (choices[2] as string).split(', '))
     return new RecollectError('USAGE', (choices[1] as string).replace(/\.$/, ''), {
-      where: typed?.[1] ?? command,
+      where: /for argument '([^']*)'/.exec(first)?.[1] ?? typed?.[1] ?? command,
       hint: near ? `did you mean ${near}? one of ${choices[2]}` : `one of ${choices[2]}`,
     })
   }

@@ -4,7 +4,7 @@ import type { Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import type { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { causeOf, RecollectError } from '../errors.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type AgentContext, agentsHere, checkAgents } from './agents.ts'
@@ -87,5 +87,7 @@ function open(paths: StorePaths, findings: Finding[]): (ReadHandle & { close(): 
 
 function badConfig(error: unknown): Finding {
   if (!(error instanceof RecollectError)) throw error
-  return finding('config.invalid', 'error', `${error.message} (${error.where})`, { fix: error.hint })
+  const [why] = causeOf(error)?.split('\n') ?? []
+  const text = `${error.message} (${error.where})${why === undefined ? '' : `: ${why}`}`
+  return finding('config.invalid', 'error', text, { fix: error.hint })
 }
