@@ -126,8 +126,10 @@ describe('a wrong setting', () => {
     )
   })
 
-  it('in broken TOML is refused with the file', () => {
-    expect(() => configOf('record = [')).toThrow(expect.objectContaining({ code: 'BAD_CONFIG' }))
+  it('in broken TOML is refused with its place in the file', () => {
+    expect(() => configOf('[record]\nflush = [')).toThrow(
+      expect.objectContaining({ code: 'BAD_CONFIG', where: `${join(home, 'config.toml')}:2:9` }),
+    )
   })
 })
 

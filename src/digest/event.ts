@@ -55,6 +55,8 @@ export function subjectOf(event: Pick<DigestEvent, 'tool' | 'summary'>): string 
   return summary.slice(tool.length).replace(/^:?\s*/, '') || summary
 }
 
+/** Where the record of a call keeps what the tool was asked. */
+export const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args'] as const
 /** Where a body keeps what a person reads, in order of preference. */
 const TEXT_FIELDS = [
   'content',

@@ -1,7 +1,7 @@
 // Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count.
 // And what the runs of each command add up to.
 import { entryOf, prune } from './bounded.ts'
-import { type DigestEvent, fullText } from './event.ts'
+import { ARGUMENTS, type DigestEvent, fullText } from './event.ts'
 import { addSeq, noSeqs, type Seqs, withSeq } from './seqs.ts'
 import type { Step } from './step.ts'
 
@@ -142,8 +142,6 @@ function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEv
   return COUNTED_PASSES.test(output) ? 'passed' : 'unknown'
 }
 
-/** Arguments of a shell, as agents write them down. */
-const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
 const COMMANDS = ['command', 'cmd', 'script']
 const IS_TEST = /test|spec|check|cargo|mocha|jest|tox|make|mvn|gradle|prove/i
 

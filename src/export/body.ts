@@ -1,7 +1,7 @@
 // What an event's body says: its words, what a tool was asked, and for edits the lines that change. Bodies are the native
 // records of any program, so they are judged by their shape.
 import { structuredPatch } from 'diff'
-import { textOf } from '../digest/event.ts'
+import { ARGUMENTS, textOf } from '../digest/event.ts'
 import type { SessionEvent } from '../model.ts'
 import { changesIn } from '../query/edit-shapes.ts'
 
@@ -38,9 +38,7 @@ function withoutHead(text: string): string {
 /** The arguments of a call, as an object; of a call by a bare text, under `input`. */
 export function argumentsOf(payload: unknown): Fields {
   if (!isFields(payload)) return {}
-  const given = ['input', 'arguments', 'rawInput', 'args']
-    .map((name) => payload[name])
-    .find((one) => one != null)
+  const given = ARGUMENTS.map((name) => payload[name]).find((one) => one != null)
   if (isFields(given)) return given
   if (typeof given !== 'string') return given === undefined ? {} : { input: given }
   const parsed = parse(given)

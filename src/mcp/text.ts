@@ -1,12 +1,10 @@
 // What an event says, as text: the whole of a message, the arguments of a call, the output of a tool.
-import { textOf } from '../digest/event.ts'
+import { ARGUMENTS, textOf } from '../digest/event.ts'
 import type { EventKind, SessionEvent } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { ReadHandle } from '../store/store.ts'
 
 const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
-/** Where the records of calls keep what the tool was asked. */
-const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
 
 /** The readable text of an event; its summary where the body says nothing, or cannot be read. */
 export function eventText(handle: ReadHandle, event: SessionEvent): { text: string; isUnread: boolean } {

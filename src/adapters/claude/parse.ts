@@ -1,7 +1,6 @@
 // From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
-import { closeSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { openForReading } from '../../files/jsonl.ts'
+import { readBeginning } from '../../files/beginning.ts'
 import type { Item, Position, SessionItem, Source } from '../adapter.ts'
 import { isRecord, str } from '../guards.ts'
 import { readLines } from '../lines.ts'
@@ -44,14 +43,8 @@ const PEEK_BYTES = 1 << 20
 
 /** The first session id in the file, for names that hold none. */
 function innerSession(path: string): string | undefined {
-  const fd = openForReading(path)
-  try {
-    const buffer = Buffer.alloc(PEEK_BYTES)
-    const text = buffer.toString('latin1', 0, readSync(fd, buffer, 0, PEEK_BYTES, 0))
-    return /"sessionId":\s*"([\w.-]+)"/.exec(text)?.[1]
-  } finally {
-    closeSync(fd)
-  }
+  const text = readBeginning(path, PEEK_BYTES).bytes.toString('latin1')
+  return /"sessionId":\s*"([\w.-]+)"/.exec(text)?.[1]
 }
 
 function readerOf(path: string, where: Place, session: string): Reader {

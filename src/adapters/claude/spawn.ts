@@ -3,6 +3,7 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
+import { readBeginning } from '../../files/beginning.ts'
 import { openForReading, parseLine } from '../../files/jsonl.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
@@ -68,17 +69,12 @@ export function noteTold(line: Line, text: string | undefined): void {
 }
 
 function readSidecar(path: string): Record<string, unknown> {
-  let fd: number | undefined
   try {
-    fd = openForReading(path)
-    const bytes = Buffer.alloc(SIDECAR_BYTES)
-    const parsed: unknown = JSON.parse(bytes.toString('utf8', 0, readSync(fd, bytes, 0, SIDECAR_BYTES, 0)))
+    const parsed: unknown = JSON.parse(readBeginning(path, SIDECAR_BYTES).bytes.toString('utf8'))
     return isRecord(parsed) ? parsed : {}
   } catch {
     // Absent in old versions, half-written while the sub-agent runs: it is read again when it changes.
     return {}
-  } finally {
-    if (fd !== undefined) closeSync(fd)
   }
 }
 

@@ -1,8 +1,7 @@
 // Tool outputs too large for the transcript lie beside it in `<session>/tool-results/`. Only such a file, below the
 // same project, is ever opened: the path in the transcript is foreign text.
-import { closeSync, fstatSync, readSync } from 'node:fs'
 import { RecollectError } from '../../errors.ts'
-import { openForReading } from '../../files/jsonl.ts'
+import { readBeginning } from '../../files/beginning.ts'
 import { resolveInside } from '../../files/paths.ts'
 import { isRecord, str } from '../guards.ts'
 import { contentText } from '../text.ts'
@@ -38,29 +37,16 @@ export function readSpilled(projectDir: string, path: string | undefined): Spill
   const [session = '', folder = '', name = ''] = path.trim().split(/[\\/]/).slice(-3)
   if (folder !== 'tool-results' || !isUuid(session)) return { name, missing: 'not in tool-results' }
   try {
-    return readBeginning(resolveInside(projectDir, session, folder, name), name)
+    return spilledIn(resolveInside(projectDir, session, folder, name), name)
   } catch (error) {
     if (error instanceof RecollectError) return { name, missing: error.code }
     throw error
   }
 }
 
-function readBeginning(path: string, name: string): Spilled {
-  const fd = openForReading(path)
-  try {
-    const { size } = fstatSync(fd)
-    const buffer = Buffer.alloc(Math.min(size, MAX_BYTES))
-    let filled = 0
-    while (filled < buffer.length) {
-      const count = readSync(fd, buffer, filled, buffer.length - filled, filled)
-      if (count === 0) break
-      filled += count
-    }
-    if (filled === size) return { name, text: buffer.toString('utf8', 0, filled) }
-    // Cut between lines: half a secret would not be recognized as one.
-    const end = buffer.lastIndexOf(10, filled - 1)
-    return { name, text: buffer.toString('utf8', 0, end + 1), bytes: size }
-  } finally {
-    closeSync(fd)
-  }
+function spilledIn(path: string, name: string): Spilled {
+  const { bytes, size } = readBeginning(path, MAX_BYTES)
+  if (bytes.length === size) return { name, text: bytes.toString('utf8') }
+  // Cut between lines: half a secret would not be recognized as one.
+  return { name, text: bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1), bytes: size }
 }

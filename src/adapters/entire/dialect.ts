@@ -1,7 +1,7 @@
 // Whose transcript a full.jsonl is. Content decides, because labels are missing or wrong in the field; the label in
 // metadata.json decides where the content fits several.
-import { closeSync, readSync } from 'node:fs'
-import { openForReading, readJsonl } from '../../files/jsonl.ts'
+import { readBeginning } from '../../files/beginning.ts'
+import { readJsonl } from '../../files/jsonl.ts'
 import { isRecord, str } from '../guards.ts'
 
 /** `lines` are Recollect's own and those of agents without an adapter; a `document` is one JSON value over many lines. */
@@ -21,7 +21,8 @@ const DOCUMENT = /^\uFEFF?\s*(?:\[|\{\s*\n)/
 
 export function sniff(path: string, label: string | undefined): Sniffed {
   const agent = label === undefined ? 'unnamed' : label.toLowerCase()
-  if (DOCUMENT.test(headOf(path))) return { dialect: 'document', agent, session: undefined }
+  if (DOCUMENT.test(readBeginning(path, PEEK_BYTES).bytes.toString('utf8')))
+    return { dialect: 'document', agent, session: undefined }
   let found: Pick<Sniffed, 'dialect' | 'agent'> | undefined
   let session: string | undefined
   let count = 0
@@ -36,16 +37,6 @@ export function sniff(path: string, label: string | undefined): Sniffed {
   // A document on one line.
   if (count === 1 && isConversation) return { dialect: 'document', agent, session }
   return { ...(found ?? byLabel(label, agent)), session }
-}
-
-function headOf(path: string): string {
-  const fd = openForReading(path)
-  try {
-    const head = Buffer.alloc(PEEK_BYTES)
-    return head.toString('utf8', 0, readSync(fd, head, 0, PEEK_BYTES, 0))
-  } finally {
-    closeSync(fd)
-  }
 }
 
 function byLabel(label: string | undefined, agent: string): Pick<Sniffed, 'dialect' | 'agent'> {

@@ -1,43 +1,21 @@
 // Reads the small files beside a session whole, with a limit; a missing file is no error, a broken one is named.
-import { closeSync, existsSync, fstatSync, readSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fromSystem, RecollectError } from '../../errors.ts'
-import { openForReading } from '../../files/jsonl.ts'
+import { RecollectError } from '../../errors.ts'
+import { type Beginning, readBeginning } from '../../files/beginning.ts'
 import type { GapItem } from '../adapter.ts'
 import { isRecord } from '../guards.ts'
 
 const JSON_LIMIT = 8 << 20
 
-interface Beginning {
-  bytes: Buffer
-  size: number
-}
-
-/** The first `limit` bytes of a file, or undefined where there is none. */
-function readBeginning(path: string, limit: number): Beginning | undefined {
-  if (!existsSync(path)) return undefined
-  const fd = openForReading(path)
-  try {
-    const size = fstatSync(fd).size
-    const bytes = Buffer.alloc(Math.min(size, limit))
-    let filled = 0
-    while (filled < bytes.length) {
-      const count = readSync(fd, bytes, filled, bytes.length - filled, filled)
-      if (count === 0) break
-      filled += count
-    }
-    return { bytes: bytes.subarray(0, filled), size }
-  } catch (error) {
-    throw fromSystem(error, 'cannot read file', path, 'read')
-  } finally {
-    closeSync(fd)
-  }
-}
+/** Undefined where there is none. */
+const beginningOf = (path: string, limit: number): Beginning | undefined =>
+  existsSync(path) ? readBeginning(path, limit) : undefined
 
 /** The same for files whose loss is none: what matters of them stands in the session itself too. */
 export function readable(path: string, limit: number): Beginning | undefined {
   try {
-    return readBeginning(path, limit)
+    return beginningOf(path, limit)
   } catch {
     return undefined
   }
@@ -47,7 +25,7 @@ export function readable(path: string, limit: number): Beginning | undefined {
 export function readJson(path: string, gaps: GapItem[]): Record<string, unknown> | undefined {
   let found: Beginning | undefined
   try {
-    found = readBeginning(path, JSON_LIMIT)
+    found = beginningOf(path, JSON_LIMIT)
   } catch (error) {
     gaps.push(unreadable(path, error))
   }

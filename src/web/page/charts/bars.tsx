@@ -1,5 +1,6 @@
 // Bars stacked by series over days, largest series at the bottom.
 import type { JSX } from 'preact'
+import { Axis } from './axis.tsx'
 import { ticks, useWidth } from './size.ts'
 
 export interface Series {
@@ -32,14 +33,7 @@ export function StackedBars(props: {
     <div ref={ref}>
       <svg width={width} height={HEIGHT} role="img" aria-label={props.name}>
         {props.series.length > 1 && <Hatches />}
-        {steps.map((value) => (
-          <g class="axis">
-            <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
-            <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
-              {props.format(value)}
-            </text>
-          </g>
-        ))}
+        <Axis steps={steps} left={LEFT} width={width} y={y} format={props.format} />
         {props.labels.map((label, i) => (
           <g>
             {columns(props.series, i).map(({ from, to, series }) => {

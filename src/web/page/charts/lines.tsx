@@ -1,5 +1,6 @@
 // Lines: one as small as a word, and an area with marks on it.
 import type { JSX } from 'preact'
+import { Axis } from './axis.tsx'
 import { ticks, useWidth } from './size.ts'
 
 export function Sparkline({
@@ -66,14 +67,7 @@ export function Area(props: {
   return (
     <div ref={ref}>
       <svg class="area" width={width} height={HEIGHT} role="img" aria-label={props.name}>
-        {steps.map((value) => (
-          <g class="axis">
-            <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
-            <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
-              {props.format(value)}
-            </text>
-          </g>
-        ))}
+        <Axis steps={steps} left={LEFT} width={width} y={y} format={props.format} />
         <path class="whole" d={area((point) => point.value)} />
         <path class="part" d={area((point) => point.part)} />
         {points.length < 400 &&

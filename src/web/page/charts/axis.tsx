@@ -1,0 +1,24 @@
+// The lines across a drawing, each with its value.
+import type { JSX } from 'preact'
+
+export function Axis(props: {
+  steps: readonly number[]
+  left: number
+  width: number
+  y: (value: number) => number
+  format: (value: number) => string
+}): JSX.Element {
+  const { left, y } = props
+  return (
+    <>
+      {props.steps.map((value) => (
+        <g class="axis">
+          <line x1={left} x2={props.width} y1={y(value)} y2={y(value)} />
+          <text x={left - 8} y={y(value) + 4} text-anchor="end">
+            {props.format(value)}
+          </text>
+        </g>
+      ))}
+    </>
+  )
+}
