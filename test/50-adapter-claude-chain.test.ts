@@ -249,6 +249,27 @@ describe('sub-agents', () => {
     expect(of(readRecords(other), 'alias')).toEqual([])
   })
 
+  test.each<[string, Fields]>([
+    [
+      'of the line',
+      { toolUseResult: { status: 'async_launched', taskType: 'local_workflow', runId: 'wf_1-a' } },
+    ],
+    ['in words', {}],
+  ])('sub-agents of a workflow hang on the call whose result, %s, names the run', (_, fields) => {
+    const project = newProject()
+    const said =
+      'Workflow launched in background. Task ID: w1\nTranscript dir: /x\nRun ID: wf_1-a\nTo resume: …'
+    const records = [
+      assistant('a1', null, [call('t1', 'Workflow', { script: 'x' })]),
+      user('u1', 'a1', [result('t1', said)], fields),
+    ]
+    const [alias, ...more] = of(readAll(write(join(project, `${SESSION}.jsonl`), records)), 'alias')
+    const path = join(project, SESSION, 'subagents', 'workflows', 'wf_1-a', 'agent-x1.jsonl')
+    const [first] = eventsOf(readAll(write(path, [user('s1', null, 'look', { isSidechain: true })])))
+    expect(first).toMatchObject({ parentKey: null, parentCall: 'run:wf_1-a', agent: 'x1' })
+    expect([alias?.name, alias?.of, alias?.isGuess, more]).toEqual(['run:wf_1-a', 't1', undefined, []])
+  })
+
   test('workflow journals are bookkeeping of the session', () => {
     const path = join(newProject(), SESSION, 'subagents', 'workflows', 'run1', 'journal.jsonl')
     const items = readAll(

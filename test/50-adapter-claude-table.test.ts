@@ -128,6 +128,7 @@ describe('records', () => {
       'api-request-shape',
       'api-request-blob',
       'tools-used',
+      'launched',
       'started',
       'result',
       'mode',

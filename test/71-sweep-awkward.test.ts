@@ -56,8 +56,9 @@ const main: Fields[] = [
     attachment: { type: 'queued_command', prompt: 'also this', commandMode: 'prompt' },
   }),
   mode('auto'),
-  told('a2', 'q1', [{ ...make, id: 't3' }], 4),
-  said('r3', 'a2', [result('t3', 'fine')], { toolUseResult: { stdout: 'fine', interrupted: false } }),
+  told('a2', 'q1', [{ ...make, id: 't3' }, call('t5', 'Workflow', { script: 'x' })], 4),
+  said('r5', 'a2', [result('t5', 'Workflow launched')], { toolUseResult: { runId: 'wf_1' } }),
+  said('r3', 'r5', [result('t3', 'fine')], { toolUseResult: { stdout: 'fine', interrupted: false } }),
   told('a3', 'r3', [text('done')], 9),
   noted('d1', 'a3', { type: 'system', subtype: 'turn_duration', durationMs: 10 }),
   noted('b1', null, { type: 'system', subtype: 'compact_boundary', logicalParentUuid: id('d1') }),
@@ -117,6 +118,10 @@ const files: Record<string, Fields[]> = {
     said('y1', null, 'deeper', beside('x2')),
     told('y2', 'y1', [text('1')], 3, beside('x2')),
   ],
+  [`${PROJECT}/${SESSION}/subagents/workflows/wf_1/agent-x3.jsonl`]: [
+    said('z1', null, 'look', beside('x3')),
+    told('z2', 'z1', [text('seen')], 3, beside('x3')),
+  ],
   [HELP]: [
     ...upTo('a3').map(({ toolUseResult: _, ...record }) => ({ ...record, ...beside(HELPER) })),
     said('h1', 'a3', 'by the way?', beside(HELPER)),
@@ -168,6 +173,9 @@ test('grows into what it is', async () => {
     [1, null, 'success'],
     [1, null, 'success'],
   ])
+  const rows = Object.values(whole.events[`claude:${SESSION}`] ?? {})
+  const roots = rows.filter((row) => row['parent'] === null).map((row) => row['summary'])
+  expect(roots.sort()).toEqual(['Warmup', 'first', 'a title'].sort())
   const step = fc.tuple(fc.nat(names.length - 1), fc.integer({ min: 1, max: 12 }), fc.boolean())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 16 }), async (steps) => {

@@ -16,6 +16,8 @@ export interface Place {
   session: string | undefined
   /** Sub-agent id, or the workflow's run for a journal. */
   agent: string | undefined
+  /** The workflow's run that a sub-agent belongs to. */
+  run?: string
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -86,7 +88,9 @@ function placeBelow(projectDir: string, rest: string[]): Place | null {
   }
   if (rest.length < 3 || rest[1] !== 'subagents') return null
   const session = rest[0]
-  if (agent !== undefined) return { kind: 'agent', projectDir, session, agent }
+  const run = rest[2] === 'workflows' && rest.length > 4 ? rest[3] : undefined
+  if (agent !== undefined)
+    return { kind: 'agent', projectDir, session, agent, ...(run === undefined ? {} : { run }) }
   if (name !== 'journal.jsonl' || rest.length < 4) return null
   return { kind: 'journal', projectDir, session, agent: basename(dirname(rest.join(sep))) }
 }

@@ -242,6 +242,7 @@ const BOOKKEEPING = new Set([
   'artifact-autoreact-ledger',
   'artifact-comment-monitor',
   'teleported-from',
+  'launched',
   'started',
   'result',
 ])

@@ -34,10 +34,12 @@ export function spawner(path: string, place: Place, session: string): Parent {
   const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
   const key = id === undefined ? undefined : calls?.keys.get(id)
   if (key !== undefined) return { parentKey: key }
-  return { parentKey: null, parentCall: id ?? agentName(place.agent ?? '') }
+  const name = place.run === undefined ? agentName(place.agent ?? '') : runName(place.run)
+  return { parentKey: null, parentCall: id ?? name }
 }
 
 const agentName = (agent: string): string => `agent:${agent}`
+const runName = (run: string): string => `run:${run}`
 const promptName = (prompt: string): string => `prompt:${promptHash(prompt)}`
 
 /** A call that starts a sub-agent: while an old version's sub-agent runs, what it was told is the only join. */
@@ -47,15 +49,21 @@ export function notePrompt(line: Line, call: string, prompt: string): void {
 }
 
 /** What the model is told of a sub-agent at the end of its answer: in files of sub-agents nothing else names it. */
-const SIGNED = /^agentId: ([\w-]+)/m
+const SIGNED = /^agentId: ([\w-]+)/gm
+const LAUNCHED = /^Run ID: ([\w-]+)/m
 const TAIL = 2000
 
-/** The result of such a call names the sub-agent. One that was gone on with later was started by the first. */
+/**
+ * The result of such a call names the sub-agent, or the run of a workflow, whose sub-agents are many. One that was gone on
+ * with later was started by the first.
+ */
 export function noteAgent(line: Line, call: string, outcome: unknown, said: string): void {
-  const named = isRecord(outcome) ? str(outcome['agentId']) : undefined
-  const agent = named ?? SIGNED.exec(said.slice(-TAIL))?.[1]
-  if (!agent) return
-  line.items.push({ type: 'alias', session: line.state.session, name: agentName(agent), of: call })
+  const told = isRecord(outcome) ? outcome : {}
+  const agent = str(told['agentId']) ?? [...said.slice(-TAIL).matchAll(SIGNED)].at(-1)?.[1]
+  const run = str(told['runId']) ?? LAUNCHED.exec(said.slice(-TAIL))?.[1]
+  const { session } = line.state
+  if (agent) line.items.push({ type: 'alias', session, name: agentName(agent), of: call })
+  if (run) line.items.push({ type: 'alias', session, name: runName(run), of: call })
 }
 
 /** The first line of a sub-agent's file: what it was told. */

@@ -9,7 +9,7 @@ import { readSpilled, spilledPath } from './spill.ts'
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
 const SHELLS = new Set(['Bash', 'PowerShell'])
 const DECISIONS = new Set(['AskUserQuestion', 'ExitPlanMode'])
-const SPAWNS = new Set(['Agent', 'Task'])
+const SPAWNS = new Set(['Agent', 'Task', 'Workflow'])
 /** The field of an input that names what the call is about, in order of preference. */
 const SUBJECTS = [
   'command',
