@@ -91,6 +91,24 @@ describe('a result', () => {
     expect(outcome('Glob', 'x', { toolUseResult: { durationMs: 7 } })?.durationMs).toBe(7)
   })
 
+  test.each([
+    'This Bash command contains multiple operations. The following part requires approval: make',
+    "Claude requested permissions to use Bash, but you haven't granted it yet.",
+  ])('is refused by nobody where nobody was asked: %s', (content) => {
+    const fields = { toolDenialKind: 'user-rejected' }
+    expect(outcome('Bash', content, fields, true)?.kind).toBe('error')
+    expect(outcome('Bash', 'no', fields, true)?.kind).toBe('human_intervention')
+  })
+
+  test('of a command names the files that it changed', () => {
+    const bashEditDiff = {
+      files: [{ filePath: '/w/a.ts', hunks: [] }, { hunks: [] }],
+      changedFiles: ['/w/a.ts', '/w/b.ts', 7],
+    }
+    expect(outcome('Bash', 'ok', shell({ bashEditDiff }))?.files).toEqual(['/w/a.ts', '/w/b.ts'])
+    expect(outcome('Bash', 'ok', shell({}))?.files).toBeUndefined()
+  })
+
   test('that a person cut off is no failure of the tool', () => {
     const records = [
       assistant('a1', null, [call('t1', 'Bash', { command: 'make' })]),

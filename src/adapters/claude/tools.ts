@@ -1,6 +1,6 @@
 // Tool calls and their results: kinds, one-line summaries, the text worth searching, exit codes, who said no.
 import { closeCall, openCall } from '../calls.ts'
-import { isRecord, num, str } from '../guards.ts'
+import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine, leaves } from '../text.ts'
 import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
 import { noteAgent, notePrompt } from './spawn.ts'
@@ -78,12 +78,22 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   if (call) draft.tool = call.tool
   if (id) draft.callId = id
   if (text) draft.text = text
+  const files = changedFiles(outcome)
+  if (files.length > 0) draft.files = files
   const exitCode = exitCodeOf(said ?? '', block, call?.tool, outcome)
   if (exitCode !== undefined) draft.exitCode = exitCode
   const durationMs = tookMs(outcome) ?? call?.durationMs
   if (durationMs !== undefined) draft.durationMs = durationMs
   draft.summary = resultSummary(said ?? '', exitCode)
   return draft
+}
+
+/** What a command changed on the disk, as the client saw it afterwards. */
+function changedFiles(outcome: unknown): string[] {
+  const seen = isRecord(outcome) ? outcome['bashEditDiff'] : undefined
+  if (!isRecord(seen)) return []
+  const shown = list(seen['files']).map((file) => (isRecord(file) ? file['filePath'] : undefined))
+  return [...new Set([...list(seen['changedFiles']), ...shown].flatMap((path) => str(path) || []))]
 }
 
 /** How long it took, as the client measured it. */
@@ -110,10 +120,13 @@ function kindOfResult(
 }
 
 const BY_PERSON = /^(?:The user doesn't want to|\[Request interrupted by user)/
+const UNASKED = /^[^\n]*(?:\brequires? approval\b|but you haven't granted it yet)/
 
 /** Whether a person said no, or stopped it. Rules and sandboxes also refuse; the client marks some of those `user-rejected`. */
 function isRefusal(record: Record<string, unknown>, said: string): boolean {
   if (BY_PERSON.test(said)) return true
+  // Nobody was there to be asked.
+  if (UNASKED.test(said)) return false
   const decision = isRecord(record['permissionDecision']) ? record['permissionDecision'] : {}
   return record['toolDenialKind'] === 'user-rejected' && decision['source'] !== 'config'
 }
