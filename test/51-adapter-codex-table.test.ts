@@ -181,6 +181,12 @@ describe('calls', () => {
   test.each([
     ['aborted by user', 'human_intervention'],
     ['exec command rejected by user', 'human_intervention'],
+    ['patch rejected by user', 'human_intervention'],
+    ['patch rejected: writing outside of the project; rejected by user approval settings', 'error'],
+    ['`rm -rf /` rejected: blocked by policy', 'error'],
+    ['rejected by configuration', 'error'],
+    ['automatic approval review denied the action', 'error'],
+    ['`rm` is no command that was rejected', 'tool_result'],
     ['Exit code: 1\nWall time: 1 seconds\nOutput:\nx', 'error'],
     ['Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nx', 'error'],
     ['Chunk ID: 1\nWall time: 0.1 seconds\nProcess running with session ID 5\nOutput:\nx', 'tool_result'],
@@ -311,6 +317,17 @@ test.each([
   const given = item({ type: 'function_call_output', call_id: 'c', output })
   const { events } = read([meta(THREAD), stamped(call, 0), stamped(ended, 70), stamped(given, 80)])
   expect(events.at(-1)?.durationMs).toBe(durationMs)
+})
+
+test('what was declined is a failure, whatever the output says', () => {
+  const declined = { type: 'FileChange', id: 'c', status: 'declined', changes: {} }
+  const { events } = read([
+    meta(THREAD),
+    item({ type: 'custom_tool_call', name: 'apply_patch', call_id: 'c', input: '*** Begin Patch' }),
+    told('item_completed', { item: declined }),
+    item({ type: 'custom_tool_call_output', call_id: 'c', output: 'This action was too risky.' }),
+  ])
+  expect(events.at(-1)?.kind).toBe('error')
 })
 
 test('what a command read is told with its end, where its call only has the words', () => {

@@ -174,6 +174,11 @@ test('exit status in every form it was written', () => {
       { failed: false, body: '' },
     ],
     ['failed in sandbox MacosSeatbelt with exit code 3: x', { exitCode: 3, failed: true }],
+    [
+      'failed in sandbox MacosSeatbelt with execution error: sandbox denied exec error, exit code: 101, stdout: ',
+      { exitCode: 101, failed: true },
+    ],
+    ['failed in sandbox None with execution error: command timed out\nexit code: 1', { failed: true }],
     ['apply_patch verification failed: x', { failed: true }],
     ['aborted by user after 2.0s', { stopped: true }],
     ['exec command rejected by user', { stopped: true }],

@@ -116,13 +116,8 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   const output = endOf(type, item, spanOf(spot.payload))
   const standing = callStanding(spot, id)
   if (standing === 'open') {
-    noteEnd(
-      spot,
-      id,
-      output.exitCode,
-      measured(type === 'CommandExecution', output.durationMs),
-      output.failed,
-    )
+    const durationMs = measured(type === 'CommandExecution', output.durationMs)
+    noteEnd(spot, id, output.exitCode, durationMs, output.failed || output.stopped)
     return [withFiles(noted(spot, item), filesOf(type, item))]
   }
   if (standing === 'ended') return [noted(spot, item)]

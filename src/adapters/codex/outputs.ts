@@ -17,9 +17,9 @@ export interface Output {
 }
 
 const FAILURE =
-  /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|(?:Wall time: [^\n]*\nOutput:\n)?tool call error|err: "|collab (?:spawn|tool) failed)/i
+  /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|(?:Wall time: [^\n]*\nOutput:\n)?tool call error|err: "|patch rejected: |rejected by configuration|automatic approval review denied|`[\s\S]{0,4000}?` rejected: |collab (?:spawn|tool) failed)/i
 const STOPPED =
-  /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:aborted by user|aborted\b|(?:exec )?command rejected by user|rejected by user|user (?:rejected|denied|declined|cancelled))/i
+  /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:aborted by user|aborted\b|(?:(?:exec )?command |patch )?rejected by user|user (?:rejected|denied|declined|cancelled))/i
 const HEADER = /^(?:Exit code: |Chunk ID: |Wall time: |Script \w+\n)/
 const HEADER_LENGTH = 600
 
@@ -65,7 +65,9 @@ function fromText(text: string, value: unknown): Output {
   const plain: Output = { value, text, body: text, failed: FAILURE.test(text), stopped: STOPPED.test(text) }
   const head = text.slice(0, HEADER_LENGTH)
   if (!HEADER.test(head)) {
-    const sandboxed = /^failed in sandbox \S+ with exit code (-?\d+)/.exec(head)
+    const sandboxed = /^failed in sandbox \S+ with (?:execution error: [^\n]*?)?exit code:? (-?\d+)/.exec(
+      head,
+    )
     return sandboxed ? withStatus(plain, Number(sandboxed[1]), undefined) : plain
   }
   const bodyAt = /^Output:\n?/m.exec(head)
