@@ -9,7 +9,7 @@ import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 9,
+  version: 10,
   roots,
   claim,
   read: ({ path }, from) =>
