@@ -271,6 +271,10 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
     item({ type: 'agent_message', author: '/root', content: sealed }),
   ]).events
   expect(hidden?.summary).toBe('/root: /root/a')
+  // A heading without an end is read in one go.
+  const endless = [{ type: 'input_text', text: `Message Type: X\n${'A: b: c: d: e: f\n'.repeat(40)}` }]
+  const [, long] = read([meta(THREAD), item({ type: 'agent_message', content: endless })]).events
+  expect(long?.summary).toBe('an agent: Message Type: X')
 })
 
 test('a sub-agent is known though its own file is gone', () => {

@@ -225,7 +225,7 @@ export function agentLetter(spot: Spot, letter: Record<string, unknown>): Item[]
 }
 
 /** Kind, task and sender stand above what one agent has to say to another. */
-const LETTERHEAD = /^Message Type: [^\n]*\n(?:[A-Z][^\n]*: [^\n]*\n)*Payload:\n/
+const LETTERHEAD = /^Message Type: [^\n]*\n(?:[A-Z][^\n:]*: [^\n]*\n)*Payload:\n/
 
 /** What was asked may be encrypted; then the task still has its name. */
 function gistOf(text: string): string {
