@@ -114,6 +114,19 @@ describe('texts', () => {
     expect(read.positions.get(path)?.offset).toBe(readFileSync(path).length - 1)
   })
 
+  it('that are only a picture say so', () => {
+    const image = { type: 'image', data: 'AA==', mimeType: 'image/png' }
+    const updates = [
+      update({ sessionUpdate: 'user_message_chunk', content: image, _meta: { promptIndex: 0 } }),
+    ]
+    const chat = [{ type: 'user', content: [{ type: 'image', url: 'x' }], prompt_index: 0 }]
+    for (const files of [{ updates }, { chat }])
+      expect(eventsOf(readOn(writeSession(files)))[0]).toMatchObject({
+        kind: 'user_msg',
+        summary: '(no text)',
+      })
+  })
+
   it('typed by nobody are no prompts', () => {
     const path = writeSession({
       updates: [

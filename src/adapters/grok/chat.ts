@@ -114,7 +114,8 @@ function* userItem(context: Context, history: HistoryPrompt[]): Generator<Item> 
     state.hasPrompt = true
     yield* interrupted(context)
     const at = historyTime(state, history, text)
-    yield { ...event(context, key, 'user_msg', 'user', firstLine(text), { text, payload: item }), ts: at }
+    const summary = firstLine(text) || '(no text)'
+    yield { ...event(context, key, 'user_msg', 'user', summary, { text, payload: item }), ts: at }
     yield* giveBack(context.session, context.state)
   }
 }

@@ -95,7 +95,7 @@ function userEvent(
   const isBash = inner['bash_command'] !== undefined
   if (isBash) payload['isBash'] = true
   const words = wordsOf(text)
-  const summary = isBash ? `! ${firstLine(words)}` : firstLine(words)
+  const summary = isBash ? `! ${firstLine(words)}` : firstLine(words) || '(no text)'
   const isMidTurn = !isBash && (isInterjection(text) || isUnmarked(state, meta))
   const kind = isMidTurn ? 'human_intervention' : 'user_msg'
   return eventOf(session, first, { kind, role: 'user', summary, text: words, payload })
