@@ -334,6 +334,29 @@ describe('recollect watch', () => {
     expect(await rare.stop()).toBe(143)
   })
 
+  it('sets no timer for a moment that has passed, of which newer Nodes warn', async () => {
+    const world = new World()
+    const [script, timers] = [join(world.base, 'leap.cjs'), join(world.base, 'timers')]
+    writeFileSync(
+      script,
+      `const [now, set] = [performance.now.bind(performance), setTimeout]
+       let leaps = 0
+       performance.now = () => now() + leaps++ * 700
+       globalThis.setTimeout = (work, ms, ...rest) => {
+         require('node:fs').appendFileSync(${JSON.stringify(timers)}, ms + '\\n')
+         return set(work, ms, ...rest)
+       }`,
+    )
+    const watching = new Watching(world, [], { NODE_OPTIONS: `--require ${script}` })
+    for (let n = 1; n <= 3; n++) {
+      addRecord(world, 1, n)
+      await watching.sweep((event) => event['new_events'] === 1)
+    }
+    await watching.stop()
+    const set = readFileSync(timers, 'utf8').trim().split('\n').map(Number)
+    expect(set.filter((ms) => ms < 0)).toEqual([])
+  })
+
   it.each(['watch', 'sweep'])('and its lock that cannot be made: %s says so in a sentence', (name) => {
     const world = new World()
     mkdirSync(join(world.memory, `${name}.lock`), { recursive: true })

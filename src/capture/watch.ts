@@ -169,7 +169,8 @@ class Loop {
 
   async #sleep(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS))
+      // The moment may have come since it was looked at: Node 24 warns of a timer below nought.
+      const timer = setTimeout(resolve, Math.min(Math.max(0, ms), MAX_TIMER_MS))
       this.#wakeUp = () => {
         clearTimeout(timer)
         resolve()
