@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search } from '../src/query/search.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../src/store/schema.ts'
+import { NO_BODY } from '../src/store/verify.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, copyTree, World } from './setup/sweeping.ts'
@@ -139,19 +140,25 @@ describe('a repair', () => {
     expect(JSON.parse(lost)).toEqual(['codex'])
   })
 
-  it('that is killed is gone on with', async () => {
+  it('that is killed has taken out all or nothing, and the next sweep goes on with it', async () => {
     const whole = world.dump()
     for (const path of segments()) writeFileSync(path, readFileSync(path).fill(0, 40, 90))
     breakIndex('cache/cache.db', 'words')
-    for (const wait of [60, 90, 120, 150, 180, 210, 240, 300]) {
+    const untouched = problems()
+    expect(untouched.length).toBeGreaterThan(2)
+    let left = untouched
+    for (let wait = 60; left.length === untouched.length; wait += 15) {
+      expect(left).toEqual(untouched)
       const child = spawn(process.execPath, [cliPath, 'sweep', '--repair'], {
         env: { PATH: process.env['PATH'] ?? '', ...world.env },
       })
       const ended = new Promise((resolve) => child.once('exit', resolve))
       setTimeout(() => child.kill('SIGKILL'), wait)
       await ended
+      left = problems()
     }
-    await world.sweep({ repair: true })
+    expect(left.every((problem) => problem.endsWith(NO_BODY))).toBe(true)
+    await world.sweep()
     expect(problems()).toEqual([])
     expect(differences(world.dump(), whole)).toEqual([])
   })

@@ -7,7 +7,7 @@ import { makeWords } from './schema.ts'
 import type { RepairReport } from './store.ts'
 import { indexDamage, readPayloads } from './verify.ts'
 
-/** One caller at a time: the sweep lock. A kill leaves all of it done or nothing, and sources that are marked stay so until they are read. */
+/** One caller at a time: the sweep lock. A kill leaves all of it done to a database or nothing, and sources that are marked stay so until they are read. */
 export function takeOutDamage(
   cache: Database,
   memory: Database,

@@ -1,5 +1,6 @@
 // Where Claude Code keeps its transcripts, and what a path says about the file: whose session, which sub-agent.
-// Only transcripts below `projects/` are claimed. History, settings, todos, backups and credentials never are.
+// Only transcripts are claimed: below `projects/`, and in copies of it that were named as a root. History, settings, todos,
+// backups and credentials never are.
 import { homedir } from 'node:os'
 import { basename, dirname, join, sep } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
