@@ -1,12 +1,13 @@
-// The MCP server: which tools there are, and how a call is checked, answered and kept small. The memory is opened for
-// each call and closed again, so a sweep, an eviction or a memory that comes later never meets a stale handle.
+// The MCP server: which tools there are, and how a call is checked, answered and kept small. One memory is held for all
+// connections.
 import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { sessionUid } from '../model.ts'
-import { openForReading, storePaths, unanswered } from '../store/reading.ts'
+import { HeldMemory } from '../store/held.ts'
+import { storePaths, unanswered } from '../store/reading.ts'
 import { usageTool } from './account.ts'
 import type { Caller } from './caller.ts'
 import { decideTool } from './decide.ts'
@@ -43,6 +44,8 @@ const TOOLS: readonly Tool[] = [
 
 /** Makes a server for each connection, or each request over HTTP. */
 export function serverFactory(settings: ServerSettings): McpServerFactory {
+  const { config } = settings
+  const memory = new HeldMemory(storePaths(config.home, config.get('store.db_path')))
   return () => {
     const server = new McpServer({ name: 'recollect', version: VERSION }, { instructions: INSTRUCTIONS })
     for (const one of TOOLS.filter((tool) => settings.mayWrite || !tool.writes)) {
@@ -53,7 +56,7 @@ export function serverFactory(settings: ServerSettings): McpServerFactory {
           inputSchema: declared(one.input),
           annotations: { readOnlyHint: !one.writes },
         },
-        async (input, context) => await call(settings, one, input, context.mcpReq._meta),
+        async (input, context) => await call(settings, memory, one, input, context.mcpReq._meta),
       )
     }
     return server
@@ -83,6 +86,7 @@ function declared(schema: z.ZodType): z.ZodType {
 
 async function call(
   { config, caller }: ServerSettings,
+  memory: HeldMemory,
   tool: Tool,
   input: unknown,
   meta: Record<string, unknown> | undefined,
@@ -94,15 +98,12 @@ async function call(
       ...issuesOf(checked.error),
       `try: ${argumentsOf(tool)}`,
     ])
-  const paths = storePaths(config.home, config.get('store.db_path'))
-  let handle: ReturnType<typeof openForReading> | undefined
   try {
-    handle = openForReading(paths)
     const named = namedBy(meta ?? {})
-    const context = { handle, config, caller: { ...caller, ...(named ? { named } : {}) } }
+    const context = { handle: memory.handle(), config, caller: { ...caller, ...(named ? { named } : {}) } }
     return bounded(await tool.run(context, checked.data as never))
   } catch (thrown) {
-    const error = unanswered(thrown, paths)
+    const error = unanswered(thrown, memory.paths)
     if (!(error instanceof RecollectError)) throw error
     const { message, hint } = error
     // Only places of our own: another may be the id of a session, which is recorded text.
@@ -114,7 +115,7 @@ async function call(
     if (error.code === 'AMBIGUOUS') return failed([...said, 'try: a longer id'], hint)
     return failed([...said, `try: ${hint}`])
   } finally {
-    handle?.close()
+    memory.rest()
   }
 }
 

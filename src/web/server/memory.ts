@@ -1,26 +1,21 @@
-// The memory as the page's server holds it: opened once, opened again when its files were replaced, with answers kept
-// until something is committed. A server that was started before the first sweep finds the memory when it appears.
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
+// The memory as the page's server holds it: open, with answers kept until something is committed. A server that was
+// started before the first sweep finds the memory when it appears.
 import type { Config } from '../../config.ts'
 import { type Brief, Briefs, briefsOf } from '../../query/briefs.ts'
 import { TimeZone } from '../../query/timezone.ts'
-import { openForReading, type StorePaths, storePaths } from '../../store/reading.ts'
+import { HeldMemory } from '../../store/held.ts'
+import { type StorePaths, storePaths } from '../../store/reading.ts'
 import type { ReadHandle } from '../../store/store.ts'
 import { overridesOf } from '../../usage/overrides.ts'
 import { loadPrices, type PriceBook } from '../../usage/prices.ts'
-
-type Handle = ReadHandle & { close(): void }
-type Statement = ReturnType<ReadHandle['cache']['prepare']>
 
 /** Bounds what is kept between two commits. */
 const MAX_ANSWERS = 300
 
 export class Memory {
   readonly config: Config
-  readonly paths: StorePaths
   readonly prices: PriceBook
-  #open: { handle: Handle; files: string; versions: Statement[] } | undefined
+  readonly #held: HeldMemory
   #version = ''
   #answers = new Map<string, unknown>()
   #briefs = new Briefs()
@@ -28,8 +23,12 @@ export class Memory {
 
   private constructor(config: Config, prices: PriceBook) {
     this.config = config
-    this.paths = storePaths(config.home, config.get('store.db_path'))
     this.prices = prices
+    this.#held = new HeldMemory(storePaths(config.home, config.get('store.db_path')))
+  }
+
+  get paths(): StorePaths {
+    return this.#held.paths
   }
 
   static async of(config: Config): Promise<Memory> {
@@ -38,24 +37,12 @@ export class Memory {
 
   /** Throws NO_MEMORY where nothing was ever swept, CORRUPT where it cannot be read. */
   handle(): ReadHandle {
-    const files = this.#files()
-    if (this.#open && this.#open.files !== files) this.close()
-    if (!this.#open) {
-      const handle = openForReading(this.paths)
-      const versions = [handle.memory, handle.cache].map((database) =>
-        database.prepare('PRAGMA data_version'),
-      )
-      this.#open = { handle, files, versions }
-    }
-    return this.#open.handle
+    return this.#held.handle()
   }
 
   /** Another value after every commit, by whatever process. */
   version(): string {
-    this.handle()
-    const { files, versions } = this.#open as { files: string; versions: Statement[] }
-    const numbers = versions.map((one) => (one.get() as { data_version: number }).data_version)
-    return [files, ...numbers].join(' ')
+    return this.#held.version()
   }
 
   /** The answer to a question that was asked before, if nothing was committed since. */
@@ -97,16 +84,8 @@ export class Memory {
   }
 
   close(): void {
-    this.#open?.handle.close()
-    this.#open = undefined
+    this.#held.close()
     this.#version = ''
     this.#answers.clear()
-  }
-
-  /** Which files these are: a memory that was removed and made anew has others. */
-  #files(): string {
-    return [this.paths.memoryPath, join(this.paths.cacheDirectory, 'cache.db')]
-      .map((path) => statSync(path, { throwIfNoEntry: false })?.ino ?? 0)
-      .join('/')
   }
 }
