@@ -45,7 +45,7 @@ export interface SessionFacts {
   startedAt?: number
   /** All that is told of when it was, start and end: replaces what was told before. */
   onlyAt?: number
-  /** Told by a file that is not the session's own: fills what nobody has told, and changes nothing. */
+  /** Told by a file that is not the session's own, or not the one that holds now: fills what nobody has told, and changes nothing. */
   isGuess?: boolean
   /** It runs without a terminal of its own. */
   isBackground?: boolean

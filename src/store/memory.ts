@@ -43,8 +43,10 @@ export class MemoryWriter {
        WHERE session_uid = :uid`,
     )
     this.#guess = memory.prepare(
-      `UPDATE sessions SET cwd = coalesce(cwd, :cwd), agent_version = coalesce(agent_version, :version)
-       WHERE session_uid = :uid`,
+      `UPDATE sessions SET cwd = coalesce(cwd, :cwd), git_branch = coalesce(git_branch, :branch),
+       git_remote = coalesce(git_remote, :remote), model = coalesce(model, :model),
+       agent_version = coalesce(agent_version, :version),
+       started_at = coalesce(min(started_at, :startedAt), started_at, :startedAt) WHERE session_uid = :uid`,
     )
     this.#span = memory.prepare(
       `UPDATE sessions SET started_at = CASE WHEN :firstAt IS NULL THEN started_at ELSE min(coalesce(started_at, :firstAt), :firstAt) END,
@@ -108,8 +110,15 @@ export class MemoryWriter {
 
   #writeFacts(facts: PreparedFacts, path: string): void {
     if (facts.isGuess) {
-      const { sessionUid: uid, cwd = null, agentVersion: version = null } = facts
-      this.#guess.run({ uid, cwd, version })
+      this.#guess.run({
+        uid: facts.sessionUid,
+        cwd: facts.cwd ?? null,
+        branch: facts.gitBranch ?? null,
+        remote: facts.gitRemote ?? null,
+        model: facts.model ?? null,
+        version: facts.agentVersion ?? null,
+        startedAt: facts.startedAt ?? null,
+      })
       return
     }
     this.#facts.run({
@@ -127,7 +136,8 @@ export class MemoryWriter {
       onlyAt: facts.onlyAt ?? null,
       taskRef: facts.taskRef ?? null,
       taskRank: facts.taskRefRank ?? 0,
-      path,
+      // A task is named in any of the session's files.
+      path: facts.taskRef === undefined ? path : null,
     })
   }
 }

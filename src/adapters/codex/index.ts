@@ -5,12 +5,17 @@ import { readRollout } from './lines.ts'
 import { readIndex } from './names.ts'
 import { parserOf } from './parse.ts'
 import { claim, FLAVOR, INDEX, roots } from './paths.ts'
+import { forgetSegments } from './revert.ts'
 import { newState } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 10,
-  roots,
+  version: 11,
+  roots(env) {
+    // A sweep asks for them first.
+    forgetSegments()
+    return roots(env)
+  },
   claim,
   read: ({ path }, from) =>
     basename(path) === INDEX ? readIndex(path, from) : readRollout(path, from, newState, parserOf(path)),

@@ -113,6 +113,7 @@ function facts(spot: Spot): SessionItem {
     type: 'session',
     session: spot.session,
     relation: state.isSubagent ? 'subagent' : 'main',
+    ...guessIn(spot),
   }
   const cwd = str(payload['cwd'])
   const git = isRecord(payload['git']) ? payload['git'] : {}
@@ -129,6 +130,9 @@ function facts(spot: Spot): SessionItem {
   const title = threadName(spot.path, spot.session)
   return title === undefined ? item : { ...item, title, titleByPerson: true }
 }
+
+/** An older file of a reverted thread only fills what the newer one leaves open. */
+const guessIn = (spot: Spot): { isGuess?: true } => (spot.goesOnElsewhere ? { isGuess: true } : {})
 
 function metaEvent(spot: Spot): EventItem {
   const { id, session_id: _, base_instructions, instructions, ...rest } = spot.payload
@@ -164,7 +168,7 @@ export function turnContext(spot: Spot): Item[] {
   const items: Item[] = []
   if (model && !spot.inherited && model !== state.toldModel) {
     state.toldModel = model
-    items.push({ type: 'session', session: spot.session, model })
+    items.push({ type: 'session', session: spot.session, model, ...guessIn(spot) })
   }
   const hash = shortHash(JSON.stringify(payload))
   if (hash !== state.toldContext) items.push(plain(spot, `turn context${model ? `: ${model}` : ''}`, payload))

@@ -8,6 +8,7 @@ import { agentLetter, agentMessage, message, reasoning, reasoningParts } from '.
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
 import { type RolloutName, rolloutName } from './paths.ts'
+import { revertedFrom, takenBack } from './revert.ts'
 import type { Spot, State } from './state.ts'
 import { toolCall, toolNames, toolOutput } from './tools.ts'
 import { usageRecord } from './usage.ts'
@@ -17,6 +18,7 @@ type Native = Record<string, unknown>
 /** The parser of one file. */
 export function parserOf(path: string): (state: State, line: { record: Native }) => Item[] {
   const name = rolloutName(path)
+  let end: { ordinal: number | undefined } | undefined
   return (state, { record }) => {
     state.count++
     const payload = record['payload']
@@ -24,19 +26,25 @@ export function parserOf(path: string): (state: State, line: { record: Native })
     const type = str(record['type'])
     if (state.session === null) state.session = sessionOf(record, name)
     const ts = time(record['timestamp'])
+    const ordinal = isWrapped ? nextOrdinal(state, record['ordinal']) : undefined
+    // Only threads whose lines are numbered can be reverted.
+    if (ordinal !== undefined) end ??= { ordinal: revertedFrom(path, name.thread) }
     const spot: Spot = {
       state,
       session: state.session,
       type: type ?? 'unnamed',
       payload: isWrapped ? payload : record,
       metadata: isRecord(record['metadata']) ? record['metadata'] : {},
-      ordinal: isWrapped ? nextOrdinal(state, record['ordinal']) : undefined,
+      ordinal,
       segment: name.segment,
       ts,
       inherited: isCopied(state, record, ts),
       path,
+      goesOnElsewhere: end?.ordinal !== undefined,
     }
-    return isWrapped ? wrapped(spot) : datedFlat(spot, record)
+    const items = isWrapped ? wrapped(spot) : datedFlat(spot, record)
+    const isTakenBack = ordinal !== undefined && end?.ordinal !== undefined && ordinal >= end.ordinal
+    return isTakenBack ? takenBack(spot.session, items) : items
   }
 }
 

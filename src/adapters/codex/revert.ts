@@ -1,5 +1,6 @@
 // A reverted thread goes on in a second file that names where in the first one it branched off. What the older files of
-// the thread hold behind that point was taken back: their keys are looked up here, once, when the new file begins.
+// the thread hold behind that point was taken back. Both sides say so: a new file names the keys in the older ones when
+// it begins, and an older file marks its own lines as it is read, so that it does not matter which is read first.
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
@@ -8,6 +9,8 @@ import { isRecord, num, str } from '../guards.ts'
 import { readRecords } from './lines.ts'
 import { claim, homeOf, rolloutName } from './paths.ts'
 import type { Spot } from './state.ts'
+
+const REASON = 'thread reverted'
 
 interface Base {
   rollout: string
@@ -21,22 +24,40 @@ function baseOf(meta: unknown): Base | undefined {
   return rollout !== undefined && endOrdinal !== undefined ? { rollout, endOrdinal } : undefined
 }
 
+/** When a file of a reverted thread begins: the keys of what the others hold and newer ones do not build on. */
 export function supersedeReverted(spot: Spot): Item[] {
-  const { segment } = spot
-  const base = baseOf(spot.payload)
-  if (!segment || !base) return []
-  const older = olderFiles(spot.path, spot.session, segment)
-  const visible = visibleEnds(base, older)
-  const keys = older.flatMap((file) => {
-    const suffix = file.segment ? `@${file.segment}` : ''
-    return ordinalsFrom(file.path, visible.get(file.segment ?? spot.session) ?? 0).flatMap((ordinal) => [
-      `o${ordinal}${suffix}`,
-      `o${ordinal}${suffix}/result`,
-    ])
-  })
-  return keys.length > 0
-    ? [{ type: 'supersede', session: spot.session, keys, reason: 'thread reverted' }]
-    : []
+  const { path, segment, session } = spot
+  if (!segment || !baseOf(spot.payload)) return []
+  forgetSegments()
+  const { thread } = rolloutName(path)
+  const keys = foldersOf(path)
+    .flatMap((folder) => rolloutsBelow(folder, thread))
+    .flatMap((file) => {
+      const end = file.path === path ? undefined : revertedFrom(file.path, thread)
+      const suffix = file.segment ? `@${file.segment}` : ''
+      const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
+      return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
+    })
+  return keys.length > 0 ? [{ type: 'supersede', session, keys, reason: REASON }] : []
+}
+
+/** Of a line behind the point where a newer file branched off: what it says, and that it was taken back. */
+export function takenBack(session: string, items: Item[]): Item[] {
+  const keys = items.flatMap((item) => (item.type === 'event' ? [item.key] : []))
+  return keys.length > 0 ? [...items, { type: 'supersede', session, keys, reason: REASON }] : items
+}
+
+/** The ordinal from which on newer files of the thread take back what this one says; undefined where there are none. */
+export function revertedFrom(path: string, thread: string): number | undefined {
+  const { segment } = rolloutName(path)
+  const segments = segmentsOf(path).get(thread) ?? []
+  let least: number | undefined
+  for (const newer of segments) {
+    if (newer.path === path || newer.segment === undefined || !isOlder(segment, newer.segment)) continue
+    const end = visibleEnd(segment ?? thread, newer.path, thread, segments)
+    if (end !== undefined) least = Math.min(least ?? end, end)
+  }
+  return least
 }
 
 interface ThreadFile {
@@ -44,17 +65,16 @@ interface ThreadFile {
   segment: string | undefined
 }
 
-/** The thread's files before this one. Segment ids are version 7 uuids: their order is that of time. */
-function olderFiles(path: string, thread: string, segment: string): ThreadFile[] {
+/** Segment ids are version 7 uuids: their order is that of time. A thread's first file has none. */
+const isOlder = (segment: string | undefined, than: string): boolean =>
+  segment === undefined || segment < than
+
+function foldersOf(path: string): string[] {
   const home = homeOf(path)
-  const folders = home ? [join(home, 'sessions'), join(home, 'archived_sessions')] : [dirname(path)]
-  return folders
-    .flatMap((folder) => rolloutsBelow(folder, thread))
-    .map((file) => ({ path: file, segment: rolloutName(file).segment }))
-    .filter((file) => file.path !== path && (file.segment === undefined || file.segment < segment))
+  return home ? [join(home, 'sessions'), join(home, 'archived_sessions')] : [dirname(path)]
 }
 
-function rolloutsBelow(directory: string, thread: string): string[] {
+function rolloutsBelow(directory: string, thread: string): ThreadFile[] {
   let entries: ReturnType<typeof entriesOf>
   try {
     entries = entriesOf(directory)
@@ -65,26 +85,56 @@ function rolloutsBelow(directory: string, thread: string): string[] {
   return entries.flatMap((entry) => {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) return rolloutsBelow(path, thread)
-    return entry.isFile() && entry.name.includes(thread) && claim(path, true) ? [path] : []
+    const isOfThread = entry.isFile() && entry.name.includes(thread) && claim(path, true)
+    return isOfThread ? [{ path, segment: rolloutName(path).segment }] : []
   })
 }
 
 const entriesOf = (directory: string) => readdirSync(directory, { withFileTypes: true })
 
-/** For each file the new one builds on: the ordinal where what is still valid ends. */
-function visibleEnds(first: Base, files: ThreadFile[]): Map<string, number> {
-  const ends = new Map<string, number>()
-  for (let base: Base | undefined = first; base && !ends.has(base.rollout); ) {
-    const { rollout, endOrdinal }: Base = base
-    ends.set(rollout, endOrdinal)
-    const file = files.find((one) => (one.segment ?? rolloutName(one.path).thread) === rollout)
-    base = undefined
-    for (const record of file ? recordsOf(file.path) : []) {
-      base = baseOf(record['payload'])
-      break
-    }
+/** The files with a segment, by thread, as they were last looked for. */
+let known: { place: string; threads: Map<string, ThreadFile[]> } | undefined
+
+/** A sweep begins: there may be others by now. */
+export function forgetSegments(): void {
+  known = undefined
+}
+
+function segmentsOf(path: string): Map<string, ThreadFile[]> {
+  const folders = foldersOf(path)
+  const place = folders.join('\n')
+  if (known?.place !== place) known = { place, threads: new Map() }
+  else return known.threads
+  for (const file of folders.flatMap((folder) => rolloutsBelow(folder, '_'))) {
+    if (file.segment === undefined) continue
+    const { thread } = rolloutName(file.path)
+    known.threads.set(thread, [...(known.threads.get(thread) ?? []), file])
   }
-  return ends
+  return known.threads
+}
+
+/** The ordinal where what a newer file builds on ends in a rollout: 0 for nothing of it, undefined where a file in between is missing. */
+function visibleEnd(
+  rollout: string,
+  newer: string,
+  thread: string,
+  segments: ThreadFile[],
+): number | undefined {
+  const passed = new Set<string>()
+  for (let base = firstBase(newer); base && !passed.has(base.rollout); ) {
+    if (base.rollout === rollout) return base.endOrdinal
+    if (base.rollout === thread) return 0
+    passed.add(base.rollout)
+    const { rollout: before }: Base = base
+    const file = segments.find((one) => one.segment === before)
+    base = file ? firstBase(file.path) : undefined
+  }
+  return undefined
+}
+
+function firstBase(path: string): Base | undefined {
+  for (const record of recordsOf(path)) return baseOf(record['payload'])
+  return undefined
 }
 
 function ordinalsFrom(path: string, start: number): number[] {
@@ -96,7 +146,7 @@ function ordinalsFrom(path: string, start: number): number[] {
   return ordinals
 }
 
-/** An older file that is gone or unreadable tells nothing; that must not keep the new one from being read. */
+/** A file that is gone or unreadable tells nothing; that must not keep the others from being read. */
 function* recordsOf(path: string): Generator<Record<string, unknown>> {
   try {
     yield* readRecords(path)

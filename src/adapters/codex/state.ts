@@ -123,6 +123,8 @@ export interface Spot {
   ts: number | null
   inherited: boolean
   path: string
+  /** The thread was reverted and has a newer file, which knows better what holds of it now. */
+  goesOnElsewhere: boolean
   /** Tells apart several events of one line. */
   part?: string
 }
