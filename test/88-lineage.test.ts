@@ -243,8 +243,16 @@ describe('forks without a back pointer', () => {
     const told = (one: MadeSession) => {
       const { cost, price, event_count, kind_counts, tool_histogram, files, metrics, recounted } =
         digestOf(one)
-      const { active_s: _, ...counted } = metrics
-      return { cost, price, event_count, kind_counts, tool_histogram, files, counted, recounted }
+      // When its own part began is known by its responses only.
+      const { active_s: _, wall_clock_s: __, ...counted } = metrics
+      const { wall_clock_s: ___, ...spent } = cost
+      return { spent, price, event_count, kind_counts, tool_histogram, files, counted, recounted }
+    }
+    const timesOf = (one: MadeSession): number[] => {
+      const { started_at, ended_at, cost, metrics } = digestOf(one)
+      const [from, to] = [Date.parse(started_at), Date.parse(ended_at)]
+      expect([cost.wall_clock_s, metrics.wall_clock_s]).toEqual(Array(2).fill((to - from) / 1000))
+      return [from - now, to - now]
     }
     for (const one of forks) writeLines(one)
     await memory.sweep()
@@ -264,6 +272,9 @@ describe('forks without a back pointer', () => {
       expect(copied).toBe([16, 8][at])
     }
     const corrected = forks.map(told)
+    const copiedLines = [16, first.lines.length]
+    for (const [at, one] of forks.entries())
+      expect(timesOf(one)[0]).toBeGreaterThanOrEqual(copiedLines[at] as number)
     // Nothing is taken out a second time, and what is read in whole says the same.
     await memory.sweep()
     expect(forks.map(told)).toEqual(corrected)
@@ -272,6 +283,7 @@ describe('forks without a back pointer', () => {
     expect(forks.map(anew).map(withoutSeqs)).toEqual(
       corrected.map((one) => withoutSeqs({ ...one, recounted: null })),
     )
+    expect(forks.map((one) => timesOf(one)[0])).toEqual(copiedLines)
   })
 
   it('lose a forgotten origin', async () => {

@@ -29,9 +29,15 @@ export function recountDigest(
     whole?.seqs ?? [own.evidence['first_prompt'] ?? [], own.evidence['last_assistant'] ?? []].flat()
   return {
     ...own,
+    started_at: session.started_at ?? own.started_at,
     cost,
     price,
-    metrics: { ...own.metrics, turns: cost.turns, retries: cost.retries },
+    metrics: {
+      ...own.metrics,
+      wall_clock_s: cost.wall_clock_s,
+      turns: cost.turns,
+      retries: cost.retries,
+    },
     signals: [...own.signals.filter((one) => one !== whole), ...costSignals(price, seqs)],
     recounted: own.recounted ?? { origin_uid: '', copied_events: 0 },
   }

@@ -3,6 +3,7 @@
 
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
+import { OwnStarts } from './own-start.ts'
 import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
 /** Evidence of an edge that was concluded here, not told by the format. */
@@ -50,9 +51,11 @@ export function settleForks(cache: Database, memory: Database): void {
 class Kin {
   readonly #cache: Database
   readonly #sql: ReturnType<typeof statements>
+  readonly #starts: OwnStarts
 
   constructor(cache: Database, memory: Database) {
     this.#cache = cache
+    this.#starts = new OwnStarts(cache, memory)
     this.#sql = statements(cache, memory)
   }
 
@@ -64,9 +67,11 @@ class Kin {
     this.#sql.unfork.run(uid, uid, CONCLUDED)
     this.#sql.unlink.run(uid, CONCLUDED)
     let parent: Parent | undefined
+    const parents: number[] = []
     for (const pair of this.#sql.pairs.all(id) as unknown as Pair[]) {
       const other = pair.first === id ? pair.second : pair.first
       if (this.#parentOf(pair) !== other) continue
+      parents.push(other)
       const otherUid = this.#uid(other)
       const sharedCount = Number(this.#sql.mark.run(id, other).changes)
       // Which of the two a response counts in may have changed with their order.
@@ -75,6 +80,7 @@ class Kin {
       if (!parent || this.#isCloser(found, parent)) parent = found
     }
     if (parent) this.#sql.link.run(uid, parent.uid, CONCLUDED)
+    this.#starts.settle(id, uid, parents)
     countAgain(this.#cache, id)
   }
 

@@ -4,6 +4,7 @@
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 import { countAgain, FORK_KIND, SINCE_EVICTED } from './forks.ts'
+import { OwnStarts } from './own-start.ts'
 import { FLAG, NO_TURN } from './rows.ts'
 
 const KEY_BYTES = 8
@@ -69,6 +70,7 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
   const events = cache.prepare(
     'SELECT id, seq, ts, kind, flags, key FROM events WHERE session = ? ORDER BY seq',
   )
+  const starts = new OwnStarts(cache, memory)
   for (const session of written) {
     if (!isConcerned.get(session.session_uid, SINCE_EVICTED)) continue
     const rows = events.all(session.id) as unknown as EventRow[]
@@ -83,9 +85,20 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
       }
     if (!origin) continue
     link(memory, session.session_uid, origin.session_uid)
-    markCopies(cache, session.id, sharedWith(memory, rows, origin.session_uid))
+    const shared = sharedWith(memory, rows, origin.session_uid)
+    starts.note(session.id, session.session_uid, ownStart(rows, shared))
+    markCopies(cache, session.id, shared)
     countAgain(cache, session.id)
   }
+}
+
+function ownStart(rows: readonly EventRow[], shared: readonly Shared[]): number | null {
+  const copied = new Set(shared.map(({ id }) => id))
+  const own = rows.filter((row) => row.ts !== null && !(row.flags & FLAG.inherited || copied.has(row.id)))
+  return own.reduce<number | null>(
+    (at, row) => Math.min(at ?? Number.POSITIVE_INFINITY, row.ts as number),
+    null,
+  )
 }
 
 interface EventRow {
@@ -163,6 +176,20 @@ function adopt(memory: Database, uid: string, originUid: string, shared: readonl
     memory.prepare('DELETE FROM edges WHERE session_uid = ? AND parent_uid = ?').run(uid, before.parent_uid)
   link(memory, uid, originUid)
   noteCopied(memory, uid, originUid, more)
+  noteStart(memory, uid, originUid, shared)
+}
+
+/** Its own events are gone: of when they began its responses tell most, else the end of what it copied. */
+function noteStart(memory: Database, uid: string, originUid: string, shared: readonly Shared[]): void {
+  const last = shared.reduce((at, row) => Math.max(at, row.ts ?? 0), 0)
+  memory
+    .prepare(
+      `UPDATE sessions SET started_at = own.at, own_at = own.at FROM (SELECT coalesce(min(u.ts), ?3) AS at FROM usage u
+       WHERE u.session_uid = ?1 AND u.ts >= ?3
+       AND NOT EXISTS (SELECT 1 FROM usage o WHERE o.session_uid = ?2 AND o.response_id = u.response_id)) AS own
+       WHERE session_uid = ?1 AND own.at > coalesce(own_at, 0)`,
+    )
+    .run(uid, originUid, last)
 }
 
 function link(memory: Database, uid: string, parentUid: string): void {

@@ -12,6 +12,11 @@ export interface Span {
   lastAt: number | null
 }
 
+/** Where a session's own part begins is found by comparing it (`own-start.ts`); the first thing of its own replaces what stood for it. */
+const earliest = (at: string): string =>
+  `CASE WHEN ${at} IS NULL OR own_at > 0 THEN started_at WHEN own_at = 0 THEN ${at} ELSE min(coalesce(started_at, ${at}), ${at}) END`
+const ownAt = (at: string): string => `iif(own_at = 0 AND ${at} IS NOT NULL, NULL, own_at)`
+
 export class MemoryWriter {
   readonly #memory: Database
   readonly #ensure: Statement
@@ -37,7 +42,7 @@ export class MemoryWriter {
        agent_version = coalesce(:version, agent_version), relation = coalesce(:relation, relation),
        is_background = max(is_background, :isBackground),
        ended_at = coalesce(:onlyAt, ended_at),
-       started_at = CASE WHEN :onlyAt IS NOT NULL THEN :onlyAt WHEN :startedAt IS NULL THEN started_at ELSE min(coalesce(started_at, :startedAt), :startedAt) END,
+       started_at = CASE WHEN :onlyAt IS NOT NULL THEN :onlyAt ELSE ${earliest(':startedAt')} END, own_at = ${ownAt(':startedAt')},
        task_ref = CASE WHEN :taskRank > task_ref_rank THEN :taskRef ELSE task_ref END,
        task_ref_rank = max(task_ref_rank, :taskRank), source_path = coalesce(:path, source_path)
        WHERE session_uid = :uid`,
@@ -49,7 +54,7 @@ export class MemoryWriter {
        started_at = coalesce(min(started_at, :startedAt), started_at, :startedAt) WHERE session_uid = :uid`,
     )
     this.#span = memory.prepare(
-      `UPDATE sessions SET started_at = CASE WHEN :firstAt IS NULL THEN started_at ELSE min(coalesce(started_at, :firstAt), :firstAt) END,
+      `UPDATE sessions SET started_at = ${earliest(':firstAt')}, own_at = ${ownAt(':firstAt')},
        ended_at = CASE WHEN :lastAt IS NULL THEN ended_at ELSE max(coalesce(ended_at, :lastAt), :lastAt) END
        WHERE session_uid = :uid`,
     )

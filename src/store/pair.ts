@@ -20,7 +20,8 @@ export function pairUp(memory: Database, cache: Database): void {
     // A cache that was thrown away starts empty and has nothing to hand over.
     remember(cache, memory)
     cache.prepare('UPDATE sources SET adapter_version = ?').run(NO_VERSION)
-    cache.exec('UPDATE cached SET is_settled = 0; DELETE FROM pair')
+    // What was concluded from comparing sessions stood there, too.
+    cache.exec('UPDATE cached SET is_settled = 0; UPDATE shared SET is_dirty = 1; DELETE FROM pair')
     cache.prepare('INSERT INTO pair (id, is_whole) VALUES (?, ?)').run(id, isWhole(memory, cache) ? 1 : 0)
   })
 }

@@ -165,6 +165,8 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   `,
   // Of two sessions with the same beginning, the one in the background was sent there.
   'ALTER TABLE sessions ADD COLUMN is_background INTEGER NOT NULL DEFAULT 0',
+  // When its own part began, of a session that copied what comes before (`own-start.ts`).
+  'ALTER TABLE sessions ADD COLUMN own_at INTEGER',
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [
@@ -275,6 +277,8 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   INSERT INTO keys SELECT key, session, seq FROM events ORDER BY key, session;
   DROP INDEX events_key;
   `,
+  // All are compared again: where a fork's own part began was not looked for.
+  'UPDATE shared SET is_dirty = 1',
 ]
 
 function workFirst(cache: Database): void {

@@ -135,7 +135,9 @@ function describe(
   const save = memory.prepare(
     `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
      repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
-     evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END WHERE session_uid = ?`,
+     evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END,
+     started_at = iif(own_at = 0, ended_at, coalesce(started_at, ended_at)), own_at = iif(started_at IS NULL, 0, own_at)
+     WHERE session_uid = ?`,
   )
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>

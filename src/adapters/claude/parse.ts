@@ -124,7 +124,8 @@ function noteFacts(line: Line): void {
   if (gitBranch && gitBranch !== facts.gitBranch) facts.gitBranch = item.gitBranch = gitBranch
   const version = str(record['version'])
   if (version && version !== facts.version) facts.version = item.agentVersion = version
-  if (line.uuid !== undefined && line.ts !== null && line.ts < (facts.startedAt ?? Infinity))
+  const isOwn = line.uuid !== undefined && record['forkedFrom'] === undefined
+  if (isOwn && line.ts !== null && line.ts < (facts.startedAt ?? Infinity))
     facts.startedAt = item.startedAt = line.ts
   const message = record['message']
   const model = line.type === 'assistant' && isRecord(message) ? str(message['model']) : undefined
