@@ -265,7 +265,7 @@ describe('events', () => {
   let hub: Hub
   beforeEach(async () => {
     hub = await startHub()
-    configure(`url = ${JSON.stringify(hub.url)}\ntimeout = "300ms"`)
+    configure(`url = ${JSON.stringify(hub.url)}\ntimeout = "60s"`)
     await memory.sweep()
     log('session_memory.data_loss', made.uid, 1)
     log('session_memory.over_hard_cap', '', 2)
@@ -281,9 +281,10 @@ describe('events', () => {
         .prepare('INSERT INTO events_log (session_uid, at, name, detail) VALUES (?, ?, ?, ?)')
         .run(uid, AT + serial, name, '{"bytes":7}')
     })
-  const post = (now: number) => {
+  /** Longer than any machine takes to answer itself; short only where the waiting itself is looked at. */
+  const post = (now: number, timeoutMs = 60_000) => {
     const { memory: database, close } = openMemory(storePaths(memory.home), 'write')
-    return postEvents(database, { url: hub.url, token: '', timeoutMs: 300 }, now).finally(close)
+    return postEvents(database, { url: hub.url, token: '', timeoutMs }, now).finally(close)
   }
   const HOUR = 3_600_000
 
@@ -322,9 +323,7 @@ describe('events', () => {
     expect((await post(now + 1000)).problem).toBeUndefined()
     expect(hub.got).toHaveLength(1)
     hub.answer = () => undefined
-    const startedAt = performance.now()
-    const slow = await post(now + 31_000)
-    expect(performance.now() - startedAt).toBeLessThan(5000)
+    const slow = await post(now + 31_000, 300)
     expect(slow.problem?.message).toContain('300 ms')
     expect((await post(now + 31_000 + 31_000)).problem).toBeUndefined()
     server.closeAllConnections()
@@ -398,7 +397,7 @@ describe('events', () => {
   it('keep nobody waiting for longer than twice the timeout', async () => {
     for (let serial = 3; serial < 20; serial++) log('session_memory.data_loss', made.uid, serial)
     hub.answer = (_, response) => setTimeout(() => response.end(), 250)
-    await post(Date.now())
+    await post(Date.now(), 300)
     // A third one could have taken until 900 ms.
     expect(hub.got.length).toBeLessThanOrEqual(2)
   })
@@ -432,7 +431,7 @@ describe('events', () => {
   describe('for a hub that wants a token', () => {
     const TOKEN = 'hub-token-of-this-test-93'
     const withToken = (url = hub.url): void =>
-      configure(`url = ${JSON.stringify(url)}\ntoken_env = "OUR_HUB_TOKEN"\ntimeout = "300ms"`)
+      configure(`url = ${JSON.stringify(url)}\ntoken_env = "OUR_HUB_TOKEN"\ntimeout = "60s"`)
     // Not the synchronous one: the hub is in this process and has to answer meanwhile.
     const swept = async (env: Record<string, string>) => {
       const run = await promisify(execFile)(process.execPath, [cliPath, 'sweep', '--json'], {
