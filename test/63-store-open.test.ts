@@ -1,13 +1,14 @@
 // A database that cannot be opened says which kind of trouble it is: a full disk is not damage. Real file systems, real
 // limits; what needs root to mount says so.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { RecollectError } from '../src/errors.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { SESSION, user, write } from './setup/claude.ts'
+import { unpackMemory } from './setup/fixtures.ts'
 import { cli, temporary } from './setup/sweeping.ts'
 
 const mounts: string[] = []
@@ -54,6 +55,33 @@ describe.skipIf(!canMount)('a full disk (skipped where nothing can be mounted)',
     expect(store.verify().problems).toEqual([])
     store.close()
   })
+
+  it.each([0, 40, 120, 200])(
+    'with %i KB left keeps an old memory from being brought up to date, which says so and loses nothing',
+    (leftKb) => {
+      const disk = tmpfs('8m') as string
+      const memory = join(disk, 'memory')
+      cpSync(unpackMemory('schema-9-4'), memory, { recursive: true })
+      const { bavail, bsize } = statfsSync(disk)
+      writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize - leftKb * 1024, 1))
+      const env = { HOME: temporary('no-home'), RECOLLECT_HOME: memory }
+      for (let time = 0; time < 2; time++) {
+        const { code, stderr } = cli(env, 'sweep')
+        expect([code, stderr]).toEqual([1, expect.stringMatching(/DISK_FULL.*try: free some space/s)])
+        // With less, and when the log of the first time lies there, SQLite does not even open it.
+        if (leftKb >= 40 && time === 0) expect(stderr).toMatch(/ schema \d+ to \d+.*Nothing is lost/s)
+      }
+      const reading = cli(env, 'sessions')
+      expect([reading.code, reading.stderr]).toEqual([
+        1,
+        expect.stringMatching(/try: (free some space|run: recollect sweep)/),
+      ])
+      rmSync(join(disk, 'filler'))
+      expect(cli(env, 'sweep')).toMatchObject({ code: 0 })
+      expect(cli(env, 'verify').stdout).toContain('287 events, 179 payloads')
+      expect(JSON.parse(cli(env, 'sessions', '--json').stdout).sessions).toHaveLength(13)
+    },
+  )
 
   it('in the middle of a sweep ends it with the same word, exit 1; afterwards it goes on', () => {
     const base = temporary('full')

@@ -132,13 +132,32 @@ function refuseOther(database: Database, known: number, path: string): void {
 function migrate(database: Database, migrations: readonly Migration[], path: string): void {
   if (version(database) > migrations.length) refuseOther(database, migrations.length, path)
   for (let from = version(database); from < migrations.length; from++) {
-    // One transaction per step: a kill leaves the step before or the step after.
-    transaction(database, () => {
-      if (version(database) !== from) return
-      apply(database, migrations[from] as Migration)
-      database.exec(`PRAGMA user_version = ${from + 1}`)
-    })
+    try {
+      // One transaction per step: a kill or a full disk leaves the step before or the step after.
+      transaction(database, () => {
+        if (version(database) !== from) return
+        apply(database, migrations[from] as Migration)
+        database.exec(`PRAGMA user_version = ${from + 1}`)
+      })
+    } catch (error) {
+      throw from === 0 ? error : notUpToDate(error, from, migrations.length)
+    }
   }
+}
+
+/** Whoever meets this has a memory already, and wants to know what became of it. */
+function notUpToDate(error: unknown, from: number, to: number): unknown {
+  if (!(error instanceof RecollectError) || error.code !== 'DISK_FULL') return error
+  const { code, where, cause } = error
+  return new RecollectError(
+    code,
+    `no room to bring the database from schema ${from} to ${to}, which this program needs`,
+    {
+      where,
+      cause,
+      hint: 'free some space, then run: recollect sweep. Nothing is lost, and it goes on from there',
+    },
+  )
 }
 
 function apply(database: Database, step: Migration): void {

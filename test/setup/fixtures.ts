@@ -10,3 +10,15 @@ export function unpackAgent(client: string): string {
   execFileSync('tar', ['-xzf', archive, '-C', directory])
   return join(directory, client)
 }
+
+/** A memory that an earlier program made, by the schemas of its memory.db and cache.db, of sources that are not there. */
+export function unpackMemory(name: string): string {
+  const directory = temporary('memory')
+  execFileSync('tar', [
+    '-xzf',
+    join(import.meta.dirname, '..', 'fixtures', 'memories', `${name}.tgz`),
+    '-C',
+    directory,
+  ])
+  return directory
+}
