@@ -1,13 +1,12 @@
 // Damage to the memory itself, done to real files: `sweep --repair` takes it out and reads it again from what the agents
 // still have; what they have not is lost, named, and nothing else is lost with it.
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search } from '../src/query/search.ts'
-import { openDatabase } from '../src/store/database.ts'
-import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../src/store/schema.ts'
 import { NO_BODY } from '../src/store/verify.ts'
+import { breakIndex, overwrite, segmentsOf } from './setup/damage.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, copyTree, World } from './setup/sweeping.ts'
@@ -21,35 +20,13 @@ beforeEach(async () => {
 })
 afterEach(() => world.remove())
 
-const segments = (): string[] => {
-  const blobs = join(world.paths.cacheDirectory, 'blobs')
-  return readdirSync(blobs, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.seg'))
-    .sort()
-    .map((name) => join(blobs, name))
-}
-
-/** Zeros over what the index keeps, in the file itself. */
-function breakIndex(database: 'memory.db' | 'cache/cache.db', index: string): void {
-  const path = join(world.memory, database)
-  const read = openDatabase(path, database === 'memory.db' ? MEMORY_MIGRATIONS : CACHE_MIGRATIONS)
-  read.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-  const { block } = read
-    .prepare(`SELECT block FROM ${index}_data WHERE id > 10 ORDER BY length(block) DESC LIMIT 1`)
-    .get() as { block: Uint8Array }
-  read.close()
-  const bytes = readFileSync(path)
-  const at = bytes.indexOf(Buffer.from(block).subarray(0, 200))
-  expect(at).toBeGreaterThan(0)
-  writeFileSync(path, bytes.fill(0, at, at + 200))
-}
-
+const segments = (): string[] => segmentsOf(world.memory)
 const problems = (): string[] => world.verify().problems
 const found = (query: string): number => world.read((handle) => search(handle, query).length)
 
 describe('a repair', () => {
   it.each<[string, (path: string) => void]>([
-    ['are overwritten', (path) => writeFileSync(path, readFileSync(path).fill(0, 40, 90))],
+    ['are overwritten', overwrite],
     ['end too early', (path) => truncateSync(path, 30)],
     ['are gone', (path) => rmSync(path)],
   ])('brings back bodies that %s', async (_, damage) => {
@@ -66,7 +43,7 @@ describe('a repair', () => {
 
   it('reads only what is damaged', async () => {
     const [one] = segments()
-    writeFileSync(one as string, readFileSync(one as string).fill(0, 40, 90))
+    overwrite(one as string)
     const report = await world.sweep({ repair: true })
     expect(report.counts.changed).toBeGreaterThan(0)
     expect(report.counts.unchanged).toBeGreaterThan(0)
@@ -75,7 +52,7 @@ describe('a repair', () => {
 
   it('makes both full-text indexes again', async () => {
     const whole = world.dump()
-    breakIndex('cache/cache.db', 'words')
+    breakIndex(world.memory, 'words')
     const digests = () =>
       world.read(
         ({ memory }) =>
@@ -85,7 +62,7 @@ describe('a repair', () => {
       ).ids
     const count = digests()
     expect(JSON.parse(count).length).toBeGreaterThan(1)
-    breakIndex('memory.db', 'digest_words')
+    breakIndex(world.memory, 'digest_words')
     expect(problems().length).toBeGreaterThan(1)
     const verify = cli(world.env, 'verify')
     expect([verify.code, verify.stderr]).toEqual([1, expect.stringContaining('recollect sweep --repair')])
@@ -115,7 +92,7 @@ describe('a repair', () => {
     rmSync(join(world.home, '.codex'), { recursive: true })
     const before = found(word)
     expect(before).toBeGreaterThan(0)
-    breakIndex('cache/cache.db', 'words')
+    breakIndex(world.memory, 'words')
     await world.sweep({ repair: true })
     expect(found(word)).toBe(before)
     expect(problems()).toEqual([])
@@ -123,7 +100,7 @@ describe('a repair', () => {
 
   it('says what is lost, and loses nothing else', async () => {
     rmSync(join(world.home, '.codex'), { recursive: true })
-    for (const path of segments()) writeFileSync(path, readFileSync(path).fill(0, 40, 90))
+    for (const path of segments()) overwrite(path)
     await world.sweep({ repair: true })
     expect(problems()).toEqual([expect.stringMatching(/^\d+ events without a payload$/)])
     const verify = cli(world.env, 'verify')
@@ -142,8 +119,8 @@ describe('a repair', () => {
 
   it('that is killed has taken out all or nothing, and the next sweep goes on with it', async () => {
     const whole = world.dump()
-    for (const path of segments()) writeFileSync(path, readFileSync(path).fill(0, 40, 90))
-    breakIndex('cache/cache.db', 'words')
+    for (const path of segments()) overwrite(path)
+    breakIndex(world.memory, 'words')
     const untouched = problems()
     expect(untouched.length).toBeGreaterThan(2)
     let left = untouched

@@ -2,29 +2,26 @@
 // that an undisturbed sweep makes. Cuts the file system (programs/cut-disk.mjs), so it takes root and a mount namespace of
 // its own: `npm run test:sweep-power-cut`. Payloads, cache.db and memory.db are flushed apart; only here is seen whether
 // that is done in time.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, cpSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CutDisk } from './programs/cut-disk.mjs'
 import { filesBelow } from './setup/collect.ts'
 import { type Dump, differences } from './setup/dump.ts'
 import { randomFrom } from './setup/growing.ts'
 import { addLongSession, mixedHome } from './setup/mixed-home.ts'
-import { cli, cliPath, temporary, World } from './setup/sweeping.ts'
+import { FLUSHES, flushesOf, runUntil, someOf, stopAt, traced } from './setup/stopping.ts'
+import { cli, temporary, World } from './setup/sweeping.ts'
 
 const CUTS = Number(process.env['RECOLLECT_TEST_POWER_CUTS'] ?? 0)
 const TIMEOUT = 120_000 + CUTS * 60_000
-/** Payloads are flushed by the first, databases and directories by the second. strace counts each by itself. */
-const FLUSHES = ['fdatasync', 'fsync']
 
 describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (type) => {
   let disk: CutDisk
   let home: string
   let long: string
   let undisturbed: Dump
-  let sweepMs: number
+  let workMs: number
 
   beforeAll(async () => {
     disk = new CutDisk(temporary('disk'), type)
@@ -32,9 +29,7 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
     long = addLongSession(home)
     // On such a disk too: its flushes take their time.
     const world = emptyWorld()
-    const start = performance.now()
-    expect(await sweep(world)).toBe('ended')
-    sweepMs = performance.now() - start
+    workMs = (await runUntil(world.env, ['sweep'])).workMs
     undisturbed = dumpOf(world)
     disk.unmount()
   })
@@ -49,42 +44,15 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
     return world
   }
 
-  /** One sweep; after a while the power goes, and then the process. */
-  function sweep(world: World, afterMs?: number): Promise<'ended' | 'cut'> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [cliPath, 'sweep'], { env: world.env, stdio: 'ignore' })
-      let isCut = false
-      const cut = (): void => {
-        isCut = true
-        disk.cut()
-        child.kill('SIGKILL')
-      }
-      const timer = afterMs === undefined ? undefined : setTimeout(cut, afterMs)
-      child.on('error', reject)
-      child.on('exit', (code) => {
-        clearTimeout(timer)
-        if (isCut) resolve('cut')
-        else if (code === 0 || code === 4) resolve('ended')
-        else reject(new Error(`exit ${code}`))
-      })
-    })
-  }
+  const sweep = (world: World): Promise<unknown> => runUntil(world.env, ['sweep'])
 
-  /** A sweep under strace, which does something at flushes. True if that killed it. */
-  function sweepTraced(world: World, what: string, output = '/dev/null'): boolean {
-    const traced = ['-f', '-qq', '-o', output, '-e', what, process.execPath, cliPath, 'sweep']
-    try {
-      execFileSync('strace', traced, {
-        env: { PATH: process.env['PATH'] ?? '', ...world.env },
-        stdio: 'ignore',
-      })
-      return false
-    } catch (error) {
-      const { signal, status } = error as { signal?: string; status?: number }
-      if (signal === 'SIGKILL' || status === 137) return true
-      if (status === 4) return false
-      throw error
-    }
+  /** A sweep; after so much work the power goes, and then the process. True if it came to that. */
+  async function sweepUntil(world: World, workMs: number): Promise<boolean> {
+    const { isStopped } = await runUntil(world.env, ['sweep'], workMs, (kill) => {
+      disk.cut()
+      kill()
+    })
+    return isStopped
   }
 
   /** Looked at in a copy: this process keeps databases open for a while after it has closed them, and a disk with them. */
@@ -106,7 +74,7 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
 
   it('is one: what no flush has written is gone', () => {
     const world = emptyWorld()
-    sweepTraced(world, `inject=${FLUSHES.join()}:retval=0`)
+    traced(world.env, ['sweep'], `inject=${FLUSHES.join()}:retval=0`)
     const bytes = (): number => filesBelow(disk.path).reduce((sum, path) => sum + statSync(path).size, 0)
     const before = bytes()
     disk.cut()
@@ -123,14 +91,14 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
       try {
         truncateSync(long, half)
         const other = new World(home)
-        expect(await sweep(other)).toBe('ended')
+        await sweep(other)
         const world = emptyWorld()
-        expect(await sweep(world)).toBe('ended')
+        await sweep(world)
         disk.cut()
         disk.remount()
         expectSame(world, other.dump(), 'first half')
         appendFileSync(long, lines.subarray(half))
-        expect(await sweep(world)).toBe('ended')
+        await sweep(world)
         disk.cut()
         disk.remount()
         expectSame(world, undisturbed, 'grown')
@@ -149,8 +117,12 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
       const random = randomFrom(seed)
       for (let cuts = 0; cuts < CUTS; ) {
         const world = emptyWorld()
-        // Some memories are cut many times over before they are whole.
-        while ((await sweep(world, sweepMs * (0.2 + random()))) === 'cut') {
+        // Some memories are cut many times over before they are whole; each time it is let go on for a little longer.
+        for (
+          let patience = 1;
+          await sweepUntil(world, workMs * (0.2 + random()) * patience);
+          patience *= 1.1
+        ) {
           cuts++
           disk.remount()
           if (random() < 0.2) expect(problemsOf(world), `seed ${seed}`).toEqual([])
@@ -162,34 +134,21 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a power cut, %s', (t
     TIMEOUT,
   )
 
-  /** All flushes of a sweep: which call, and the how manieth of its kind. */
-  function flushesOfSweep(): [string, number][] {
-    const trace = join(temporary('trace'), 'flushes')
-    sweepTraced(emptyWorld(), `trace=${FLUSHES.join()}`, trace)
-    disk.unmount()
-    const calls = readFileSync(trace, 'utf8').match(/f(?:data)?sync(?=\()/g) ?? []
-    return FLUSHES.flatMap((name) =>
-      calls.filter((call) => call === name).map((_, at): [string, number] => [name, at + 1]),
-    )
-  }
-
-  // Killed on entering the flush, which is then not done: all that waits for it is lost, and nothing that did not.
+  // A flush that is not done: all that waits for it is lost, and nothing that did not.
   it(
     `at ${CUTS} of its flushes leaves what the next sweep completes`,
     async () => {
-      const flushes = flushesOfSweep()
-      const step = Math.max(1, flushes.length / CUTS)
+      const flushes = flushesOf(emptyWorld().env, ['sweep'])
+      disk.unmount()
       let cuts = 0
-      // Others each time.
-      for (let at = Math.random() * step; at < flushes.length; at += step) {
-        const [name, number] = flushes[Math.floor(at)] as [string, number]
-        const hint = `cut at ${name} ${number}`
+      for (const flush of someOf(flushes, CUTS)) {
+        const hint = `cut at ${flush.name} ${flush.number}`
         const world = emptyWorld()
-        if (sweepTraced(world, `inject=${name}:signal=KILL:when=${number}`)) cuts++
+        if (stopAt(world.env, ['sweep'], flush)) cuts++
         disk.cut()
         disk.remount()
         expect(problemsOf(world), hint).toEqual([])
-        expect(await sweep(world)).toBe('ended')
+        await sweep(world)
         expectSame(world, undisturbed, hint)
         disk.unmount()
       }

@@ -1,0 +1,32 @@
+// Damage done to the files of a memory.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDatabase } from '../../src/store/database.ts'
+import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../../src/store/schema.ts'
+
+/** The payload files of a memory. */
+export function segmentsOf(memory: string): string[] {
+  const blobs = join(memory, 'cache', 'blobs')
+  return readdirSync(blobs, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.seg'))
+    .sort()
+    .map((name) => join(blobs, name))
+}
+
+export const overwrite = (path: string): void => writeFileSync(path, readFileSync(path).fill(0, 40, 90))
+
+/** Zeros over what a full-text index keeps, in the file itself. */
+export function breakIndex(memory: string, index: 'words' | 'digest_words'): void {
+  const isOfCache = index === 'words'
+  const path = join(memory, isOfCache ? 'cache/cache.db' : 'memory.db')
+  const read = openDatabase(path, isOfCache ? CACHE_MIGRATIONS : MEMORY_MIGRATIONS)
+  read.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const { block } = read
+    .prepare(`SELECT block FROM ${index}_data WHERE id > 10 ORDER BY length(block) DESC LIMIT 1`)
+    .get() as { block: Uint8Array }
+  read.close()
+  const bytes = readFileSync(path)
+  const at = bytes.indexOf(Buffer.from(block).subarray(0, 200))
+  if (at < 1) throw new Error(`nothing of ${index} in ${path}`)
+  writeFileSync(path, bytes.fill(0, at, at + 200))
+}
