@@ -203,6 +203,33 @@ describe('dialects', () => {
     expect(eventsOf(read('{\n"messages": 5, "x": 1}'))[0]?.payload).toMatchObject({ messages: 5, x: 1 })
   })
 
+  test('a document in parts is one conversation, also when a part comes later', () => {
+    const whole = read(JSON.stringify(GEMINI))
+    const part = (from: number, to?: number) => JSON.stringify({ messages: GEMINI.messages.slice(from, to) })
+    writeFileSync(join(dirname(path), 'metadata.json'), '{"agent":"Gemini CLI"}')
+    try {
+      const first = read(part(0, 1))
+      expect(told(first)).toEqual(geminiTold.slice(0, 1))
+      const position = first.find((item) => item.type === 'position')?.position ?? null
+      writeFileSync(`${path}.001`, part(1, 2))
+      writeFileSync(`${path}.002`, part(2).slice(0, 20))
+      const torn = readAll(entire, path, position)
+      expect(torn.at(-1)).toMatchObject({ type: 'gap', reason: 'torn', length: 20, pending: true })
+      writeFileSync(`${path}.002`, part(2))
+      const items = readAll(entire, path, position)
+      expect(told(items)).toEqual(geminiTold)
+      const responses = (all: Item[]) => all.flatMap((item) => (item.type === 'usage' ? [item.id] : []))
+      expect(responses(items)).toEqual(responses(whole))
+      const keys = (all: Item[]) => eventsOf(all).map((event) => event.key)
+      expect(keys(items)).toEqual(keys(whole).slice(1))
+      const end = items.findLast((item) => item.type === 'position')?.position ?? null
+      expect(readAll(entire, path, end)).toEqual([])
+    } finally {
+      for (const name of ['metadata.json', 'full.jsonl.001', 'full.jsonl.002'])
+        rmSync(join(dirname(path), name), { force: true })
+    }
+  })
+
   test('opencode: an export', () => {
     const items = read(JSON.stringify(OPENCODE, null, 2))
     expect(told(items)).toEqual([

@@ -184,9 +184,34 @@ describe('our own transcripts', () => {
     const transcript = new EntireTranscript({ cwd, version: '1', flush: 'os' })
     await transcript.assistant('half', { id: 'msg_1', usage: { input_tokens: 5, output_tokens: 1 } })
     await transcript.assistant('whole', { id: 'msg_1', usage: { input_tokens: 5, output_tokens: 9 } })
-    expect([...collect(entire, cwd).usage.values()].map((one) => [one.id, one.output])).toEqual([
-      ['msg_1', 9],
-    ])
+    const worldwide = 'msg_01XFDUDYJgAACzvnptvVoYEL'
+    await transcript.user('and more')
+    await transcript.assistant('half', { id: worldwide, usage: { input_tokens: 5, output_tokens: 2 } })
+    await transcript.assistant('whole', { id: worldwide, usage: { input_tokens: 5, output_tokens: 8 } })
+    const [first, second, ...more] = [...collect(entire, cwd).usage.values()]
+    expect(more).toEqual([])
+    expect([first?.output, second?.output, second?.id]).toEqual([9, 8, worldwide])
+  })
+
+  test('an id that a server gives to many responses does not make them one', async () => {
+    const cwd = fresh()
+    const usage = { input_tokens: 5, output_tokens: 1 }
+    for (const _ of [1, 2]) {
+      const transcript = new EntireTranscript({ cwd, version: '1', flush: 'os' })
+      await transcript.assistant('one', { id: 'chatcmpl-7', usage })
+      await transcript.user('again')
+      await transcript.assistant('two', { id: 'chatcmpl-7', usage })
+    }
+    expect(collect(entire, cwd).usage.size).toBe(4)
+  })
+
+  test('a block keeps its own fields, whatever they are called', async () => {
+    const cwd = fresh()
+    const transcript = new EntireTranscript({ cwd, version: '1', flush: 'os' })
+    const block = { type: 'error', message: 'it broke', record: 7 }
+    await transcript.assistant([block], { stopReason: 'refusal', usage: { output_tokens: 1 } })
+    const [event] = eventsOf(readAll(entire, transcript.path))
+    expect(event?.payload).toMatchObject({ ...block, message_: { stop_reason: 'refusal' } })
   })
 
   test('a damaged line is a gap between the turns around it', async () => {

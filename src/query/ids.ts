@@ -8,6 +8,8 @@ interface Candidate {
   session_uid: string
   started_at: number | null
   title: string | null
+  /** What was typed is all of its name: behind an `@` an id says which of several of one name it is. */
+  is_whole?: 0 | 1
 }
 
 /** A lineage log names sessions that other flavors tell: by its id such a session is meant, not the log's name for it. */
@@ -77,11 +79,15 @@ function byPrefix(handle: Memory, id: string): string {
       ? []
       : (handle.memory
           .prepare(
-            `SELECT session_uid, started_at, title FROM sessions WHERE substr(session_uid, 1, length(?1)) = ?1
-             OR (substr(native_session_id, 1, length(?1)) = ?1 AND ${IS_NO_ALIAS}) ORDER BY started_at DESC LIMIT ${SHOWN + 1}`,
+            `SELECT session_uid, started_at, title,
+             ?1 || '@' IN (substr(session_uid, 1, length(?1) + 1), substr(native_session_id, 1, length(?1) + 1)) AS is_whole
+             FROM sessions WHERE substr(session_uid, 1, length(?1)) = ?1
+             OR (substr(native_session_id, 1, length(?1)) = ?1 AND ${IS_NO_ALIAS})
+             ORDER BY is_whole DESC, started_at DESC LIMIT ${SHOWN + 1}`,
           )
           .all(id) as unknown as Candidate[])
-  if (near.length === 1) return (near[0] as Candidate).session_uid
+  const [first, second] = near
+  if (first && (!second || (first.is_whole && !second.is_whole))) return first.session_uid
   if (near.length > 1)
     throw new RecollectError('AMBIGUOUS', `several sessions begin with ${id}`, {
       where: id,

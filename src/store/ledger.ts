@@ -24,6 +24,8 @@ export class Ledger {
     // One response may be written several times while it streams: the greatest output is the final one. It happened when
     // the first of them was written, whichever copy is read first.
     const isGreater = '(excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)'
+    // What a run costs grows as long as it runs, and its tokens are told elsewhere.
+    const costsMore = 'excluded.reported_cost > reported_cost'
     const counters = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning']
     const insert = `INSERT INTO ledger (session, response_id, ts, model, ${counters.join(', ')}, is_turn, is_sidechain,
       is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -34,7 +36,7 @@ export class Ledger {
        ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
        ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
        is_sidechain = min(is_sidechain, excluded.is_sidechain), reported_cost = coalesce(excluded.reported_cost, reported_cost)
-       WHERE ${isGreater} OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL)`,
+       WHERE ${isGreater} OR ${costsMore} OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL)`,
     )
     // A response that several sessions hold is counted in one of them; which one is decided when all are known.
     this.#recount = memory.prepare(

@@ -1,5 +1,6 @@
 // Records of `lines` and `document` transcripts → items: Recollect's own lines, and those of agents without an adapter.
 import type { EventItem, Item, SessionItem, UsageItem } from '../adapter.ts'
+import { beside } from '../beside.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { tokensOf } from '../claude/usage.ts'
 import { isRecord, num, str, time } from '../guards.ts'
@@ -23,6 +24,8 @@ export interface State {
   model?: string
   version?: string
   isBegun?: boolean
+  /** [short id of the response that was last, name of its first record]; nobody has spoken since. */
+  response?: [string, string] | undefined
 }
 
 export const newState = (session: string, agent: string): State => ({
@@ -45,6 +48,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   const ts = timeOf(record)
   const name = nameOf(state, record, ts)
   const message = messageOf(record)
+  if (message?.speaker !== 'assistant') state.response = undefined
   const facts = newFacts(state, record, message, ts)
   if (facts) yield facts
   const drafts = message ? messageDrafts(state, message, name, ts) : [plainDraft(record, 'system')]
@@ -195,7 +199,7 @@ function* place(state: State, record: Record<string, unknown>, placed: Placed): 
   for (const [index, draft] of drafts.entries()) {
     const key = `${name}#${index}`
     const event: EventItem = { type: 'event', session: state.session, key, ts, ...draft }
-    if (index === 0) event.payload = { ...draft.payload, ...facts(record) }
+    if (index === 0) event.payload = beside(draft.payload, facts(record))
     if (parentKey !== undefined) event.parentKey = parentKey
     if (model !== undefined) event.model = model
     yield event
@@ -251,6 +255,15 @@ function newFacts(
 }
 
 const NO_TOKENS = { cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, reasoning: 0 }
+/** A shorter id is no name in the world: some servers call every thousandth response `chatcmpl-7`. */
+const SHORTEST_RESPONSE_ID = 16
+
+/** A short id names one response only on lines that follow each other. */
+function responseId(state: State, given: string, name: string): string {
+  if (given.length >= SHORTEST_RESPONSE_ID) return given
+  if (given === '' || state.response?.[0] !== given) state.response = [given, name]
+  return `${state.session}:${state.response[1]}`
+}
 
 function usageOf(
   state: State,
@@ -268,8 +281,8 @@ function usageOf(
     scope: 'response',
   } as const
   if (isRecord(usage) && num(usage['output_tokens']) !== undefined) {
-    const id = str(message.facts['id']) || str(record['requestId']) || name
-    return { ...place, id, ...tokensOf(usage) }
+    const given = str(message.facts['id']) || str(record['requestId']) || ''
+    return { ...place, id: responseId(state, given, name), ...tokensOf(usage) }
   }
   if (!isRecord(tokens)) return undefined
   const count = (value: unknown): number => Math.max(0, Math.trunc(num(value) ?? 0))

@@ -1,6 +1,6 @@
 // From a transcript and its further parts to items: finds out whose it is, lets the right reader read it, and puts
 // the session's own name on everything. The checkpoint, if there is one, comes last.
-import { closeSync, existsSync, fstatSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openForReading } from '../../files/jsonl.ts'
 import { restoreSpill, SpillReference } from '../../record/entire-spill.ts'
@@ -8,7 +8,7 @@ import type { Item, Position, Source } from '../adapter.ts'
 import { claude } from '../claude/index.ts'
 import { codex } from '../codex/index.ts'
 import { isRecord, list, str } from '../guards.ts'
-import { type Line, readLines } from '../lines.ts'
+import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
 import { type Names, newNames, translate } from './delegate.ts'
 import { type Dialect, sniff } from './dialect.ts'
 import { type State as LineState, newState, recordItems } from './messages.ts'
@@ -76,7 +76,7 @@ function readPart(path: string, state: State): Iterable<Item> {
   if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from)
   if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from)
   const fresh = (): LineState => newState(state.names.session, state.agent)
-  return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line))
+  return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line), OWN_LIMITS)
 }
 
 /** A line of Recollect's own may have parts of its content in files beside it. */
@@ -84,48 +84,58 @@ function* lineItems(directory: string, state: LineState, { record, offset, lengt
   if (record['recollectSpill'] !== undefined) {
     const checked = SpillReference.array().safeParse(record['recollectSpill'])
     const wrong = checked.success ? restoreSpill(directory, record) : 'not a list of references'
-    // The line is still read: with a preview in place of what is missing.
-    if (wrong !== undefined) yield { type: 'gap', reason: 'spill', detail: wrong, offset, length }
+    if (wrong !== undefined) {
+      yield { type: 'gap', reason: 'spill', detail: wrong, offset, length }
+      // The line is still read, with a preview in place of what is missing; whoever has read it whole keeps that.
+      for (const item of recordItems(state, record))
+        yield item.type === 'event' ? { ...item, isIncomplete: true } : item
+      return
+    }
   }
   yield* recordItems(state, record)
 }
 
 const MAX_DOCUMENT_BYTES = 256 << 20
 
-/** One JSON value, rewritten as a whole by its agent: read as a whole, with the same keys again. */
+/**
+ * One JSON value, rewritten as a whole by its agent: read as a whole, with the same keys again. In parts, each of them is a
+ * document with some of the messages.
+ */
 function* readDocument(path: string, state: State): Generator<Item> {
-  const fd = openForReading(path)
-  try {
-    const { size } = fstatSync(fd)
-    if (size === 0 || state.offset === size) return
-    const document = size > MAX_DOCUMENT_BYTES ? undefined : parsed(readFileSync(fd, 'utf8'))
+  const parts = [path]
+  while (existsSync(partAt(path, parts.length))) parts.push(partAt(path, parts.length))
+  const sizes = parts.map(sizeOf)
+  const mark = sizes.join('+')
+  if (sizes[0] === 0 || state.inner === mark) return
+  state.names.last = null
+  const messages = newState(state.names.session, state.agent)
+  let before = 0
+  for (const [index, part] of parts.entries()) {
+    const length = sizes[index] as number
+    const document = length > MAX_DOCUMENT_BYTES ? undefined : parsed(part)
     if (document === undefined) {
-      const reason = size > MAX_DOCUMENT_BYTES ? 'oversize' : 'torn'
-      yield {
-        type: 'gap',
-        reason,
-        detail: 'not a whole JSON document',
-        offset: 0,
-        length: size,
-        pending: true,
-      }
+      const reason = length > MAX_DOCUMENT_BYTES ? 'oversize' : 'torn'
+      const detail = 'not a whole JSON document'
+      yield { type: 'gap', reason, detail, offset: before, length, pending: true }
       return
     }
-    state.names.last = null
-    for (const item of documentItems(document, newState(state.names.session, state.agent)))
+    for (const item of documentItems(document, messages))
       if (item.type !== 'position' && item.type !== 'gap') yield* translate(state.names, item)
-    state.offset = size
-    yield { type: 'position', position: { offset: size, state } }
-  } finally {
-    closeSync(fd)
+    before += length
   }
+  state.inner = mark
+  yield { type: 'position', position: { offset: sizes[0] as number, state } }
 }
 
-function parsed(text: string): unknown {
+function parsed(path: string): unknown {
+  const fd = openForReading(path)
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
-  } catch {
-    return undefined
+    return JSON.parse(readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''))
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  } finally {
+    closeSync(fd)
   }
 }
 
@@ -133,7 +143,8 @@ function parsed(text: string): unknown {
 function* documentItems(document: unknown, state: LineState): Generator<Item> {
   const { messages, ...head } = isRecord(document) ? document : { messages: document }
   if (isRecord(head['info'])) state.agent = 'opencode'
-  else if (head['projectHash'] !== undefined) state.agent = 'gemini'
+  // One part of a document has lost its head; the label then says whose it is.
+  else if (head['projectHash'] !== undefined || state.agent.startsWith('gemini')) state.agent = 'gemini'
   if (!Array.isArray(messages))
     yield* recordItems(state, { id: 'document', type: 'document', ...head, messages })
   else if (Object.keys(head).length > 0)

@@ -20,13 +20,13 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
   const mark = files.map(markOf).join('\n')
   if (from?.state === mark) return
   const size = statSync(source.path, { throwIfNoEntry: false })?.size ?? 0
-  const runId = basename(directory)
   const gaps: JsonlGap[] = []
   try {
     const { transcript } = readRun(directory, { onGap: (gap) => gaps.push(gap) })
-    yield* startItems(runId, transcript.metadata, directory)
-    yield* turnItems(runId, transcript.turns)
-    yield* endItems(runId, transcript.metadata)
+    const session = sessionOf(directory, transcript.metadata)
+    yield* startItems(session, transcript.metadata, directory)
+    yield* turnItems(session, transcript.turns)
+    yield* endItems(session, transcript.metadata)
   } catch (error) {
     if (!(error instanceof RecollectError) || (error.code !== 'CORRUPT' && error.code !== 'BAD_INPUT'))
       throw error
@@ -40,6 +40,12 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
 function markOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats ? `${basename(path)} ${stats.size} ${stats.mtimeMs}` : `${basename(path)} -`
+}
+
+/** Two projects may each have a run of one id on one day: when it began tells them apart, and is equal in every copy. */
+function sessionOf(directory: string, { startedAt }: RunMeta): string {
+  const at = when(startedAt)
+  return at === null ? basename(directory) : `${basename(directory)}@${at.toString(36)}`
 }
 
 /** The zero time means that there is none. */
@@ -170,9 +176,19 @@ const ENDS = {
   canceled: ['human_intervention', 'user'],
 } as const
 
-/** The end, and the cost: known for good only when the run is over. */
+/** The cost so far, of which the ledger keeps the greatest, and the end. */
 function* endItems(session: string, metadata: RunMeta): Generator<Item> {
-  const { status, endedAt, error, totalTokensIn, totalTokensOut, totalCost } = metadata
+  const { status, startedAt, endedAt, error, totalTokensIn, totalTokensOut, totalCost } = metadata
+  const reportedCost = Math.round(totalCost * COSTS_PER_DOLLAR)
+  if (reportedCost > 0)
+    yield {
+      ...NO_TOKENS,
+      session,
+      id: `run:${session}:cost`,
+      ts: when(startedAt),
+      scope: 'turn',
+      reportedCost,
+    }
   if (status === 'running') return
   const isKnown = Object.hasOwn(ENDS, status)
   const [kind, role] = isKnown ? ENDS[status as keyof typeof ENDS] : (['lifecycle', 'system'] as const)
@@ -189,7 +205,4 @@ function* endItems(session: string, metadata: RunMeta): Generator<Item> {
     ...(error !== undefined && { text: error }),
     payload: { status, ...(error !== undefined && { error }), totalTokensIn, totalTokensOut, totalCost },
   }
-  const reportedCost = Math.round(totalCost * COSTS_PER_DOLLAR)
-  if (reportedCost > 0)
-    yield { ...NO_TOKENS, session, id: `run:${session}:cost`, ts, scope: 'turn', reportedCost }
 }

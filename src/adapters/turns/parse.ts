@@ -1,9 +1,10 @@
 // One entry → what was said, the calls, the results and the tokens of that turn, in this order.
 import { basename } from 'node:path'
 import type { EventItem, Item, Position, Source } from '../adapter.ts'
+import { beside } from '../beside.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
-import { type Line, readLines } from '../lines.ts'
+import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
 import { firstLine, leaves } from '../text.ts'
 import { callParts, resultParts } from '../tools.ts'
 import { sessionOf } from './paths.ts'
@@ -21,7 +22,7 @@ const MAX_NAMES = 64
 export function read(source: Source, from: Position | null): Generator<Item> {
   const session = sessionOf(source.path) ?? basename(source.path, '.jsonl')
   const fresh = (): State => ({ calls: newCallBook(), model: null, isBegun: false, names: [] })
-  return readLines(source.path, from, fresh, (state, line) => entryItems(session, state, line))
+  return readLines(source.path, from, fresh, (state, line) => entryItems(session, state, line), OWN_LIMITS)
 }
 
 function* entryItems(session: string, state: State, line: Line): Generator<Item> {
@@ -56,12 +57,12 @@ function* entryItems(session: string, state: State, line: Line): Generator<Item>
   for (const [index, call] of list(record['toolCalls']).entries()) {
     const key = `${name}/call${index}`
     const { payload, ...parts } = callEvent(state, call, key, ts)
-    yield { ...place, key, ...parts, payload: { ...payload, ...facts } }
+    yield { ...place, key, ...parts, payload: beside(payload, facts) }
     facts = {}
   }
   for (const [index, result] of list(record['toolResults']).entries()) {
     const { payload, ...parts } = resultEvent(state, result, ts)
-    yield { ...place, key: `${name}/result${index}`, ...parts, payload: { ...payload, ...facts } }
+    yield { ...place, key: `${name}/result${index}`, ...parts, payload: beside(payload, facts) }
     facts = {}
   }
   yield* usageItems(session, name, record, model ?? null, ts)

@@ -1,0 +1,241 @@
+// The whole round trip of our own formats: sessions made up at random are recorded through the library and the pipe, swept,
+// and asked for; every word, call, result and token has to come back, in order and once.
+import { appendFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { sessionEvents } from '../src/query/events.ts'
+import { resolveSession } from '../src/query/ids.ts'
+import { getSession } from '../src/query/sessions.ts'
+import { EntireTranscript, RunTranscript, TranscriptWriter } from '../src/record/index.ts'
+import { Bodies } from '../src/store/bodies.ts'
+import type { ReadHandle } from '../src/store/store.ts'
+import {
+  entireSession,
+  type Recorded,
+  recordEntire,
+  recordRun,
+  recordTurns,
+  runSession,
+  turnsSession,
+} from './setup/recorded.ts'
+import { cli, World } from './setup/sweeping.ts'
+
+const RUNS = Number(process.env['RECOLLECT_TEST_ROUND_TRIPS'] ?? 8)
+
+function compare(handle: ReadHandle, one: Recorded): void {
+  const bodies = new Bodies(handle)
+  const events = [...sessionEvents(handle, one.uid)]
+  const found = events.map((event) => ({
+    said: event.role,
+    body: bodies.text(event.payload_ref) ?? 'unreadable',
+    ts: event.ts,
+  }))
+  // What belongs to the turn as a whole goes with its first event, behind what is the event's own.
+  const told = one.told.map(({ said, body, ts }, n) => ({
+    said,
+    body: found[n]?.body.startsWith(body.slice(0, -1)) ? found[n].body : body,
+    ts: ts ?? found[n]?.ts ?? null,
+  }))
+  expect(found).toEqual(told)
+  expect(bodies.unread.size).toBe(0)
+  const sums = handle.memory
+    .prepare(
+      `SELECT coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output, coalesce(sum(cache_read), 0) AS read,
+       coalesce(sum(cache_write_5m), 0) AS written FROM usage WHERE session_uid = ? AND is_counted`,
+    )
+    .get(one.uid) as Record<string, number>
+  expect([sums['input'], sums['output'], sums['read'], sums['written']]).toEqual(one.tokens)
+  expect(getSession(handle, one.uid)?.model).toBe(one.model)
+}
+
+/** Records into one world, sweeps it and compares all of it. */
+async function roundTrip(
+  records: ((world: World) => Promise<Recorded>)[],
+  also: (world: World, all: Recorded[]) => void = () => undefined,
+): Promise<void> {
+  const world = new World()
+  try {
+    world.configure(`[sources.entire]\nroots = [${JSON.stringify(world.base)}]\n`)
+    const all: Recorded[] = []
+    for (const record of records) all.push(await record(world))
+    const report = await world.sweep()
+    expect(report.problems).toEqual([])
+    expect(report.sources.map((source) => source.gaps)).toEqual(report.sources.map(() => ({})))
+    world.read((handle) => {
+      for (const one of all) compare(handle, one)
+    })
+    also(world, all)
+  } finally {
+    world.remove()
+  }
+}
+
+const project = (world: World): string => join(world.base, 'project')
+const agents = (world: World): string => join(world.home, '.homeagent')
+const flows = (world: World): string => join(world.home, '.devflow')
+// A failure is made smaller for so long; then it is told as it is.
+const options = { numRuns: RUNS, interruptAfterTimeLimit: 45_000 }
+
+describe('what the library records comes back', () => {
+  it('as Entire-compatible sessions', async () => {
+    const sessions = fc.array(entireSession, { minLength: 1, maxLength: 5 })
+    const property = fc.asyncProperty(sessions, (all) =>
+      roundTrip(all.map((one) => (world) => recordEntire(project(world), one, 'library'))),
+    )
+    await fc.assert(property, options)
+  })
+
+  it('as turn logs', async () => {
+    const sessions = fc.array(turnsSession, { minLength: 1, maxLength: 5 })
+    const property = fc.asyncProperty(sessions, (all) =>
+      roundTrip(all.map((one, n) => (world) => recordTurns(agents(world), `s${n}`, one, 'library'))),
+    )
+    await fc.assert(property, options)
+  })
+
+  it('as runs', async () => {
+    const sessions = fc.array(runSession, { minLength: 1, maxLength: 5 })
+    const property = fc.asyncProperty(sessions, (all) =>
+      roundTrip(all.map((one, n) => (world) => recordRun(flows(world), `T${n}`, one, 'library'))),
+    )
+    await fc.assert(property, options)
+  })
+})
+
+it('what goes through the pipe comes back, also from the command line', async () => {
+  // Long sessions: a process for each is what costs.
+  const some = <T>(one: fc.Arbitrary<T[]>): T[] => fc.sample(one, 4).flat()
+  const [entire, turns, [run]] = [some(entireSession), some(turnsSession), fc.sample(runSession, 1)]
+  await roundTrip(
+    [
+      (world) => recordEntire(project(world), entire, 'pipe'),
+      (world) => recordTurns(agents(world), 's', turns, 'pipe'),
+      (world) => recordRun(flows(world), 'T', run as never, 'pipe'),
+    ],
+    (world, all) => {
+      for (const { uid, told } of all) {
+        const { events } = JSON.parse(cli(world.env, 'show', uid, '--json', '--payload').stdout)
+        const bodies = events.map((event: { payload: unknown }) => JSON.stringify(event.payload))
+        expect(bodies).toHaveLength(told.length)
+        for (const [n, { body }] of told.entries()) expect(bodies[n].startsWith(body.slice(0, -1))).toBe(true)
+      }
+    },
+  )
+})
+
+describe('in one memory', () => {
+  const withWorld = async (work: (world: World) => Promise<void>): Promise<void> => {
+    const world = new World()
+    try {
+      await work(world)
+    } finally {
+      world.remove()
+    }
+  }
+  const bodiesOf = (world: World, uid: string): unknown[] =>
+    world.read((handle) => {
+      const bodies = new Bodies(handle)
+      return [...sessionEvents(handle, uid)].map((event) => bodies.value(event.payload_ref))
+    })
+  const start = (base: string, runId: string) =>
+    RunTranscript.start(base, { runId, flowId: 'review', flush: 'os' })
+  const RUN = '2026-01-15-review-pr-123'
+
+  it('runs of one id in two projects are two sessions, a copy of a run is one', () =>
+    withWorld(async (world) => {
+      const bases = ['a', 'b'].map((name) => join(world.base, name, '.devflow'))
+      world.configure(`[sources.run]\nroots = ${JSON.stringify([...bases, join(world.base, 'copy')])}\n`)
+      for (const [n, base] of bases.entries()) {
+        const run = await start(base, RUN)
+        await run.addTurn('user', `asked in ${n}`, 100 + n)
+        await run.complete()
+        if (n === 0) cpSync(base, join(world.base, 'copy', '.devflow'), { recursive: true })
+      }
+      const other = await start(bases[0] as string, `${RUN}-2`)
+      await other.cancel()
+      await world.sweep()
+      const { sessions } = JSON.parse(cli(world.env, 'sessions', '--json').stdout)
+      const found = sessions.map((one: { cost: { input_tokens: number } }) => one.cost.input_tokens)
+      expect(found.sort()).toEqual([0, 100, 101])
+      expect(cli(world.env, 'show', `run:${RUN}`).stderr).toContain('several sessions begin with')
+    }))
+
+  it('a run has its own id as a name also where another id begins with it', () =>
+    withWorld(async (world) => {
+      for (const id of [RUN, `${RUN}-2`, `${RUN}-3`]) await (await start(flows(world), id)).complete()
+      await world.sweep()
+      for (const typed of [RUN, `run:${RUN}`])
+        expect(world.read((handle) => resolveSession(handle, typed))).toMatch(`run:${RUN}@`)
+      expect(() => world.read((handle) => resolveSession(handle, RUN.slice(0, -1)))).toThrow('several')
+    }))
+
+  it('a run under way costs what it has cost so far, also when it is never ended', () =>
+    withWorld(async (world) => {
+      const run = await start(flows(world), RUN)
+      const cost = async (): Promise<unknown> => {
+        await world.sweep()
+        return JSON.parse(cli(world.env, 'usage', 'session', '--json').stdout).total.reported_cost_usd
+      }
+      await run.addTurn('user', 'go', 10)
+      await run.addCost(0.5)
+      expect(Number(await cost())).toBe(0.5)
+      await run.addCost(0.25)
+      expect(Number(await cost())).toBe(0.75)
+      await run.close()
+      const again = await RunTranscript.resume(flows(world), RUN, { flush: 'os' })
+      await again.addCost(1)
+      await again.complete()
+      expect(Number(await cost())).toBe(1.75)
+    }))
+
+  it('content that was split off and read stays when its file is lost', () =>
+    withWorld(async (world) => {
+      world.configure(`[sources.entire]\nroots = [${JSON.stringify(world.base)}]\n`)
+      mkdirSync(project(world))
+      const transcript = new EntireTranscript({ cwd: project(world), version: '1', flush: 'os' })
+      await transcript.user('cut in the middle of a sign: \ud83d')
+      await world.sweep()
+      const uid = world.read((handle) => resolveSession(handle, '@last'))
+      const before = bodiesOf(world, uid)
+      expect(before).toEqual([{ type: 'text', text: 'cut in the middle of a sign: \ud83d' }])
+      rmSync(join(transcript.directory, 'spill'), { recursive: true })
+      const report = await world.sweep({ full: true })
+      expect(report.sources[0]?.gaps).toMatchObject({ spill: expect.anything() })
+      expect(bodiesOf(world, uid)).toEqual(before)
+    }))
+
+  it('turns of any size that the writer takes come back', () =>
+    withWorld(async (world) => {
+      const writer = new TranscriptWriter(agents(world), { flush: 'os' })
+      const rows = Array.from({ length: 60_000 }, (_, n) => [n, null])
+      const results = [[{ callId: 'a', result: 'x'.repeat(11 << 20) }], [{ callId: 'b', result: rows }]]
+      for (const [n, toolResults] of results.entries())
+        await writer.append('helper', 's', { turnId: String(n), role: 'tool', ts: 1.7e12 + n, toolResults })
+      await writer.close()
+      const report = await world.sweep()
+      expect(report.sources.map((source) => source.gaps)).toEqual([{}])
+      expect(JSON.stringify(bodiesOf(world, 'turns:helper/s'))).toBe(JSON.stringify(results.flat()))
+    }))
+
+  it('several writers and a crash in between lose nothing that was acknowledged', () =>
+    withWorld(async (world) => {
+      const writers = [1, 2, 3].map(() => new TranscriptWriter(agents(world), { flush: 'os' }))
+      const said: string[] = []
+      const say = async (writer: TranscriptWriter, content: string): Promise<void> => {
+        await writer.append('helper', 's', { turnId: content, role: 'user', content, ts: 1.7e12 })
+        said.push(content)
+      }
+      const path = (writers[0] as TranscriptWriter).resolvePath('helper', 's')
+      for (const round of [1, 2, 3]) {
+        await Promise.all(writers.map((writer, n) => say(writer, `${round}.${n}`)))
+        // As a writer leaves it that was killed in the middle of a record; the sweep comes at that moment.
+        appendFileSync(path, '{"turnId":"torn","role":"us')
+        await world.sweep()
+      }
+      await say(writers[0] as TranscriptWriter, 'last')
+      await world.sweep()
+      const bodies = bodiesOf(world, 'turns:helper/s') as { content: string }[]
+      expect(bodies.map((body) => body.content).sort()).toEqual(said.sort())
+    }))
+})
