@@ -142,7 +142,10 @@ const entireTurn = fc.oneof(
     { requiredKeys: ['role', 'content'] },
   ),
 )
-export const entireSession = fc.array(entireTurn, { minLength: 1, maxLength: 6 })
+// Lines of one id that follow each other are one response: here each turn is one of its own.
+export const entireSession = fc
+  .array(entireTurn, { minLength: 1, maxLength: 6 })
+  .filter((turns) => turns.every((turn, n) => !('id' in turn) || turn.id !== turns[n - 1]?.['id' as never]))
 
 /** Who is heard in a block, whoever's turn it is. */
 const SPEAKERS: Record<string, string> = { tool_use: 'assistant', thinking: 'assistant', tool_result: 'tool' }
