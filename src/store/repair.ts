@@ -4,22 +4,23 @@ import { type Database, transaction } from './database.ts'
 import { remakeDigestWords } from './digest-words.ts'
 import { NO_VERSION } from './pair.ts'
 import { makeWords } from './schema.ts'
-import type { RepairReport } from './store.ts'
+import type { RepairHooks, RepairReport } from './store.ts'
 import { indexDamage, readPayloads } from './verify.ts'
 
 /** One caller at a time: the sweep lock. A kill leaves all of it done to a database or nothing, and sources that are marked stay so until they are read. */
-export function takeOutDamage(
+export async function takeOutDamage(
   cache: Database,
   memory: Database,
   blobDirectory: string,
-  fillIndex: () => void,
-): RepairReport {
+  { fillIndex, onRead }: RepairHooks,
+): Promise<RepairReport> {
   const sizes = new Map<number, number>()
-  const hashes: Uint8Array[] = []
-  readPayloads(cache, blobDirectory, {
+  const hashes: string[] = []
+  const segments = readPayloads(cache, blobDirectory, {
     onShort: ({ id }, size) => sizes.set(id, size),
     onDamaged: (_, { hash }) => hashes.push(hash),
   })
+  for (const { payloadBytes } of segments) await onRead(payloadBytes)
   const isDigestIndexBroken = indexDamage(memory, 'digest_words') !== undefined
   if (isDigestIndexBroken) remakeDigestWords(memory)
   const isIndexBroken = indexDamage(cache, 'words') !== undefined
@@ -27,7 +28,7 @@ export function takeOutDamage(
     cache.exec('CREATE TEMP TABLE damaged (hash BLOB PRIMARY KEY) WITHOUT ROWID')
     try {
       const note = cache.prepare('INSERT OR IGNORE INTO damaged VALUES (?)')
-      for (const hash of hashes) note.run(hash)
+      for (const hash of hashes) note.run(Buffer.from(hash, 'hex'))
       // A chunk that is gone is not appended to: what comes goes where the file ends now.
       const shorten = cache.prepare('UPDATE cached SET segment_size = ? WHERE id = ?')
       for (const [id, size] of sizes) shorten.run(size, id)

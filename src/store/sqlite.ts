@@ -16,6 +16,7 @@ import type {
   EvictReport,
   Place,
   ReadHandle,
+  RepairHooks,
   RepairReport,
   SessionPlace,
   Store,
@@ -127,9 +128,9 @@ class SqliteStore implements Store {
     return verifyStore(this.#cache, this.#memory, this.#blobDirectory)
   }
 
-  repair(fillIndex: () => void): RepairReport {
+  async repair(hooks: RepairHooks): Promise<RepairReport> {
     this.#writer.forget()
-    return takeOutDamage(this.#cache, this.#memory, this.#blobDirectory, fillIndex)
+    return await takeOutDamage(this.#cache, this.#memory, this.#blobDirectory, hooks)
   }
 
   close(): void {

@@ -45,11 +45,8 @@ export interface Store {
   /** Handles for query/. */
   read(): ReadHandle
   verify(): VerifyReport
-  /**
-   * Takes out what is damaged and has its sources read again by the next sweep. `fillIndex` is called where the full-text
-   * index was begun anew, in the same transaction. One caller at a time: the sweep lock.
-   */
-  repair(fillIndex: () => void): RepairReport
+  /** Takes out what is damaged and has its sources read again by the next sweep. One caller at a time: the sweep lock. */
+  repair(hooks: RepairHooks): Promise<RepairReport>
   close(): void
 }
 
@@ -115,6 +112,13 @@ export interface ReadHandle {
   cache: Database
   /** The redacted body behind a `payload_ref`; undefined when it was evicted, or is lost or damaged. */
   payload(ref: string): string | undefined
+}
+
+export interface RepairHooks {
+  /** The full-text index was begun anew; in the same transaction. */
+  fillIndex(): void
+  /** So many bytes of payloads were looked at since the last time. */
+  onRead(bytes: number): Promise<void>
 }
 
 export interface RepairReport {

@@ -11,9 +11,9 @@ let passedBytes = 0
 let collect: (() => void) | undefined
 
 /** Collects garbage in this thread after work on `bytes` bytes of payload, if that, or all since the last time, was large. */
-export function collectAfter(bytes: number): void {
+export function collectAfter(bytes: number, manyBytes = MANY_BYTES): void {
   passedBytes += bytes
-  if (bytes < LARGE_BYTES && passedBytes < MANY_BYTES) return
+  if (bytes < LARGE_BYTES && passedBytes < manyBytes) return
   passedBytes = 0
   if (!collect) {
     setFlagsFromString('--expose-gc')

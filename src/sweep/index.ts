@@ -58,6 +58,8 @@ export interface SweepProgress {
 /** Bytes of payloads, and batches, in one commit. */
 const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
+/** Bytes of payloads that a repair looks at before it collects garbage. */
+const MENDED_BYTES = 32 << 20
 
 /** Runs one sweep. Throws BUSY when another one is running. */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
@@ -90,7 +92,7 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     const retention = { ...retentionHooks(store, options), store, paths, policy }
     // On a full disk nothing can be read in before something has gone.
     if (wasFull) await retain(retention)
-    const repaired = options.repair ? mend(store) : undefined
+    const repaired = options.repair ? await mend(store) : undefined
     const report = await run(store, options, settings, capture)
     if (repaired) report.repaired = repaired
     // Those that went since the last sweep as well.
@@ -108,10 +110,15 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
   }
 }
 
-function mend(store: Store): RepairReport {
+async function mend(store: Store): Promise<RepairReport> {
   const handle = store.read()
-  const report = store.repair(() => indexFromBodies(handle))
-  // It read everything there is.
+  // It reads everything there is, and what it leaves behind is still there when the sources are read.
+  const onRead = async (bytes: number): Promise<void> => {
+    collectAfter(bytes, MENDED_BYTES)
+    // What zlib holds for a chunk that it could not read goes only between two turns of the event loop.
+    await new Promise(setImmediate)
+  }
+  const report = await store.repair({ fillIndex: () => indexFromBodies(handle), onRead })
   collectAfter(Number.POSITIVE_INFINITY)
   return report
 }
