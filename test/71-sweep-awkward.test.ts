@@ -6,6 +6,7 @@ import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { FLAG } from '../src/store/rows.ts'
 import {
   assistant,
   call,
@@ -64,8 +65,14 @@ const main: Fields[] = [
   noted('b1', null, { type: 'system', subtype: 'compact_boundary', logicalParentUuid: id('d1') }),
   said('s1', 'b1', 'all of it', { isCompactSummary: true }),
   said('u2', 's1', [text('second'), { type: 'image', source: { media_type: 'image/png', data: 'iVBO' } }]),
-  told('a4', 'u2', [call('t4', 'Edit', { file_path: '/w/a.ts' })], 2),
-  said('r4', 'a4', [result('t4', 'ok')]),
+  told(
+    'a4',
+    'u2',
+    [call('t4', 'Edit', { file_path: '/w/a.ts' }), call('t6', 'Agent', { prompt: 'again' })],
+    2,
+  ),
+  said('r6', 'a4', [result('t6', '4')], { toolUseResult: { agentId: 'x4' } }),
+  said('r4', 'r6', [result('t4', 'ok')]),
   told('a5', 'r4', [text('two')], 2),
   marker({ leafUuid: id('s1'), rewound: true }),
   said('c1', 's1', '<command-name>/plan</command-name><command-args>x</command-args>'),
@@ -117,6 +124,17 @@ const files: Record<string, Fields[]> = {
   [`${PROJECT}/${SESSION}/subagents/agent-x2.jsonl`]: [
     said('y1', null, 'deeper', beside('x2')),
     told('y2', 'y1', [text('1')], 3, beside('x2')),
+  ],
+  // Taken back with the call that started it; it goes on all the same.
+  [`${PROJECT}/${SESSION}/subagents/agent-x4.jsonl`]: [
+    said('v1', null, 'again', beside('x4')),
+    told('v2', 'v1', [call('t8', 'Agent', { prompt: 'and deeper' })], 3, beside('x4')),
+    said('v3', 'v2', [result('t8', [text('1'), text('agentId: x5 (for resuming)')])], beside('x4')),
+    told('v4', 'v3', [text('4')], 3, beside('x4')),
+  ],
+  [`${PROJECT}/${SESSION}/subagents/agent-x5.jsonl`]: [
+    said('w5', null, 'and deeper', beside('x5')),
+    told('w6', 'w5', [text('1')], 3, beside('x5')),
   ],
   [`${PROJECT}/${SESSION}/subagents/workflows/wf_1/agent-x3.jsonl`]: [
     said('z1', null, 'look', beside('x3')),
@@ -176,6 +194,11 @@ test('grows into what it is', async () => {
   const rows = Object.values(whole.events[`claude:${SESSION}`] ?? {})
   const roots = rows.filter((row) => row['parent'] === null).map((row) => row['summary'])
   expect(roots.sort()).toEqual(['Warmup', 'first', 'a title'].sort())
+  // Taken back, sub-agents and all; what they spent was spent.
+  const taken = rows.filter((row) => (row['flags'] as number) & FLAG.superseded && row['agent'] !== null)
+  expect(taken.map((row) => row['agent']).sort()).toEqual(['x4', 'x4', 'x4', 'x4', 'x5', 'x5'])
+  const spent = counted.map((row) => row['response_id'])
+  expect(spent).toEqual(expect.arrayContaining(['msg_of_v2_1234', 'msg_of_v4_1234', 'msg_of_w6_1234']))
   const step = fc.tuple(fc.nat(names.length - 1), fc.integer({ min: 1, max: 12 }), fc.boolean())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 16 }), async (steps) => {

@@ -4,6 +4,7 @@
 import type { Batch } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 import { ROLES } from './rows.ts'
+import { TakenBack } from './taken-back.ts'
 
 /** A sure one stays; a guess gives way to whatever comes after it. */
 const NAME = `INSERT INTO names (session, name, target, is_guess) VALUES (?, ?, ?, ?)
@@ -24,9 +25,10 @@ export function linkLateParents(cache: Database, sessions: readonly { id: number
        AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.parent_key AND k.session = events.session)`,
   )
   const byCall = linkerByCall(cache)
+  const takenBack = new TakenBack(cache)
   for (const { id } of sessions) {
-    link.run(id)
-    byCall(id)
+    const isLinked = link.run(id).changes > 0
+    if (byCall(id) || isLinked) takenBack.settle(id)
   }
 }
 
@@ -35,7 +37,8 @@ interface Waiting {
   name: Uint8Array
 }
 
-function linkerByCall(cache: Database): (session: number) => void {
+/** Returns whether anything hangs otherwise than before. */
+function linkerByCall(cache: Database): (session: number) => boolean {
   const waiting = cache.prepare(
     `SELECT id, substr(parent_key, 1, 8) AS name FROM events
      WHERE session = ? AND parent_key IS NOT NULL AND substr(parent_key, 9) = x'00000000'`,
@@ -45,16 +48,19 @@ function linkerByCall(cache: Database): (session: number) => void {
     `SELECT seq FROM events WHERE session = ? AND call = ? AND role <> ${ROLES.indexOf('tool')} ORDER BY seq LIMIT 1`,
   )
   const hang = cache.prepare(
-    'UPDATE events SET parent_seq = ?, parent_key = iif(?, parent_key, NULL) WHERE id = ?',
+    `UPDATE events SET parent_seq = ?1, parent_key = iif(?2, parent_key, NULL)
+     WHERE id = ?3 AND (parent_seq IS NOT ?1 OR NOT ?2)`,
   )
   const lookUp = (session: number, name: Uint8Array) =>
     named.get(session, name) as { target: Uint8Array; is_guess: number } | undefined
   return (session) => {
+    let isLinked = false
     for (const { id, name } of waiting.all(session) as unknown as Waiting[]) {
       const first = lookUp(session, name)
       const call = first?.is_guess ? lookUp(session, first.target)?.target : (first?.target ?? name)
       const found = call && (seqOf.get(session, call) as { seq: number } | undefined)
-      if (found) hang.run(found.seq, first?.is_guess ?? 0, id)
+      if (found && hang.run(found.seq, first?.is_guess ?? 0, id).changes > 0) isLinked = true
     }
+    return isLinked
   }
 }

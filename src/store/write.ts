@@ -17,6 +17,7 @@ import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row
 import { SegmentWriter, segmentPath } from './segments.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
+import { TakenBack } from './taken-back.ts'
 
 /** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
 interface Trail {
@@ -41,6 +42,7 @@ export class CacheWriter {
   readonly #sessions = new Map<string, CachedSession>()
   readonly #sql: ReturnType<typeof cacheStatements>
   readonly #words: PendingWords
+  readonly #takenBack: TakenBack
   #spans = new Map<string, Span>()
   #report = newReport()
   #lastPath = ''
@@ -54,6 +56,7 @@ export class CacheWriter {
     this.#blobDirectory = blobDirectory
     this.#sql = cacheStatements(cache)
     this.#words = new PendingWords(this.#sql.words)
+    this.#takenBack = new TakenBack(cache)
   }
 
   write(batches: readonly Batch[], isMore: boolean): WriteReport {
@@ -214,9 +217,9 @@ export class CacheWriter {
       return known.seq
     }
     session.nextSeq++
-    const flags = flagsOf(event)
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
+    const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session.id, parentSeq) : 0)
     session.lastKey = ids.key
     if (event.ts !== null) session.lowAt = Math.min(session.lowAt ?? event.ts, event.ts)
     this.#storePayload(event, ids, batch, session)
@@ -260,6 +263,7 @@ export class CacheWriter {
     if (hangs) {
       const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
+      this.#takenBack.settle(session.id)
     }
     // What a repair took out (`repair.ts`) comes back with its source.
     const isLost = this.#sql.hasPayload.get(known.payload) === undefined
@@ -352,9 +356,13 @@ export class CacheWriter {
       countChange(session, row, { kind: row.kind, flags })
       this.#sql.supersedeOne.run(flags, row.id)
     }
-    if (item.sinceKey === null) return
-    const sinceSeq = this.#seqOf(item.sinceKey, session)
-    const since = this.#sql.event.get(item.sinceKey, session.id) as unknown as Row | undefined
+    if (item.sinceKey !== null) this.#supersedeRange(item.sinceKey, session, path, trails)
+    if (!item.isRepetition) this.#takenBack.settle(session.id)
+  }
+
+  #supersedeRange(key: Uint8Array, session: CachedSession, path: string, trails: Trails): void {
+    const sinceSeq = this.#seqOf(key, session)
+    const since = this.#sql.event.get(key, session.id) as unknown as Row | undefined
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
     if (sinceSeq === null || lastSeq === null) return
     this.#sql.unfold.run(session.id, sinceSeq)
