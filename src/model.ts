@@ -53,6 +53,9 @@ export interface SessionFacts {
   relation?: 'main' | 'subagent' | 'fork'
 }
 
+/** Begins the summary of a result where a person changed what a call proposed, and let it be done: an intervention, and no refusal. */
+export const CHANGED_BY_PERSON = 'changed by a person'
+
 export type Role = 'user' | 'assistant' | 'system' | 'tool'
 export const OUTCOMES = ['success', 'fail', 'abandoned', 'unknown'] as const
 export type Outcome = (typeof OUTCOMES)[number]

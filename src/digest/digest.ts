@@ -12,7 +12,7 @@ import { cite, cited, type Seqs } from './seqs.ts'
 import { COST_OUTLIER, type Signal, signalsOf } from './signals.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
-export const RULES = 11
+export const RULES = 12
 
 export interface ErrorSnippet {
   fingerprint: string
@@ -262,7 +262,7 @@ function markersOf(facts: Facts): Markers {
     interventions: facts.interventions.count,
     interrupts: facts.interrupts.count,
     denials: facts.denials.count,
-    edits: facts.kindCounts.edit ?? 0,
+    edits: facts.work.editCount,
     test_runs: facts.tests.count,
     test_failures: facts.tests.failureCount,
     compactions: facts.compactions.count,

@@ -1,6 +1,6 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
-import { type DigestEvent, isCall, isResult, isStop } from './event.ts'
+import { type DigestEvent, isCall, isRefusal, isResult, isShell, isStop } from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
 export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
@@ -18,6 +18,7 @@ export interface TurnFacts {
   callCount: number
   failedCount: number
   failedSeqs: number[]
+  /** Edits that did not fail. */
   editCount: number
   /** The last call that came to an end failed, or was refused. */
   hasLastFailed: boolean
@@ -35,10 +36,14 @@ export interface EndingState {
   turn: { callCount: number; editCount: number; failed: Seqs; hasLastFailed: boolean }
   /** By call. */
   open: Map<string, number>
+  /** Those of them that edit, and the tools that do: one tried again is told as a retry. */
+  openEdits: string[]
+  editors: string[]
 }
 
 /** Of more calls without a result the first are let go. */
 const MAX_OPEN = 64
+const MAX_EDITORS = 32
 
 export const newEnding = (): EndingState => ({
   last: null,
@@ -47,6 +52,8 @@ export const newEnding = (): EndingState => ({
   turnCount: 0,
   turn: newTurn(),
   open: new Map(),
+  openEdits: [],
+  editors: [],
 })
 
 export class Ending {
@@ -66,7 +73,8 @@ export class Ending {
     else if (event.kind === 'assistant_msg') {
       this.#useCommand()
       this.#now.last = { what: 'answer', seq: event.seq }
-    } else if (event.kind === 'error' && !/\bhook\b/i.test(event.summary))
+    } else if (event.kind === 'error' && event.call === null && !/\bhook\b/i.test(event.summary))
+      // What failed in the background is the end of a call, not of the conversation.
       this.#now.last = { what: 'error', seq: event.seq }
     else if (event.kind === 'completion') this.#complete(event)
   }
@@ -95,6 +103,7 @@ export class Ending {
     this.#now.turnCount++
     this.#now.turn = newTurn()
     this.#now.open.clear()
+    this.#now.openEdits = []
     if (what) this.#now.last = { what, seq }
   }
 
@@ -107,16 +116,32 @@ export class Ending {
     if (event.role === 'user') return
     this.#useCommand()
     this.#now.turn.callCount++
-    if (event.kind === 'edit') this.#now.turn.editCount++
+    if (this.#isEdit(event)) {
+      this.#now.turn.editCount++
+      if (event.call !== null) this.#now.openEdits.push(event.call)
+      if (this.#now.openEdits.length > MAX_OPEN) this.#now.openEdits.shift()
+    }
     const { open } = this.#now
     if (event.call !== null) open.set(event.call, event.seq)
     if (open.size > MAX_OPEN) open.delete(open.keys().next().value as string)
     this.#now.last = { what: 'work', seq: event.seq }
   }
 
+  #isEdit({ kind, tool }: DigestEvent): boolean {
+    const { editors } = this.#now
+    if (tool === null || isShell(tool)) return kind === 'edit'
+    if (kind === 'edit' && !editors.includes(tool) && editors.length < MAX_EDITORS) editors.push(tool)
+    return kind === 'edit' || (kind === 'retry' && editors.includes(tool))
+  }
+
   #result(event: DigestEvent, hasFailed: boolean): void {
     if (event.call !== null) this.#now.open.delete(event.call)
-    const refused = event.kind === 'human_intervention'
+    const edit = event.call === null ? -1 : this.#now.openEdits.indexOf(event.call)
+    if (edit !== -1) {
+      this.#now.openEdits.splice(edit, 1)
+      if (hasFailed) this.#now.turn.editCount--
+    }
+    const refused = isRefusal(event)
     if (hasFailed) addSeq(this.#now.turn.failed, event.seq)
     this.#now.turn.hasLastFailed = hasFailed
     // The client's word about the end of the turn may stand before a result that came late.

@@ -1,6 +1,6 @@
 // What the digest reads: one event as a row, with its body behind a function, so that only the few events whose row
 // says too little cost a decompression. Also how to find the readable text in a body of any shape.
-import type { EventKind, Role } from '../model.ts'
+import { CHANGED_BY_PERSON, type EventKind, type Role } from '../model.ts'
 
 export interface DigestEvent {
   seq: number
@@ -32,6 +32,16 @@ export const isCall = (event: DigestEvent): boolean =>
   event.tool !== null && event.role !== 'tool' && (CALL_KINDS.has(event.kind) || event.kind === 'decision')
 
 export const isResult = (event: DigestEvent): boolean => event.role === 'tool'
+
+/** Of a result: a person said no. */
+export const isRefusal = ({ kind, summary }: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
+  kind === 'human_intervention' && !summary.startsWith(CHANGED_BY_PERSON)
+
+/** How clients answer a call whose command goes on in the background. */
+const GOES_ON = /^(?:command|process|task|shell)\b.{0,120}\b(?:background(?:ed)?|session id)\b/i
+
+export const goesOn = ({ exitCode, summary }: Pick<DigestEvent, 'exitCode' | 'summary'>): boolean =>
+  exitCode === null && GOES_ON.test(summary)
 
 /** How adapters tell that somebody stopped the agent. What people type into a running turn may hold the same words further on. */
 const STOP =

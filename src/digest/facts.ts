@@ -8,8 +8,19 @@ import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
 import { entryOf, prune } from './bounded.ts'
 import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
 import { type Failure, failureOf, isMereNo } from './errors.ts'
-import { type DigestEvent, fullText, isCall, isResult, isShell, isStop, snippet, subjectOf } from './event.ts'
-import { type Commit, commitsIn, mayCommit, mayOpenPullRequest, pullRequestsIn } from './kept.ts'
+import {
+  type DigestEvent,
+  fullText,
+  goesOn,
+  isCall,
+  isRefusal,
+  isResult,
+  isShell,
+  isStop,
+  snippet,
+  subjectOf,
+} from './event.ts'
+import { type Commit, keptIn, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import { type OpenSteps, type Step, StepQueue } from './step.ts'
 import { addTest, endTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
@@ -106,7 +117,7 @@ export class Gatherer {
     if (isCall(event)) this.#begin(event)
     else if (isResult(event)) hasFailed = this.#end(event)
     else {
-      endTest(now.tests, event)
+      this.#endLater(event)
       if (event.kind === 'error') this.#noteFailure(event)
       else this.#noteRest(event)
     }
@@ -183,7 +194,7 @@ export class Gatherer {
       addSeq(now.interventions, event.seq)
       if (isInterrupt(event)) addSeq(now.interrupts, event.seq)
     } else if (event.kind === 'lifecycle' && COMPACTED.test(event.summary)) addSeq(now.compactions, event.seq)
-    else if (event.kind === 'completion') this.#notePullRequests(event.summary, [event.seq])
+    else if (event.kind === 'completion') this.#notePullRequests(pullRequestsIn(event.summary), [event.seq])
   }
 
   #begin(event: DigestEvent): void {
@@ -206,6 +217,7 @@ export class Gatherer {
       isSidechain: event.isSidechain,
       hasFailed: null,
       exitCode: null,
+      isOpen: false,
       failure: null,
     })
   }
@@ -214,24 +226,32 @@ export class Gatherer {
   #end(event: DigestEvent): boolean {
     const now = this.#now
     const step = this.#steps.find(event.call)
-    const refused = event.kind === 'human_intervention'
-    if (refused) addSeq(now.interventions, event.seq)
+    const refused = isRefusal(event)
+    if (event.kind === 'human_intervention') addSeq(now.interventions, event.seq)
     const isDenied = refused && !isInterrupt(event)
     if (isDenied || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
       addSeq(now.denials, event.seq)
     const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
     const hasFailed = failure !== null || refused
     if (!step) {
-      endTest(now.tests, event)
+      this.#endLater(event)
       return hasFailed
     }
     step.hasFailed = hasFailed
     step.exitCode = event.exitCode
     step.failure = failure
+    step.isOpen = !hasFailed && isShell(step.tool) && goesOn(event)
     if (step.isTest) addTest(now.tests, step.subject, step.seq, testVerdict(step, event))
-    else if (isShell(step.tool)) this.#noteKept(step, event)
+    if (isShell(step.tool)) this.#noteKept(step, event)
     this.#steps.end(step)
     return hasFailed
+  }
+
+  /** Of what went on in the background after its first result. */
+  #endLater(event: DigestEvent): void {
+    if (event.call === null) return
+    endTest(this.#now.tests, event)
+    this.#work.end(event)
   }
 
   #noteFailure(event: DigestEvent, command = ''): string | null {
@@ -254,20 +274,18 @@ export class Gatherer {
 
   /** Commits and pull requests, where the command may have made one and its output shows it. */
   #noteKept(step: Step, result: DigestEvent): void {
-    const commits = mayCommit(step.subject)
-    const requests = mayOpenPullRequest(step.subject)
-    if (!(commits || requests) || step.hasFailed) return
-    const text = fullText(result)
+    if (step.hasFailed) return
+    const { commits, pullRequests } = keptIn(step.subject, result)
     const seqs = [step.seq, result.seq]
     const list = this.#now.commits
-    if (commits) for (const commit of commitsIn(text)) list.push({ ...commit, seqs })
+    for (const commit of commits) list.push({ ...commit, seqs })
     if (list.length > KEPT.commits) list.splice(0, list.length - KEPT.commits)
-    if (requests) this.#notePullRequests(text, seqs)
+    this.#notePullRequests(pullRequests, seqs)
   }
 
-  #notePullRequests(text: string, seqs: number[]): void {
+  #notePullRequests(urls: readonly string[], seqs: number[]): void {
     const list = this.#now.pullRequests
-    for (const url of pullRequestsIn(text)) {
+    for (const url of urls) {
       let known = list.find((one) => one.url === url)
       if (!known) {
         known = { url, seqs: noSeqs() }

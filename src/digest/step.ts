@@ -16,6 +16,8 @@ export interface Step {
   /** Null while no result is known. */
   hasFailed: boolean | null
   exitCode: number | null
+  /** It goes on in the background: its result tells nothing yet. */
+  isOpen: boolean
   /** Fingerprint of how it failed. */
   failure: string | null
 }

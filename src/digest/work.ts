@@ -1,7 +1,7 @@
 // What the calls of a session add up to: files, commands, loops of failures, tools that never work, and what overcame a
 // failure. One call at a time, in order, in bounded room.
 import { entryOf, prune } from './bounded.ts'
-import { isShell, snippet, toolClass } from './event.ts'
+import { type DigestEvent, isShell, snippet, toolClass } from './event.ts'
 import { isReading } from './reading.ts'
 import type { Resolution } from './resolution.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
@@ -20,6 +20,13 @@ export interface CommandFact {
   failures: number
   verdict: 'passed' | 'failed' | 'unknown'
   seqs: Seqs
+}
+
+/** A run without an exit code: it may end later, in the background. */
+interface Unended {
+  call: string
+  seq: number
+  command: string
 }
 
 /** The same call failing again and again. */
@@ -53,8 +60,12 @@ export interface LastFailure {
 }
 
 export interface WorkState {
+  /** Edits that did not fail. */
+  editCount: number
   files: Map<string, FileFact>
   commands: Map<string, CommandFact>
+  /** The last ones. */
+  unended: Unended[]
   loops: Map<string, LoopFact>
   tools: Map<string, ToolFact>
   /** By fingerprint. */
@@ -64,15 +75,17 @@ export interface WorkState {
   order: number
 }
 
-const KEPT = { files: 300, commands: 150, loops: 100, tools: 300, failures: 120 }
+const KEPT = { files: 300, commands: 150, unended: 64, loops: 100, tools: 300, failures: 120 }
 const MAX_KEYS = 20
 const MAX_CHANGES = 12
 const WHAT_LENGTH = 400
 export const LOOP_FROM = 3
 
 export const noWork = (): WorkState => ({
+  editCount: 0,
   files: new Map(),
   commands: new Map(),
+  unended: [],
   loops: new Map(),
   tools: new Map(),
   lastFailures: new Map(),
@@ -94,11 +107,26 @@ export class Work {
     const step = this.#asEdit(given)
     this.#state.order++
     for (const path of step.files) this.#addFile(path, step)
+    if (step.kind === 'edit' && !step.hasFailed) this.#state.editCount++
     if (isShell(step.tool) && step.kind !== 'edit') this.#addCommand(step)
+    if (step.isOpen) return
     this.#addLoop(step)
     this.#addTool(step)
     if (step.failure !== null) this.#addFailure(step.failure, step)
     if (step.hasFailed === false) this.#addSuccess(step)
+  }
+
+  /** How a command ended that went on after its first result. */
+  end(event: DigestEvent): void {
+    const hasFailed = event.kind === 'error' || (event.exitCode ?? 0) !== 0
+    if (event.call === null || (event.exitCode === null && !hasFailed)) return
+    const { unended, commands } = this.#state
+    const at = unended.findLastIndex((one) => one.call === event.call)
+    const [run] = at === -1 ? [] : unended.splice(at, 1)
+    const command = run && commands.get(run.command)
+    if (!command) return
+    if (hasFailed) command.failures++
+    if (lastOf(command.seqs) === run.seq) command.verdict = hasFailed ? 'failed' : 'passed'
   }
 
   /** An edit tried again after it failed is told as a retry; for the file it is an edit like any other. */
@@ -130,7 +158,13 @@ export class Work {
     }))
     addSeq(command.seqs, step.seq)
     if (step.hasFailed) command.failures++
-    if (step.hasFailed !== null) command.verdict = step.hasFailed ? 'failed' : 'passed'
+    if (step.isOpen) command.verdict = 'unknown'
+    else if (step.hasFailed !== null) command.verdict = step.hasFailed ? 'failed' : 'passed'
+    if (step.hasFailed === false && step.exitCode === null && step.call !== null) {
+      const { unended } = this.#state
+      unended.push({ call: step.call, seq: step.seq, command: step.subject })
+      if (unended.length > KEPT.unended) unended.shift()
+    }
     prune(commands, KEPT.commands, (a, b) => b.seqs.count - a.seqs.count || later(a.seqs, b.seqs))
   }
 

@@ -1,6 +1,6 @@
 // The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
 // (replace, write, patch); they are told apart by shape, not by who wrote them.
-import { EVENT_KINDS } from '../model.ts'
+import { CHANGED_BY_PERSON, EVENT_KINDS } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -50,6 +50,7 @@ const EDIT = EVENT_KINDS.indexOf('edit')
 /** An edit that was tried before and had failed. */
 const RETRY = EVENT_KINDS.indexOf('retry')
 const ERROR = EVENT_KINDS.indexOf('error')
+const INTERVENTION = EVENT_KINDS.indexOf('human_intervention')
 const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.superseded
 
 export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
@@ -77,7 +78,12 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
       const state = files.get(change.path) ?? new FileState(change.path)
       files.set(change.path, state)
       // The answer quotes the file from before the first of them.
-      state.apply(row, change, answer?.kind === ERROR, at === 0 ? originalIn(answerBody) : undefined)
+      state.apply(
+        row,
+        change,
+        answer !== undefined && isNo(answer),
+        at === 0 ? originalIn(answerBody) : undefined,
+      )
     }
   }
   return {
@@ -89,13 +95,23 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
   }
 }
 
-function answersOf(handle: ReadHandle, uid: string): Map<string, { kind: number; payload: Uint8Array }> {
+interface Answer {
+  kind: number
+  summary: string
+  payload: Uint8Array
+}
+
+/** It failed, or somebody said no. */
+const isNo = ({ kind, summary }: Answer): boolean =>
+  kind === ERROR || (kind === INTERVENTION && !summary.startsWith(CHANGED_BY_PERSON))
+
+function answersOf(handle: ReadHandle, uid: string): Map<string, Answer> {
   const rows = handle.cache
     .prepare(
-      `SELECT hex(e.call) AS call, e.kind, e.payload FROM cached c JOIN events e ON e.session = c.id
+      `SELECT hex(e.call) AS call, e.kind, e.summary, e.payload FROM cached c JOIN events e ON e.session = c.id
        WHERE c.session_uid = ? AND e.role = 3 AND e.call IS NOT NULL ORDER BY e.seq`,
     )
-    .all(uid) as unknown as { call: string; kind: number; payload: Uint8Array }[]
+    .all(uid) as unknown as (Answer & { call: string })[]
   return new Map(rows.map((row) => [row.call, row]))
 }
 

@@ -103,6 +103,17 @@ export class Script {
     })
   }
 
+  /** The same, kept as text after every event and gone on from. */
+  stepwise(): Facts {
+    let saved: string | undefined
+    for (const event of this.events) {
+      const gatherer = new Gatherer(saved)
+      gatherer.add(event)
+      saved = gatherer.save()
+    }
+    return new Gatherer(saved).finish()
+  }
+
   facts(): Facts {
     const gatherer = new Gatherer()
     for (const event of this.events) gatherer.add(event)

@@ -1,4 +1,5 @@
 // Tool calls and their results: kinds, one-line summaries, the text worth searching, exit codes, who said no.
+import { CHANGED_BY_PERSON } from '../../model.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine, leaves } from '../text.ts'
@@ -71,7 +72,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
     kind: kindOfResult(call?.tool, failed, refused, outcome),
     role: 'tool',
     summary: '',
-    payload: spilled ? { ...block, spilled } : { ...block },
+    payload: { ...block, ...(spilled && { spilled }), ...keptOf(outcome) },
   }
   if (spilled?.missing !== undefined) draft.isIncomplete = true
   if (id) noteAgent(line, id, outcome, call && SPAWNS.has(call.tool) ? (said ?? '') : '')
@@ -85,7 +86,22 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   const durationMs = tookMs(outcome) ?? call?.durationMs
   if (durationMs !== undefined) draft.durationMs = durationMs
   draft.summary = resultSummary(said ?? '', exitCode)
+  if (!failed && isChanged(outcome)) draft.summary = `${CHANGED_BY_PERSON}: ${draft.summary}`
   return draft
+}
+
+/** What a pull request that was only talked about is not. */
+const KEPT_BY = ['created', 'merged', 'ready']
+
+/** The commit and the pull request that the client saw a command make, for the digest to find. */
+function keptOf(outcome: unknown): { kept?: { commits: string[]; pull_requests: string[] } } {
+  const seen = isRecord(outcome) ? outcome['gitOperation'] : undefined
+  if (!isRecord(seen)) return {}
+  const commit = isRecord(seen['commit']) ? str(seen['commit']['sha']) : undefined
+  const request = isRecord(seen['pr']) ? seen['pr'] : {}
+  const url = KEPT_BY.includes(str(request['action']) ?? '') ? str(request['url']) : undefined
+  if (!(commit || url)) return {}
+  return { kept: { commits: commit ? [commit] : [], pull_requests: url ? [url] : [] } }
 }
 
 /** What a command changed on the disk, as the client saw it afterwards. */
@@ -115,9 +131,11 @@ function kindOfResult(
 ): Draft['kind'] {
   if (refused) return 'human_intervention'
   if (failed) return 'error'
-  if (isRecord(outcome) && outcome['userModified'] === true) return 'human_intervention'
+  if (isChanged(outcome)) return 'human_intervention'
   return tool !== undefined && DECISIONS.has(tool) ? 'decision' : 'tool_result'
 }
+
+const isChanged = (outcome: unknown): boolean => isRecord(outcome) && outcome['userModified'] === true
 
 const BY_PERSON = /^(?:The user doesn't want to|\[Request interrupted by user)/
 const UNASKED = /^[^\n]*(?:\brequires? approval\b|but you haven't granted it yet)/

@@ -1,0 +1,185 @@
+// What a session of Claude Code really did, against what it tried: edits that failed, were refused or were changed by a
+// person; commands that went on in the background; commits and pull requests that only the client saw.
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Digest } from '../src/digest/digest.ts'
+import { getDigest } from '../src/digest/patterns.ts'
+import { editsOf } from '../src/query/edits.ts'
+import { assistant, call, type Fields, result, SESSION, text, user, write } from './setup/claude.ts'
+import { Script } from './setup/digest-events.ts'
+import { World } from './setup/sweeping.ts'
+
+let world: World
+let records: Fields[]
+beforeEach(() => {
+  world = new World()
+  records = [user(uuid(1), null, 'go')]
+})
+afterEach(() => world.remove())
+
+const uuid = (n: number): string => `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`
+const next = (): [string, string] => [uuid(records.length + 1), uuid(records.length)]
+const UID = `claude:${SESSION}`
+const NO = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+
+function did(tool: string, input: Fields, said: string, fields: Fields = {}, isError = false): string {
+  const id = `t${records.length}`
+  records.push(assistant(...next(), [call(id, tool, input)]))
+  records.push(user(...next(), [result(id, said, isError)], fields))
+  return id
+}
+const edited = (path: string, said: string, fields: Fields = {}, isError = false) =>
+  did('Edit', { file_path: path, old_string: 'a', new_string: 'b' }, said, fields, isError)
+const ran = (command: string, said: string, outcome: Fields) =>
+  did('Bash', { command }, said, {
+    toolUseResult: { stdout: said, stderr: '', interrupted: false, ...outcome },
+  })
+const background = (command: string, task: string) =>
+  ran(command, `Command running in background with ID: ${task}`, { backgroundTaskId: task })
+function notified(id: string, task: string, status: string, summary: string): void {
+  const notice = `<task-notification><task-id>${task}</task-id><tool-use-id>${id}</tool-use-id><status>${status}</status><summary>${summary}</summary></task-notification>`
+  records.push(user(...next(), notice, { origin: { kind: 'task-notification' } }))
+}
+
+async function digest(answer = 'All of it stands.'): Promise<Digest> {
+  records.push(assistant(...next(), [text(answer)]))
+  write(join(world.home, '.claude/projects/-w', `${SESSION}.jsonl`), records)
+  await world.sweep()
+  return world.read((handle) => getDigest(handle, UID))
+}
+
+describe('edits', () => {
+  it('count when they were made', async () => {
+    edited('/w/failed', 'String to replace not found in file.', {}, true)
+    edited('/w/refused', NO, {}, true)
+    edited('/w/made', 'The file has been updated.')
+    edited('/w/changed', 'The file has been updated.', { toolUseResult: { userModified: true } })
+    const told = await digest()
+    expect(told.markers).toMatchObject({ edits: 2, denials: 1, interventions: 2, interrupts: 0 })
+    expect(told.files.map(({ path, edits, touches }) => [path, edits, touches])).toEqual([
+      ['/w/changed', 1, 1],
+      ['/w/made', 1, 1],
+      ['/w/failed', 0, 1],
+      ['/w/refused', 0, 1],
+    ])
+    expect(told.kind_counts.edit).toBe(4)
+    const { files } = world.read((handle) => editsOf(handle, UID))
+    expect(files.map(({ path, steps }) => [path, steps.map((step) => step.has_failed)])).toEqual([
+      ['/w/failed', [true]],
+      ['/w/refused', [true]],
+      ['/w/made', [false]],
+      ['/w/changed', [false]],
+    ])
+  })
+
+  it('count once when the second try makes them', async () => {
+    edited('/w/a', 'File has not been read yet.', {}, true)
+    did('Read', { file_path: '/w/a' }, 'a')
+    edited('/w/a', 'The file has been updated.')
+    const told = await digest('So it is.')
+    expect([told.markers.edits, told.files[0]]).toMatchObject([1, { path: '/w/a', edits: 1, touches: 3 }])
+    expect(told.outcome_detail.rule).toBe('edited-and-answered')
+  })
+
+  it('are no reason to call it a success when none was made', async () => {
+    edited('/w/a', 'String to replace not found in file.', {}, true)
+    did('Read', { file_path: '/w/a' }, 'c')
+    expect((await digest('So it is.')).outcome_detail.rule).toBe('answered')
+  })
+
+  it('that a person changed do not end the session', async () => {
+    edited('/w/a', 'The file has been updated.', { toolUseResult: { userModified: true } })
+    records.push({
+      type: 'system',
+      subtype: 'turn_duration',
+      durationMs: 5,
+      uuid: next()[0],
+      parentUuid: next()[1],
+    })
+    write(join(world.home, '.claude/projects/-w', `${SESSION}.jsonl`), records)
+    await world.sweep()
+    const { outcome_detail } = world.read((handle) => getDigest(handle, UID))
+    expect(outcome_detail.rule).not.toBe('interrupted')
+  })
+})
+
+describe('a command in the background', () => {
+  const commandsOf = ({ commands }: Digest) =>
+    commands.map(({ command, runs, failures, verdict }) => [command, runs, failures, verdict])
+
+  it('has the verdict of its end, and none before', async () => {
+    background('make all', 'b1')
+    const failing = background('make site', 'b2')
+    const passing = background('make docs', 'b3')
+    notified(failing, 'b2', 'failed', 'Background command "make site" failed with exit code 2')
+    notified(passing, 'b3', 'completed', 'Background command "make docs" completed (exit code 0)')
+    const told = await digest()
+    expect(commandsOf(told)).toEqual([
+      ['make all', 1, 0, 'unknown'],
+      ['make site', 1, 1, 'failed'],
+      ['make docs', 1, 0, 'passed'],
+    ])
+  })
+
+  it('says nothing of a later run of the same', async () => {
+    const first = background('make', 'b1')
+    ran('make', 'made', {})
+    notified(first, 'b1', 'failed', 'Background command "make" failed with exit code 2')
+    expect(commandsOf(await digest())).toEqual([['make', 2, 1, 'passed']])
+  })
+
+  it('that failed after the last answer is not how the session ended', async () => {
+    const server = background('npm start', 'b1')
+    records.push(assistant(...next(), [text('The server is running.')]))
+    notified(server, 'b1', 'failed', 'Background command "npm start" failed with exit code 143')
+    write(join(world.home, '.claude/projects/-w', `${SESSION}.jsonl`), records)
+    await world.sweep()
+    const told = world.read((handle) => getDigest(handle, UID))
+    expect([told.outcome, told.outcome_detail.rule]).toEqual(['success', 'answered'])
+  })
+
+  it('can be gone on from in the middle', () => {
+    const script = new Script()
+      .prompt('go')
+      .add({ kind: 'tool_call', role: 'assistant', tool: 'Bash', call: 'c', summary: 'Bash: make' })
+      .add({
+        kind: 'tool_result',
+        role: 'tool',
+        tool: 'Bash',
+        call: 'c',
+        summary: 'Command running in background with ID: 1',
+      })
+      .add({ kind: 'error', role: 'system', call: 'c', exitCode: 2, summary: 'failed', body: {} })
+    expect(script.stepwise()).toEqual(script.facts())
+    expect([...script.facts().work.commands.values()]).toMatchObject([{ failures: 1, verdict: 'failed' }])
+  })
+})
+
+describe('what was kept', () => {
+  const URL = 'https://github.com/o/r/pull/42'
+
+  it('is known from the client where the output says nothing', async () => {
+    ran('git commit -qm "Say why" && git push -q', '', {
+      gitOperation: {
+        commit: { sha: 'abc1234', kind: 'committed', branch: 'main' },
+        push: { branch: 'main' },
+      },
+    })
+    ran('gh pr merge 42', '', { gitOperation: { pr: { number: 42, url: URL, action: 'merged' } } })
+    const told = await digest('So it is.')
+    expect(told.commits).toEqual([{ sha: 'abc1234', subject: '', seqs: [2, 3] }])
+    expect(told.pull_requests).toEqual([{ url: URL, seqs: [4, 5] }])
+    expect([told.outcome, told.outcome_detail.rule]).toEqual(['success', 'work-kept'])
+  })
+
+  it('is told once where both say it, and tests before it do not hide it', async () => {
+    const gitOperation = { commit: { sha: 'abc1234', kind: 'committed' } }
+    ran('npm test && git commit -m "Say why"', '[main abc1234] Say why', { gitOperation })
+    expect((await digest()).commits).toEqual([{ sha: 'abc1234', subject: 'Say why', seqs: [2, 3] }])
+  })
+
+  it('is not a pull request that was only talked about', async () => {
+    ran('gh pr comment 42', '', { gitOperation: { pr: { number: 42, url: URL, action: 'commented' } } })
+    expect((await digest()).pull_requests).toEqual([])
+  })
+})
