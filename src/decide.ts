@@ -31,13 +31,16 @@ const MAX_TAGS = 20
 /** Throws BAD_INPUT for a text or tag that cannot be kept, NOT_FOUND for no such session. */
 export function decide(options: DecideOptions): Decision {
   const { config } = options
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  // Before a key is made: where nothing is remembered nothing is left behind.
+  openMemory(paths).close()
   const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
   const text = clean(redactor, options.text, MAX_TEXT, 'text')
   const tags = [...new Set((options.tags ?? []).map((tag) => clean(redactor, tag, MAX_NAME, '--tag')))]
   if (tags.length > MAX_TAGS)
     throw new RecollectError('BAD_INPUT', `more than ${MAX_TAGS} tags`, { where: '--tag', hint: 'use fewer' })
   const author = clean(redactor, options.author ?? userName(), MAX_NAME, '--author')
-  const { memory, close } = openMemory(storePaths(config.home, config.get('store.db_path')), 'write')
+  const { memory, close } = openMemory(paths, 'write')
   try {
     const sessionUid = resolveSession({ memory }, options.session)
     return transaction(memory, () => {

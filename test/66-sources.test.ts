@@ -263,7 +263,9 @@ describe('a file that', () => {
     symlinkSync(secret, file)
     mkdirSync(join(dirname(file), '22222222-2222-4222-8222-222222222222.jsonl'))
     const report = await world.sweep()
-    expect(report.problems).toEqual([{ path: file, reason: 'symbolic link, not followed' }])
+    expect(report.problems).toMatchObject([
+      { path: file, reason: 'symbolic link, not followed', code: 'UNSAFE_PATH' },
+    ])
     expect(world.read((handle) => listSessions(handle))).toEqual([])
   })
 

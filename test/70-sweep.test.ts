@@ -254,11 +254,11 @@ describe('a home', () => {
       encoding: 'utf8',
     })
     const report = JSON.parse(stdout) as { problems: Json[]; sessions: string[] }
-    expect([status, report.problems.map((one) => one['path']), report.sessions.length]).toEqual([
-      4,
-      [locked],
-      1,
-    ])
+    expect([
+      status,
+      report.problems.map((one) => [one['path'], one['code']]),
+      report.sessions.length,
+    ]).toEqual([4, [[locked, 'NOT_READABLE']], 1])
   })
 
   it('with a memory elsewhere keeps it there', () => {

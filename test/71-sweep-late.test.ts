@@ -243,7 +243,9 @@ describe('a session seen in its chat before its updates are there', () => {
         throw new Error('killed')
       },
     }))
-    expect((await world.sweep({ adapters: broken })).problems).toMatchObject([{ reason: 'killed' }])
+    expect((await world.sweep({ adapters: broken })).problems).toMatchObject([
+      { reason: 'Error: killed', code: 'INTERNAL' },
+    ])
     await world.sweep()
     const wanted = await sweptAtOnce(files)
     expect(differences(present(world.dump()), present(wanted))).toEqual([])

@@ -44,10 +44,13 @@ function unknownOf(coverage: { unknown: Record<string, number> }[]): Record<stri
   return Object.fromEntries(all)
 }
 
+/** Like every error: what it is, where, and what to do about it. */
+const SAID = expect.stringMatching(/\S/)
+
 /** Problems as they are written down in expected.json: below the home, very long names shortened. */
 const problemsOf = (home: BrokenHome, { report }: Sweep) =>
   report.problems
-    .map(({ path, reason }) => ({ path: path.slice(home.home.length + 1).replace(/d{250}/g, '…'), reason }))
+    .map(({ path, ...rest }) => ({ path: path.slice(home.home.length + 1).replace(/d{250}/g, '…'), ...rest }))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
 
 function expectState(home: BrokenHome, swept: Sweep, expected: State): void {
@@ -93,7 +96,7 @@ describe('a sweep over', () => {
     expect(problemsOf(home, first)).toEqual(
       expected.problems
         .filter(({ isRoot }) => !isRoot || process.getuid?.() === 0)
-        .map(({ path, reason }) => ({ path, reason })),
+        .map(({ path, reason, code }) => expect.objectContaining({ path, reason, code, hint: SAID })),
     )
     expectEveryByte(home, first)
     expectNothingNew(home)
@@ -171,7 +174,9 @@ describe.skipIf(!hasStrace)('under strace', () => {
     const inject = ['-P', path, '-e', 'trace=pread64', '-e', 'inject=pread64:error=EIO:when=3']
     const first = home.sweep([], ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
     expect(first.status).toBe(4)
-    expect(first.report.problems).toEqual([{ path, reason: expect.stringContaining('EIO') }])
+    expect(first.report.problems).toEqual([
+      { path, reason: expect.stringContaining('EIO'), code: 'IO', hint: SAID, cause: SAID },
+    ])
     const kept = home.said()[`claude:${CLAUDE_ID}`]?.length ?? 0
     expect(kept).toBeGreaterThan(100)
     expect(kept).toBeLessThan(400)
@@ -198,6 +203,7 @@ describe('a report', () => {
     expect(stdout.split('\n').length).toBeLessThan(40)
     expect(stdout).toContain('skipped 2980 more')
     expect(stdout).not.toContain('\u001b')
+    expect(stdout.match(/^ {2}\S .*config\.toml$/gm)).toHaveLength(1)
   })
 })
 

@@ -1,6 +1,6 @@
 // docs/json-output.md against what the commands print: a field that is not documented fails, and so does a documented one
 // that never comes. RECOLLECT_TEST_UPDATE=1 writes the lines anew.
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -42,7 +42,10 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['hooks status'],
   ['hooks test'],
   ['hooks install', '--dry-run'],
-  ['hooks uninstall', '--dry-run'],
+  ['hooks install'],
+  ['hooks status'],
+  ['hooks test'],
+  ['hooks uninstall'],
   ['retro', '--since', '2026-11-01'],
   ['schedule status'],
   ['schedule install', '--dry-run'],
@@ -55,6 +58,7 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['config'],
   ['evict', '--dry-run'],
   ['evict'],
+  ['search', '"should be 5"'],
   ['show', '209a'],
   ['status'],
   ['forget', '209a', '--yes'],
@@ -85,6 +89,8 @@ beforeAll(async () => {
   mkdirSync(broken, { recursive: true })
   const damaged = join(broken, '44444444-4444-4444-8444-444444444444.jsonl')
   writeFileSync(damaged, '{"type":"user"}\nnot json\n{"type":"martian"}\n')
+  symlinkSync('nowhere', join(broken, '55555555-5555-4555-8555-555555555555.jsonl'))
+  writeFileSync(join(world.home, '.codex', 'archived_sessions'), 'no directory')
   add('status', cli(world.env, 'status', '--json').stdout)
   add('sweep', cli(world.env, 'sweep', '--json').stdout)
   add('demo', cli(world.env, 'demo', '--json', '--dir', join(world.base, 'demo')).stdout)
@@ -97,11 +103,16 @@ beforeAll(async () => {
     const { stdout } = cli({ ...world.env, PATH: process.env['PATH'] ?? '' }, ...words, ...args, '--json')
     add(section, stdout)
   }
+  world.configure(
+    `[hub]\ndigests_dir = "${join(world.base, 'told')}"\n[session_memory.retention]\nraw_soft_cap_bytes = 1\n`,
+  )
+  add('sweep', cli(world.env, 'sweep', '--full', '--json').stdout)
   world.configure('')
   add('sweep', cli(world.env, 'sweep', '--full', '--json').stdout)
   add('sweep', cli(world.env, 'sweep', '--repair', '--json').stdout)
   rmSync(join(world.memory, 'cache', 'blobs'), { recursive: true })
   add('search', cli(world.env, 'search', '"should be 5"', '--json').stdout)
+  add('verify', cli(world.env, 'verify', '--json').stdout)
   rmSync(join(world.memory, 'cache'), { recursive: true })
   add('show', cli(world.env, 'show', '@last', '--json').stdout)
   if (process.env['RECOLLECT_TEST_UPDATE']) update()
@@ -112,11 +123,12 @@ afterAll(() => world.remove())
 function update(): void {
   let page = readFileSync(PAGE, 'utf8')
   for (const [section, shape] of shapes) {
-    const lines = merged(shapeLines(shape), documentedLines(page).get(section) ?? [])
+    const known = documentedLines(page).get(section) ?? []
+    const lines = merged(shapeLines(shape), known, OF_THE_MACHINE.test(section))
     const block = `\`\`\`\n${lines.join('\n')}\n\`\`\``
-    const known = new RegExp(`(^## ${section}\\n(?:(?!^## )[\\s\\S])*?)^\`\`\`\\n[\\s\\S]*?^\`\`\`$`, 'm')
-    page = known.test(page)
-      ? page.replace(known, (_, head: string) => head + block)
+    const place = new RegExp(`(^## ${section}\\n(?:(?!^## )[\\s\\S])*?)^\`\`\`\\n[\\s\\S]*?^\`\`\`$`, 'm')
+    page = place.test(page)
+      ? page.replace(place, (_, head: string) => head + block)
       : `${page.trimEnd()}\n\n## ${section}\n\n${block}\n`
   }
   writeFileSync(PAGE, page)

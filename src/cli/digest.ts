@@ -30,7 +30,7 @@ const findDigest = (typed: string): Digest =>
 export function showDigest(typed: string, options: { json?: boolean }): void {
   const digest = findDigest(typed)
   if (options.json) printJson(digest)
-  else printFolded(digestText(digest), LABEL)
+  else printFolded(digestText(digest), (line) => (line.startsWith(' ') ? 0 : LABEL))
 }
 
 /** Single quotes keep everything as it is, but for a quote, and in fish a backslash: these stand escaped between two of them. */
@@ -135,7 +135,7 @@ function digestText(digest: Digest): string {
   )
   list(
     'decided',
-    (digest.decisions ?? []).map((one) => `${one.text} (${one.author}, ${one.ts.slice(0, 10)}) #${one.seq}`),
+    (digest.decisions ?? []).map((one) => `${one.text} (${one.author}, ${formatDay(one.ts)}) #${one.seq}`),
   )
   if (digest.last_assistant !== '') lines.push(`ended     ${oneLine(digest.last_assistant)}`)
   if (digest.coverage.share < 1)

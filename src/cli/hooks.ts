@@ -7,7 +7,7 @@ import { type HookStatus, lastFired, statusOf, tryCommand } from '../capture/hoo
 import { applyPlan, type HookPlan, makeHandler, planInstall, planUninstall } from '../capture/hooks.ts'
 import type { Handler } from '../capture/settings.ts'
 import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { fromUnforeseen, RecollectError } from '../errors.ts'
 import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
 import { formatAge, formatDuration } from './format.ts'
@@ -51,7 +51,7 @@ function change(
     } catch (error) {
       process.exitCode = reportError(error)
       const { flavor } = integration
-      done.push({ agent: flavor, action: 'failed', error: (error as RecollectError).message })
+      done.push({ agent: flavor, action: 'failed', error: fromUnforeseen(error) })
     }
   }
   if (json) printJson({ dry_run: dryRun ?? false, agents: done })

@@ -16,7 +16,7 @@ import { overridesOf } from '../usage/overrides.ts'
 import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
-import { formatCount, formatTime, plural, printable } from './format.ts'
+import { formatCount, formatDay, formatTime, plural, printable } from './format.ts'
 import { outputWidth, tell, write } from './print.ts'
 import { cut, foldText, oneLine, widthOf } from './text.ts'
 import { parseFlavor, parseLimit, parseName, readTime } from './values.ts'
@@ -111,8 +111,10 @@ function treeLines(
     lines.push(`${start}${nodeText(node, ids, outputWidth() - widthOf(start + end))}${end}`)
     const below = node.depth === 0 ? '' : `${indent}${isLast ? '   ' : '│  '}`
     const hasChildren = nodes[at + 1]?.parent_uid === node.session_uid
-    for (const { agent, events } of node.agents)
-      lines.push(`${below}${hasChildren ? '├─ ' : '└─ '}sub  ${printable(agent)}  ${plural(events, 'event')}`)
+    for (const [index, { agent, events }] of node.agents.entries()) {
+      const hasMore = hasChildren || index < node.agents.length - 1
+      lines.push(`${below}${hasMore ? '├─ ' : '└─ '}sub  ${printable(agent)}  ${plural(events, 'event')}`)
+    }
   }
   return lines
 }
@@ -149,7 +151,7 @@ function factsOf(node: LineageNode, ids: ReadonlyMap<string, string>): string[] 
   if (node.compactions > 0) parts.push(`compacted ${node.compactions}×`)
   for (const edge of node.other_edges) parts.push(otherText(edge, ids))
   if (node.commits.length > 0) parts.push(`commit ${node.commits.slice(-3).join(' ')}`)
-  if (node.state === 'evicted') parts.push(`[evicted ${node.evicted_at?.slice(0, 10)}]`)
+  if (node.state === 'evicted') parts.push(`[evicted ${formatDay(node.evicted_at ?? 0)}]`)
   if (node.state === 'named') parts.push('[only named, never read]')
   if (node.state === 'unknown') parts.push('[unknown: never read]')
   return parts
@@ -160,7 +162,7 @@ function otherText(edge: LineageEdge, ids: ReadonlyMap<string, string>): string 
   if (edge.kind === 'created') return ''
   if (edge.kind === 'cleared') return edge.source === 'logged' ? 'ended by clear' : 'began with clear'
   if (edge.kind === 'resumed' && edge.parent_uid === null)
-    return `resumed ${edge.at?.slice(0, 16).replace('T', ' ') ?? ''}`.trim()
+    return `resumed ${edge.at ? formatTime(edge.at) : ''}`.trim()
   const from = edge.parent_uid === null ? '' : ` from ${oneLine(ids.get(edge.parent_uid) ?? edge.parent_uid)}`
   return `also ${WORDS[edge.kind]}${from}`
 }

@@ -23,7 +23,7 @@ const OBEYED =
   /\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Sentences: folded at the width of the terminal, left whole in a pipe. */
-export function printFolded(text: string, hanging?: number): void {
+export function printFolded(text: string, hanging?: Parameters<typeof foldText>[2]): void {
   print(foldText(text, outputWidth(), hanging))
 }
 

@@ -24,6 +24,7 @@ export interface RenderOptions {
 const SHOWN = { message: 40, diff: 12, failure: 6 }
 /** Where the results of calls stand below each other, if the call leaves room. */
 const FACTS_AT = 60
+const LEAST_SUBJECT = 10
 const CLOCK = 9
 const NAMED_ERROR = /^\s*(?:[\w.]*(?:Error|Exception)\b.*|(?:error|fatal|panic)\b.*): \S/i
 const TELLING = /\b(?:\w*error|fail(?:ed|ure)?|fatal|panic(?:ked)?|\w*exception|denied|not found|cannot)\b/i
@@ -105,7 +106,7 @@ export class TextRenderer {
   #prompt(event: SessionEvent, depth: number): string[] {
     const name = event.kind === 'decision' ? 'decision' : depth > 0 ? 'task' : 'you'
     const room = Math.min(this.#width, 80) - depth * 2
-    const label = `── ${clock(event)}#${event.seq} ${name}${marks(event)} `
+    const label = `── ${clock(event)}#${event.seq} ${name} ${marks(event)}`
     const rule = '─'.repeat(Math.max(3, room - widthOf(label)))
     const text = this.#folded(this.#text(event), SHOWN.message, room)
     return ['', paint.cyan(paint.bold(label + rule)), ...text.map((line) => paint.bold(line)), '']
@@ -153,12 +154,6 @@ export class TextRenderer {
     const output = result ? this.#text(result).replace(/\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
     const facts = factsOf(event, result, edits, output)
-    const tool = `▸ ${oneLine(event.tool ?? '')}`
-    const room = this.#room(depth) - widthOf(facts) - 2
-    const subject = cut(subjectText(event), Math.max(10, room - widthOf(tool) - 2))
-    const gap = ' '.repeat(Math.max(0, Math.min(room, FACTS_AT) - widthOf(tool) - 2 - widthOf(subject)) + 2)
-    const told = isFailed ? paint.red(facts) : paint.dim(facts)
-    const line = `${paint.blue(tool)}  ${subject}${facts === '' ? '' : gap + told}`
     const below = [
       ...edits.flatMap((edit) => this.#diff(edit, edits.length > 1)),
       ...(this.#options.full || isFailed
@@ -167,7 +162,23 @@ export class TextRenderer {
           )
         : []),
     ]
-    return this.#gutter(event, [line, ...(output === '' && edits.length === 0 ? [] : below)], isFailed)
+    const head = this.#callHead(event, facts, depth, isFailed ? paint.red : paint.dim)
+    return this.#gutter(event, [...head, ...(output === '' && edits.length === 0 ? [] : below)], isFailed)
+  }
+
+  /** The call, and what came of it behind it; below it where there is no room beside a subject that tells anything. */
+  #callHead(event: SessionEvent, facts: string, depth: number, colour: (text: string) => string): string[] {
+    const tool = `▸ ${oneLine(event.tool ?? '')}`
+    const used = widthOf(tool) + 2
+    const beside = this.#room(depth) - widthOf(facts) - 2
+    const isBeside = facts === '' || beside - used >= LEAST_SUBJECT
+    const room = isBeside ? beside : this.#room(depth)
+    const subject = cut(subjectText(event), Math.max(LEAST_SUBJECT, room - used))
+    const line = `${paint.blue(tool)}  ${subject}`
+    if (facts === '') return [line]
+    if (!isBeside) return [line, `  ${colour(facts)}`]
+    const gap = ' '.repeat(Math.max(0, Math.min(room, FACTS_AT) - used - widthOf(subject)) + 2)
+    return [line + gap + colour(facts)]
   }
 
   /** A result whose call is not in sight. */

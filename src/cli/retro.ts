@@ -4,7 +4,14 @@ import { RecollectError } from '../errors.ts'
 import { pricesFor } from '../query/prices.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
-import { type Cell, type Chart, type RetroDocument, retroDocument, type Section } from '../retro/document.ts'
+import {
+  type Cell,
+  type Chart,
+  type RetroDocument,
+  retroDocument,
+  type Section,
+  type Table,
+} from '../retro/document.ts'
 import { toHtml } from '../retro/html.ts'
 import { type RetroQuestion, retroReport } from '../retro/index.ts'
 import { toMarkdown } from '../retro/markdown.ts'
@@ -14,7 +21,7 @@ import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
-import { oneLine } from './text.ts'
+import { oneLine, widthOf } from './text.ts'
 import { parseChoice, parseFlavor, parseName } from './values.ts'
 
 const FORMATS = ['text', 'md', 'html', 'json'] as const
@@ -95,11 +102,7 @@ function toText(document: RetroDocument): string {
 }
 
 function sectionLines({ title, lines, charts, table }: Section): string[] {
-  const columns: Column<Cell[]>[] = (table?.columns ?? []).map((column, at) => ({
-    title: column.title.toUpperCase(),
-    cell: (row: Cell[]) => cellText(row[at] ?? ''),
-    ...(column.isNumber ? { right: true } : { least: 12 }),
-  }))
+  const columns = table ? columnsOf(table) : []
   const chart = charts.find((one) => one.kind === 'columns')
   if (chart && table) columns.push(barColumn(chart, table.rows))
   return [
@@ -108,6 +111,29 @@ function sectionLines({ title, lines, charts, table }: Section): string[] {
     ...lines.map((line) => oneLine(line)),
     ...(table ? tableLines(table.rows, columns) : []),
   ]
+}
+
+/** What it is about and where to look stay; of the rest, words go before figures, and the last figure goes last. */
+function columnsOf({ columns, rows }: Table): Column<Cell[]>[] {
+  return columns.map(({ title, isNumber }, at) => {
+    const isEnd = at === 0 || at === columns.length - 1
+    const cells = rows.map((row) => row[at] ?? '')
+    return {
+      title: title.toUpperCase(),
+      cell: (row) => cellText(row[at] ?? ''),
+      ...(isNumber ? { right: true } : roomFor(cells)),
+      ...(isEnd ? {} : { optional: (isNumber ? 1 : 100) + columns.length - at }),
+    }
+  })
+}
+
+/** Of references whole ones are shown, and a date without its end is none. */
+function roomFor(cells: readonly Cell[]): Pick<Column<Cell[]>, 'least' | 'isList'> {
+  if (cells.some((cell) => typeof cell === 'object' && 'refs' in cell)) {
+    const first = cells.map((cell) => cellText(cell).split(' ')[0] as string)
+    return { isList: true, least: Math.max(...first.map(widthOf)) }
+  }
+  return cells.every((cell) => /^\d{4}-\d\d-\d\d$/.test(cellText(cell))) ? {} : { least: 12 }
 }
 
 const cellText = (cell: Cell): string =>
@@ -120,5 +146,5 @@ function barColumn({ title, items }: Chart, rows: readonly Cell[][]): Column<Cel
     const value = items[rows.indexOf(row)]?.value ?? 0
     return value > 0 ? Math.max(1, Math.round((24 * value) / most)) : 0
   }
-  return { title: title.toUpperCase(), cell: (row) => '▇'.repeat(length(row)), least: 4, optional: 1 }
+  return { title: title.toUpperCase(), cell: (row) => '▇'.repeat(length(row)), least: 4, optional: 1000 }
 }

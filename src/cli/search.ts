@@ -11,6 +11,7 @@ import {
   searchDocument,
   searchSessions,
 } from '../query/search.ts'
+import { firstPrompts } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { parseQuery } from '../store/words.ts'
 import { paint } from './colour.ts'
@@ -37,7 +38,7 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   const query = words.join(' ')
   if (parseQuery(query) === undefined)
     throw new RecollectError('USAGE', 'the query has no word that must be there', {
-      where: query,
+      where: query.trim() || 'query',
       hint: /[\p{L}\p{N}]/u.test(query)
         ? 'at least one word without a minus: recollect search error -docker'
         : 'letters and digits are looked for, other signs are not: recollect search error',
@@ -62,7 +63,11 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
       handle,
       found.map((one) => one.session.session_uid),
     )
-    print(found.map((one) => groupLines(one, ids).join('\n')).join('\n\n'))
+    const prompts = firstPrompts(
+      handle,
+      found.filter((one) => one.session.title === null).map((one) => one.session.session_uid),
+    )
+    print(found.map((one) => groupLines(one, ids, prompts).join('\n')).join('\n\n'))
   })
 }
 
@@ -105,11 +110,16 @@ const NAMES: Partial<Record<EventKind, string>> = {
 }
 const NAME_WIDTH = 10
 
-function groupLines(found: SessionHits, ids: ReadonlyMap<string, string>): string[] {
+function groupLines(
+  found: SessionHits,
+  ids: ReadonlyMap<string, string>,
+  prompts: ReadonlyMap<string, string>,
+): string[] {
   const { session, evicted, hits } = found
   const id = ids.get(session.session_uid) ?? session.session_uid
   const facts = [formatTime(session.started_at), session.flavor, oneLine(session.repo ?? '-')].join('  ')
-  const title = cut(oneLine(session.title ?? ''), outputWidth() - widthOf(`${id}  ${facts}  `))
+  const about = session.title ?? prompts.get(session.session_uid) ?? ''
+  const title = cut(oneLine(about), outputWidth() - widthOf(`${id}  ${facts}  `))
   const lines = [`${paint.cyan(id)}  ${facts}  ${paint.bold(title)}`.trimEnd()]
   if (evicted) lines.push(`  events evicted ${formatDay(evicted.at)}: ${REASONS[evicted.reason]}`)
   const width = Math.max(...hits.map((hit) => seqText(hit).length))

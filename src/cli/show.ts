@@ -18,7 +18,7 @@ import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
-import { plural } from './format.ts'
+import { formatDay, plural } from './format.ts'
 import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
 import { TextRenderer } from './render-text.ts'
@@ -52,6 +52,7 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
   const format = options.json
     ? 'json'
     : parseChoice(options.format ?? 'text', SHOW_FORMATS, '--format', 'format')
+  refuseIdle(format, options)
   if (format === 'md' || format === 'html') return showWhole(typed, format, options)
   await withMemory(async (handle, config) => {
     const target = findTarget(handle, typed, options)
@@ -65,6 +66,20 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
   })
 }
 
+/** An option that would change nothing was meant to change something. */
+function refuseIdle(format: (typeof SHOW_FORMATS)[number], options: ShowCommand): void {
+  if (options.payload && format !== 'json')
+    throw new RecollectError('USAGE', '--payload goes with --json', {
+      where: '--payload',
+      hint: 'add --json, or leave it out: --full shows whole bodies as text, --raw the records',
+    })
+  if (options.raw && format === 'json')
+    throw new RecollectError('USAGE', '--raw and --json print different things', {
+      where: '--raw',
+      hint: 'one of them: --json --payload is one document with every record, --raw the records, one per line',
+    })
+}
+
 function noSuchEvent(handle: ReadHandle, { uid, range }: Target, typed: string): RecollectError {
   const seq = range.toSeq ?? 0
   const lost = rawLost(handle, uid)
@@ -73,7 +88,7 @@ function noSuchEvent(handle: ReadHandle, { uid, range }: Target, typed: string):
   const say = (what: string, hint: string): RecollectError =>
     new RecollectError('NOT_FOUND', what, { where: typed, hint })
   if (lost) return say(lost.text, lost.source_exists ? 'recollect sweep' : kept)
-  if (receipt) return say(`this event was evicted on ${receipt.evicted_at.slice(0, 10)}`, kept)
+  if (receipt) return say(`this event was evicted on ${formatDay(receipt.evicted_at)}`, kept)
   return say(`there is no such event in ${uid}`, `recollect show ${uid}`)
 }
 

@@ -16,8 +16,7 @@ export async function showStatus(options: { json?: boolean }): Promise<void> {
 
 async function textLines(status: Status): Promise<string[]> {
   if (status.flavors.length === 0) return await emptyLines(status)
-  const subs =
-    status.subagent_sessions > 0 ? `, and ${plural(status.subagent_sessions, "sub-agent's session")}` : ''
+  const subs = status.subagent_sessions > 0 ? `, and ${status.subagent_sessions} of sub-agents` : ''
   return [
     `${paint.bold(plural(status.sessions, 'session'))} remembered${subs}`,
     '',

@@ -184,9 +184,14 @@ function repairText({ bodyCount, indexCount }: RepairReport): string {
 }
 
 function problemLines({ problems }: SweepReport): string[] {
-  const rest = problems.length - SHOWN_PROBLEMS
+  const shown = problems.slice(0, SHOWN_PROBLEMS)
+  const rest = problems.length - shown.length
   return [
-    ...problems.slice(0, SHOWN_PROBLEMS).map(({ path, reason }) => `skipped ${printable(path)}: ${reason}`),
+    // A hint stands once, below the last of those it is for.
+    ...shown.flatMap(({ path, reason, hint }, at) => [
+      `skipped ${printable(path)}: ${reason}`,
+      ...(shown[at + 1]?.hint === hint ? [] : [`  → ${hint}`]),
+    ]),
     ...(rest > 0 ? [`skipped ${rest} more: see --json`] : []),
   ]
 }

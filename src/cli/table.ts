@@ -2,7 +2,7 @@
 // is cut.
 import { paint } from './colour.ts'
 import { outputWidth } from './print.ts'
-import { cut, take, widthOf } from './text.ts'
+import { cut, take, takeWords, widthOf } from './text.ts'
 
 export interface Column<Row> {
   title: string
@@ -13,6 +13,8 @@ export interface Column<Row> {
   least?: number
   /** Cut without a sign: the beginning of an id is an id. */
   isId?: boolean
+  /** Cut between words only: each of them is good for itself. */
+  isList?: boolean
   /** Left out, the highest number first, when cutting is not enough. */
   optional?: number
   /** Given the text that fits: how it looks. */
@@ -37,7 +39,8 @@ export function tableLines<Row>(
   const line = (texts: string[], styled: (text: string, at: number) => string): string =>
     fitted
       .map(([column, size], at) => {
-        const text = (column.isId ? take : cut)(texts[at] as string, size)
+        const shorten = column.isId ? take : column.isList ? takeWords : cut
+        const text = shorten(texts[at] as string, size)
         const isLast = at === fitted.length - 1
         const room = ' '.repeat(Math.max(0, size - widthOf(text)))
         const shown = styled(text, at)

@@ -55,6 +55,13 @@ export function take(text: string, width: number): string {
   return text.slice(0, end)
 }
 
+/** The words that fit, whole: half of an id names another thing. The first stays whatever room there is. */
+export function takeWords(text: string, width: number): string {
+  const words = text.split(' ')
+  while (words.length > 1 && widthOf(words.join(' ')) > width) words.pop()
+  return words.join(' ')
+}
+
 /** Folds one line at spaces, and inside a word only where it is longer than a whole line. */
 export function fold(line: string, width: number, restWidth = width): string[] {
   if (widthOf(line) <= width) return [line]
@@ -79,10 +86,15 @@ export function fold(line: string, width: number, restWidth = width): string[] {
 }
 
 /** Every line of a text so that it fits; what a line goes on with is indented, so that lines can be told apart. */
-export function foldText(text: string, width: number, hanging = 2): string {
+export function foldText(
+  text: string,
+  width: number,
+  hanging: number | ((line: string) => number) = 2,
+): string {
   if (width === Number.POSITIVE_INFINITY) return text
   const folded = text.split('\n').flatMap((line) => {
-    const indent = (/^ */.exec(line)?.[0] ?? '') + ' '.repeat(hanging)
+    const indent =
+      (/^ */.exec(line)?.[0] ?? '') + ' '.repeat(typeof hanging === 'number' ? hanging : hanging(line))
     const [first = '', ...rest] = fold(line, width, Math.max(20, width - indent.length))
     return [first, ...rest.map((part) => indent + part)]
   })

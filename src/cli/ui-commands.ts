@@ -14,7 +14,9 @@ export function addUiCommand(program: Command): void {
       'after',
       `
 The address that is printed holds a token that is good for one browser; stop
-with Ctrl-C. What is shown, and who may see it: docs/web.md.`,
+with Ctrl-C. What is shown, and who may see it: docs/web.md.
+
+Exit code: 130 or 143 by the signal that ended it.`,
     )
     .action(async (options) => (await import('./ui.ts')).runUi(options))
   addExamples(ui, 'recollect ui', ['recollect ui --no-open --port 0', 'on any free port'])

@@ -37,7 +37,7 @@ export async function runUi(options: UiCommand): Promise<void> {
   if (options.host !== undefined) tell('warning: what you read here travels unencrypted over the network\n')
   if (options.open) openBrowser(server.url)
   const watcher = options.watch ? startWatcher() : undefined
-  await stop
+  process.exitCode = (await stop) === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
   watcher?.kill()
   await server.close()
 }
@@ -70,10 +70,10 @@ async function start(options: UiCommand, rest: Omit<ServerOptions, 'port'>): Pro
   }
 }
 
-function stopped(): Promise<void> {
+function stopped(): Promise<NodeJS.Signals> {
   return new Promise((done) => {
-    process.once('SIGINT', () => done())
-    process.once('SIGTERM', () => done())
+    process.once('SIGINT', done)
+    process.once('SIGTERM', done)
   })
 }
 

@@ -95,8 +95,13 @@ const REPORTED: Column<UsageRow> = {
   cell: (row) => usd(row.reported_cost_usd) ?? '',
 }
 
+interface SessionName {
+  id: string
+  title: string
+}
+
 /** Sessions by the ids that people type, and what they were about. */
-function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, string> {
+function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, SessionName> {
   if (group !== 'session') return new Map()
   const uids = rows.flatMap((row) => (row.key === null ? [] : [row.key]))
   const titled = handle.memory
@@ -110,21 +115,33 @@ function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageRepor
     handle,
     uids.filter((uid) => !titles.has(uid)),
   )
-  const named = [...shortIds(handle, uids)].map(([uid, id]): [string, string] => {
-    const title = titles.get(uid) ?? prompts.get(uid) ?? ''
-    return [uid, `${id}  ${oneLine(title)}`.trimEnd()]
-  })
+  const named = [...shortIds(handle, uids)].map(([uid, id]): [string, SessionName] => [
+    uid,
+    { id, title: oneLine(titles.get(uid) ?? prompts.get(uid) ?? '') },
+  ])
   return new Map(named)
 }
 
-function toText(report: UsageReport, names: ReadonlyMap<string, string>): string {
+function toText(report: UsageReport, names: ReadonlyMap<string, SessionName>): string {
   if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left'
   const key: Column<UsageRow> = {
     title: report.group.toUpperCase(),
-    cell: (row) => (row === report.total ? 'total' : (names.get(row.key ?? '') ?? row.key ?? '(unknown)')),
-    least: 16,
+    cell: (row) =>
+      row === report.total ? 'total' : (names.get(row.key ?? '')?.id ?? row.key ?? '(unknown)'),
+    ...(names.size > 0 ? {} : { least: 16 }),
   }
-  const columns = [key, ...COLUMNS, ...(report.total.reported_responses > 0 ? [REPORTED] : [])]
+  const title: Column<UsageRow> = {
+    title: 'TITLE',
+    cell: (row) => names.get(row.key ?? '')?.title ?? '',
+    least: 12,
+    optional: 0,
+  }
+  const columns = [
+    key,
+    ...(names.size > 0 ? [title] : []),
+    ...COLUMNS,
+    ...(report.total.reported_responses > 0 ? [REPORTED] : []),
+  ]
   const lines = tableLines([...report.rows, report.total], columns)
   return [...lines.slice(0, -1), paint.bold(lines.at(-1) as string), '', ...notes(report)].join('\n')
 }

@@ -26,6 +26,14 @@ const LOST = 'what the agents have deleted cannot be read again: summaries stand
 const isMendable = ({ problems }: VerifyReport): boolean =>
   problems.some((problem) => !problem.endsWith(NO_BODY))
 
+/** The names of all other documents; the first ones stay for those who know them. */
+const toJson = (report: VerifyReport): Record<string, unknown> => ({
+  event_count: report.eventCount,
+  payload_count: report.payloadCount,
+  segment_bytes: report.segmentBytes,
+  ...report,
+})
+
 export function runVerify(options: { json?: boolean }): void {
   const config = new Config()
   const paths = storePaths(config.home, config.get('store.db_path'))
@@ -34,7 +42,7 @@ export function runVerify(options: { json?: boolean }): void {
   const store = openStore(paths)
   try {
     const report = store.verify()
-    if (options.json) printJson(report)
+    if (options.json) printJson(toJson(report))
     else {
       print(
         `${plural(report.eventCount, 'event')}, ${plural(report.payloadCount, 'payload')}, ${formatBytes(report.segmentBytes)} of payload files`,

@@ -4,7 +4,7 @@ import { type WatchEvent, watchSources } from '../capture/watch.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen } from '../errors.ts'
 import { EXIT } from './exit.ts'
-import { formatBytes, printable } from './format.ts'
+import { formatBytes, formatClock, plural, printable } from './format.ts'
 import { print, tell, write } from './print.ts'
 import { reportRetentionEvent } from './retention-report.ts'
 
@@ -55,10 +55,12 @@ function toJson(event: WatchEvent): Record<string, unknown> {
 }
 
 function tellEvent(event: WatchEvent): void {
-  const time = new Date().toISOString().slice(11, 19)
+  const time = formatClock(Date.now())
   switch (event.event) {
     case 'watching':
-      tell(`watching ${event.directories} directories; Ctrl-C ends it\n`)
+      tell(
+        `watching ${event.directories === 1 ? '1 directory' : `${event.directories} directories`}; Ctrl-C ends it\n`,
+      )
       return
     case 'blind':
       tell(`${printable(event.reason)}; sweeping everything every 5 minutes\n`)
@@ -72,7 +74,7 @@ function tellEvent(event: WatchEvent): void {
       const { newEventCount, sessionUids, readBytes, problems } = event.report
       if (newEventCount > 0)
         print(
-          `${time} ${newEventCount} new events in ${[...sessionUids].join(' ')}, ${formatBytes(readBytes)} read`,
+          `${time} ${plural(newEventCount, 'new event')} in ${[...sessionUids].join(' ')}, ${formatBytes(readBytes)} read`,
         )
       for (const { path, reason } of problems.slice(0, 3))
         tell(`${time} skipped ${printable(path)}: ${reason}\n`)

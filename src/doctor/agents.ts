@@ -5,6 +5,7 @@ import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import type { Config } from '../config.ts'
 import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
+import type { Problem } from '../sources/problem.ts'
 import { extraRoots, namedRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -134,21 +135,21 @@ function emptyRoots({ config, env, adapters }: AgentContext, { found }: Discover
 
 /** A link may be meant to be left alone; what should be readable and is not is lost when the agent deletes it. */
 function unreadable({ config }: AgentContext, { problems }: Discovery): Finding[] {
-  const severity = (reason: string): Finding['severity'] =>
-    reason.startsWith('symbolic link') ? 'warning' : 'error'
-  const worst = problems.toSorted((a, b) => severity(a.reason).localeCompare(severity(b.reason)))
-  const shown = worst.slice(0, SHOWN).map(({ path, reason }) =>
-    finding('source.unreadable', severity(reason), `${path}: ${reason}`, {
-      subject: path,
-      fix: reason.startsWith('symbolic link')
+  const isLink = ({ code }: Problem): boolean => code === 'UNSAFE_PATH'
+  const severity = (one: Problem): Finding['severity'] => (isLink(one) ? 'warning' : 'error')
+  const worst = problems.toSorted((a, b) => severity(a).localeCompare(severity(b)))
+  const shown = worst.slice(0, SHOWN).map((one) =>
+    finding('source.unreadable', severity(one), `${one.path}: ${one.reason}`, {
+      subject: one.path,
+      fix: isLink(one)
         ? `to have it read, name what it leads to under [sources.<flavor>] in ${config.file}`
-        : `ls -ld '${path}'`,
+        : `ls -ld '${one.path}'`,
     }),
   )
-  const rest = worst.slice(SHOWN)
-  if (rest.length > 0)
+  const [next, ...others] = worst.slice(SHOWN)
+  if (next)
     shown.push(
-      finding('source.unreadable', severity(rest[0]?.reason ?? ''), `${rest.length} more`, {
+      finding('source.unreadable', severity(next), `${others.length + 1} more`, {
         fix: 'recollect sweep --json',
       }),
     )

@@ -57,6 +57,7 @@ export const DAY = 86_400_000
 /** `3 h`, `12 d`: enough to judge by. */
 export function ageText(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000))
+  if (minutes === 0) return 'under 1 min'
   if (minutes < 120) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
   return hours < 72 ? `${hours} h` : `${Math.floor(hours / 24)} d`

@@ -100,6 +100,7 @@ function byPrefix(handle: Memory, id: string): string {
 }
 
 function candidateLine({ session_uid, started_at, title }: Candidate): string {
-  const when = started_at === null ? '' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
+  const when =
+    started_at === null ? '' : `${new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return `  ${session_uid}  ${when}  ${title ?? ''}`.trimEnd()
 }

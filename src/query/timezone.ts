@@ -30,7 +30,8 @@ export class TimeZone {
     else {
       const format = formatOf(name, where)
       this.#secondsAt = (slot) => formattedSeconds(format, slot)
-      this.name = name ?? format.resolvedOptions().timeZone
+      // Of a TZ that names no zone the system makes UTC.
+      this.name = name ?? format.resolvedOptions().timeZone ?? 'UTC'
       return
     }
     this.name = known
@@ -104,7 +105,7 @@ function formatOf(name: string | undefined, where: string): Intl.DateTimeFormat 
       second: 'numeric',
     })
   } catch (cause) {
-    throw new RecollectError('USAGE', `no time zone ${name}`, {
+    throw new RecollectError('USAGE', name ? `no time zone ${name}` : 'an empty name is no time zone', {
       where,
       hint: 'an IANA name such as Europe/Berlin, or UTC',
       cause,

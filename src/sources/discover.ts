@@ -3,17 +3,13 @@
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
-import { errnoOf } from '../errors.ts'
+import { errnoOf, notAFile } from '../errors.ts'
+import { type Problem, problemOf } from './problem.ts'
 import { type Roots, rootsOf } from './roots.ts'
 
 export interface Found {
   adapter: Adapter
   source: Source
-}
-
-export interface Problem {
-  path: string
-  reason: string
 }
 
 export interface Discovery {
@@ -108,8 +104,7 @@ export function walk(directory: string, context: Walk, depth: number, isFlat = f
   try {
     entries = readEntries(directory)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT')
-      result.problems.push({ path: directory, reason: `cannot list: ${errnoOf(error)}` })
+    if (errnoOf(error) !== 'ENOENT') result.problems.push(problemOf(error, directory, 'cannot list'))
     return
   }
   for (const entry of entries) {
@@ -117,25 +112,46 @@ export function walk(directory: string, context: Walk, depth: number, isFlat = f
     const path = `${directory}${sep}${entry.name}`
     if (entry.isDirectory()) {
       if (isFlat) continue
-      if (isMisread(path)) result.problems.push({ path, reason: 'name is not UTF-8' })
+      if (isMisread(path)) result.problems.push({ path, ...MISREAD })
       else if (depth < MAX_DEPTH) walk(path, context, depth + 1)
-      else result.problems.push({ path, reason: 'nested too deeply' })
+      else result.problems.push({ path, ...TOO_DEEP })
       continue
     }
     if (entry.isSymbolicLink() && leadsOut(path, context.root))
-      result.problems.push({ path, reason: 'symbolic link to a directory elsewhere, not followed' })
+      result.problems.push({ path, ...LINK, reason: 'symbolic link to a directory elsewhere, not followed' })
     const source = adapter.claim(path, true)
     if (!source) continue
-    const reason = reasonAgainst(entry, path)
-    if (reason === undefined) result.found.push({ adapter, source })
-    else result.problems.push({ path, reason })
+    const obstacle = obstacleTo(entry, path)
+    if (obstacle === undefined) result.found.push({ adapter, source })
+    else result.problems.push({ path, ...obstacle })
   }
 }
 
-function reasonAgainst(entry: Dirent, path: string): string | undefined {
-  if (entry.isSymbolicLink()) return 'symbolic link, not followed'
-  if (!entry.isFile()) return 'not a regular file'
-  return isMisread(path) ? 'name is not UTF-8' : undefined
+type Obstacle = Omit<Problem, 'path'>
+
+const LINK: Obstacle = {
+  code: 'UNSAFE_PATH',
+  reason: 'symbolic link, not followed',
+  hint: 'to have it read, name what it leads to under [sources.<flavor>] in config.toml',
+}
+const MISREAD: Obstacle = {
+  code: 'BAD_NAME',
+  reason: 'name is not UTF-8',
+  hint: 'rename it, in letters of UTF-8',
+}
+const TOO_DEEP: Obstacle = {
+  code: 'TOO_LARGE',
+  reason: 'nested too deeply',
+  hint: `directories are read ${MAX_DEPTH} levels deep: move it up, or name it under [sources.<flavor>] in config.toml`,
+}
+
+function obstacleTo(entry: Dirent, path: string): Obstacle | undefined {
+  if (entry.isSymbolicLink()) return LINK
+  if (!entry.isFile()) {
+    const { code, message, hint } = notAFile(path)
+    return { code, reason: message, hint }
+  }
+  return isMisread(path) ? MISREAD : undefined
 }
 
 /** A name that is no UTF-8 comes with U+FFFD in it, and then names nothing. */

@@ -37,7 +37,12 @@ export function discoverTouched(
   for (const named of new Set(touched.named)) {
     const path = isSane(named) ? canonical(named) : undefined
     if (path === undefined) {
-      result.problems.push({ path: named, reason: 'named by a hook; no such path can be' })
+      result.problems.push({
+        path: named,
+        code: 'BAD_INPUT',
+        reason: 'named by a hook; no such path can be',
+        hint: HOOKS,
+      })
       continue
     }
     const holders = rootsOver(path, roots)
@@ -94,11 +99,25 @@ function lookOutside(path: string, adapters: readonly Adapter[], result: Touched
     const source = adapter.claim(path)
     if (!source) continue
     if (isOwnFile(stats)) result.found.push({ adapter, source })
-    else result.problems.push({ path, reason: 'named by a hook; not a regular file of this user' })
+    else
+      result.problems.push({
+        path,
+        code: 'UNSAFE_PATH',
+        reason: 'named by a hook; not a regular file of this user',
+        hint: 'outside the known places only plain files of yours are read: chown it, or move it there',
+      })
     return
   }
-  result.problems.push({ path, reason: 'named by a hook; no transcript of a known agent' })
+  result.problems.push({
+    path,
+    code: 'NOT_FOUND',
+    reason: 'named by a hook; no transcript of a known agent',
+    hint: HOOKS,
+  })
 }
+
+const HOOKS =
+  'an agent named it: recollect hooks status tells whose hooks there are, docs/sources.md what is read'
 
 const isOwnFile = (stats: Stats): boolean => stats.isFile() && stats.uid === process.getuid?.()
 

@@ -1,6 +1,7 @@
 // What set a sweep off, and so how far it has to look; afterwards, what is written down for the next one.
 import { ADAPTERS } from '../adapters/index.ts'
 import type { RecollectError } from '../errors.ts'
+import { problemOf } from '../sources/problem.ts'
 import {
   firedOf,
   readSpoolState,
@@ -57,8 +58,8 @@ export class Capture {
   /** Everything is committed: what hooks wrote has been seen to. */
   finish(report: SweepReport): void {
     if (this.#problem) {
-      const { message, where = this.#home } = this.#problem as Partial<RecollectError> & Error
-      report.problems.push({ path: where, reason: message })
+      const { where = this.#home } = this.#problem as Partial<RecollectError> & Error
+      report.problems.push(problemOf(this.#problem, where))
     }
     if (this.#isPartial) return
     const { fired, fullAt } = this.#state
@@ -70,7 +71,7 @@ export class Capture {
       })
     } catch (error) {
       // Then the next sweep looks at more than it has to.
-      report.problems.push({ path: this.#home, reason: (error as Error).message })
+      report.problems.push(problemOf(error, this.#home, 'cannot write down what was swept'))
     }
     this.#spool.finish()
   }

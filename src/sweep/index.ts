@@ -172,7 +172,12 @@ async function run(
   report.digestedCount = await analyze(store, options.config, {
     signal: options.signal,
     onUnread: (path, count) =>
-      report.problems.push({ path, reason: `${count} bodies cannot be read (run: recollect verify)` }),
+      report.problems.push({
+        path,
+        code: 'CORRUPT',
+        reason: `${count === 1 ? '1 body' : `${count} bodies`} cannot be read`,
+        hint: 'recollect verify tells what is damaged, recollect sweep --repair reads it again',
+      }),
   })
   return report
 }
@@ -190,7 +195,6 @@ async function readAll(
   const group = new CommitGroup(store, report)
   const accounts = tasks.map(newAccount)
   for await (const read of readTasks(tasks, settings, totalBytes, () => group.useIdleTime())) {
-    const task = tasks[read.task] as Task
     const account = accounts[read.task] as SourceReport
     if ('batch' in read) {
       group.add(gone.strip(read.batch))
@@ -198,7 +202,7 @@ async function readAll(
       progress.doneBytes += read.batch.cursor.offset - read.batch.fromOffset
       if (group.isFull) group.commit()
     } else {
-      if (read.error !== undefined) report.problems.push({ path: task.source.path, reason: read.error })
+      if (read.problem !== undefined) report.problems.push(read.problem)
       report.sources.push(account)
       progress.doneSources++
     }

@@ -5,6 +5,7 @@ import type { Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
+import { problemOf } from '../sources/problem.ts'
 import { extraRoots } from '../sources/roots.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
 import type { Cursor, CursorMark } from '../store/batch.ts'
@@ -150,7 +151,7 @@ function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefin
   try {
     return work()
   } catch (error) {
-    report.problems.push({ path: one.source.path, reason: (error as Error).message })
+    report.problems.push(problemOf(error, one.source.path))
     return undefined
   }
 }

@@ -1,8 +1,9 @@
 // What a sweep did, source by source: nothing is dropped without a name and a count.
 import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
-import type { Found, Problem } from '../sources/discover.ts'
+import type { Found } from '../sources/discover.ts'
 import type { Change, FileFacts } from '../sources/identity.ts'
+import type { Problem } from '../sources/problem.ts'
 import type { RepairReport } from '../store/store.ts'
 
 export interface SourceReport {

@@ -7,6 +7,7 @@ import type { Adapter, Source } from '../adapters/adapter.ts'
 import { createRedactor } from '../redact/index.ts'
 import type { FileFacts } from '../sources/identity.ts'
 import { taskFinder } from '../sources/place.ts'
+import { type Problem, problemOf } from '../sources/problem.ts'
 import type { Batch, Cursor } from '../store/batch.ts'
 import { Buffers } from './buffers.ts'
 import { type ReaderContext, readSource } from './reader.ts'
@@ -26,7 +27,7 @@ export interface ReaderSettings {
 }
 
 /** A batch of task `task`, or its end. */
-export type Read = { task: number; batch: Batch } | { task: number; error: string | undefined }
+export type Read = { task: number; batch: Batch } | { task: number; problem: Problem | undefined }
 
 export function readerContext(settings: ReaderSettings): ReaderContext {
   return {
@@ -55,7 +56,7 @@ export function readTasks(
 
 async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<Read> {
   for (const [task, { adapter, source, cursor, isResumed, facts }] of tasks.entries()) {
-    let error: string | undefined
+    let problem: Problem | undefined
     try {
       for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context)) {
         yield { task, batch }
@@ -63,9 +64,9 @@ async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): As
         await new Promise(setImmediate)
       }
     } catch (cause) {
-      error = (cause as Error).message
+      problem = problemOf(cause, source.path)
     }
-    yield { task, error }
+    yield { task, problem }
   }
 }
 
@@ -102,7 +103,7 @@ async function* readInThread(
       if (read) {
         // One word per message gives the thread room for one more: it never runs far ahead of the writer.
         worker.postMessage('taken')
-        if ('error' in read) ended++
+        if ('problem' in read) ended++
         yield read
       } else if (failure) {
         throw failure

@@ -1,6 +1,7 @@
 // The reading thread of a sweep: the same reader as without a thread, at most so many messages ahead of the writer.
 import { parentPort, workerData } from 'node:worker_threads'
 import { ADAPTERS } from '../adapters/index.ts'
+import { type Problem, problemOf } from '../sources/problem.ts'
 import { readSource } from './reader.ts'
 import { type Read, type ReaderSettings, readerContext, type ThreadTask } from './tasks.ts'
 
@@ -38,14 +39,14 @@ async function send(read: Read): Promise<void> {
 
 const context = readerContext(settings)
 for (const [task, { flavor, source, cursor, isResumed, facts }] of tasks.entries()) {
-  let error: string | undefined
+  let problem: Problem | undefined
   try {
     const adapter = ADAPTERS.find((one) => one.flavor === flavor)
     if (!adapter) throw new Error(`no adapter for ${flavor}`)
     for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context))
       await send({ task, batch })
   } catch (cause) {
-    error = (cause as Error).message
+    problem = problemOf(cause, source.path)
   }
-  await send({ task, error })
+  await send({ task, problem })
 }

@@ -52,7 +52,7 @@ export interface State {
 export interface Expected extends State {
   unknown: Record<string, number>
   /** `isRoot`: only where the test runs as root. */
-  problems: { path: string; reason: string; isRoot?: boolean }[]
+  problems: { path: string; reason: string; code: string; isRoot?: boolean }[]
   mended?: State
 }
 
@@ -88,7 +88,7 @@ interface SweepDocument {
     unknown: Record<string, number>
   }[]
   problem_count: number
-  problems: { path: string; reason: string }[]
+  problems: { path: string; reason: string; code: string; hint: string }[]
 }
 
 /** One broken home. */

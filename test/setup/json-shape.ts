@@ -87,15 +87,26 @@ export function differences(seen: readonly string[], documented: readonly string
   return [...wrong, ...[...told.keys()].map((path) => `${path} never comes`)]
 }
 
-/** The lines of both, with every type either has. */
-export function merged(seen: readonly string[], documented: readonly string[]): string[] {
+/**
+ * The documented lines in their order, with every type either has, then those that are new. What was not seen this time is
+ * left out, unless that says nothing.
+ */
+export function merged(
+  seen: readonly string[],
+  documented: readonly string[],
+  keepsUnseen: boolean,
+): string[] {
+  const now = new Map(seen.map((line) => [parse(line).path, parse(line)]))
   const told = new Map(
     documented.filter((line) => line.includes(': ')).map((line) => [parse(line).path, parse(line)]),
   )
-  return seen.map(parse).map(({ path, isOptional, types }) => {
-    const all = [...new Set([...types, ...(told.get(path)?.types ?? [])])].sort()
-    return `${path}${isOptional || told.get(path)?.isOptional ? '?' : ''}: ${all.join(' | ')}`
-  })
+  return [...new Set([...told.keys(), ...now.keys()])]
+    .filter((path) => keepsUnseen || now.has(path))
+    .map((path) => {
+      const both = [told.get(path), now.get(path)].filter((one) => one !== undefined)
+      const types = [...new Set(both.flatMap((one) => one.types))].sort()
+      return `${path}${both.some((one) => one.isOptional) ? '?' : ''}: ${types.join(' | ')}`
+    })
 }
 
 /** The code block below each `## <command>` of a document. */

@@ -1,0 +1,19 @@
+// What could not be looked at or read and did not end the sweep: an error all the same, with its code, cause and hint.
+import { type ErrorCode, errnoOf, fromSystem, fromUnforeseen } from '../errors.ts'
+
+/** Plain data: it also crosses from the thread that reads. */
+export interface Problem {
+  /** Where, and what. */
+  path: string
+  reason: string
+  code: ErrorCode
+  hint: string
+  cause?: string
+}
+
+/** Of what was thrown while this path was looked at. */
+export function problemOf(error: unknown, path: string, what = 'cannot read'): Problem {
+  const known = errnoOf(error) === undefined ? fromUnforeseen(error) : fromSystem(error, what, path, 'read')
+  const { code, message, hint, cause } = known.toJSON()
+  return { path, reason: message, code, hint, ...(cause === undefined ? {} : { cause }) }
+}
