@@ -496,6 +496,24 @@ describe('over HTTP', () => {
     }
   })
 
+  it('says of every refusal what it is, where, and what to do', async () => {
+    const server = await listening(world.env)
+    const bearer = { authorization: `Bearer ${server.token}` }
+    const asked: [string, RequestInit, number, string][] = [
+      [server.url, {}, 401, 'RECOLLECT_MCP_TOKEN'],
+      [server.url, { headers: { ...bearer, origin: 'https://evil.example' } }, 403, 'this machine'],
+      [server.url.replace('/mcp', '/'), { headers: bearer }, 404, '/mcp'],
+      [server.url, { method: 'POST', body: 'x'.repeat(2 << 20), headers: bearer }, 413, 'pages'],
+    ]
+    for (const [url, init, status, hint] of asked) {
+      const answer = await fetch(url, init)
+      const { error } = (await answer.json()) as { error: { message: string; data: Record<string, string> } }
+      expect([answer.status, Object.keys(error.data)]).toEqual([status, ['code', 'message', 'where', 'hint']])
+      expect(error.data['hint']).toContain(hint)
+      expect(error.message).toContain(error.data['hint'])
+    }
+  })
+
   it('takes the token it is given, ends on a signal, and says when the port is taken', async () => {
     const server = await listening({ ...world.env, RECOLLECT_MCP_TOKEN: 'mine' })
     expect(await ask(server, { headers: { authorization: 'Bearer mine' } })).toBe(200)

@@ -53,6 +53,24 @@ describe('the guard', () => {
     }
   })
 
+  it('says of every refusal what it is, where, and what to do', async () => {
+    const evil = { ...web.cookie, host: 'evil.example' }
+    for (const headers of [{}, evil, { ...web.cookie, origin: 'http://evil.example' }] as Record<
+      string,
+      string
+    >[]) {
+      const { error } = (await web.raw('/api/sessions', headers)).json() as { error: Record<string, string> }
+      expect(error).toMatchObject({ code: 'USAGE', where: '/api/sessions' })
+      expect(error['hint']).toMatch(/recollect ui/)
+      const page = await web.raw('/s/anything', headers)
+      expect(page.headers['content-type']).toMatch(/^text\/plain/)
+      expect(page.body).toMatch(/^error: .+ \[USAGE\]\nwhere: \/s\/anything\ntry: .*recollect ui.*\n$/)
+    }
+    const used = await web.raw('/open?token=wrong')
+    expect(used.body).toMatch(/^error: .+ \[USAGE\]\nwhere: \/open\ntry: .*recollect ui.*\n$/)
+    expect((await web.get('/nothing.js')).body).toMatch(/\[NOT_FOUND\]\nwhere: \/nothing\.js\ntry: .+\n$/)
+  })
+
   it('takes the token of the address once', async () => {
     const other = await serve(memory.home)
     try {

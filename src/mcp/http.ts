@@ -13,7 +13,7 @@ import {
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server'
-import { fromSystem } from '../errors.ts'
+import { type ErrorCode, fromSystem, RecollectError } from '../errors.ts'
 
 export interface HttpServer {
   url: string
@@ -24,6 +24,8 @@ export interface HttpServer {
 const HOST = '127.0.0.1'
 const PATH = '/mcp'
 const MAX_BODY = 1 << 20
+/** The first of the codes that JSON-RPC leaves to servers. */
+const REFUSED = -32_000
 
 /** Listens on a port of the loopback interface; 0 takes a free one. */
 export async function serveHttp(
@@ -60,27 +62,53 @@ async function listen(server: Server, port: number): Promise<void> {
 
 interface Refusal {
   status: number
-  text: string
+  code: ErrorCode
+  what: string
+  hint: string
   headers?: Record<string, string>
 }
 
 function refusal(request: IncomingMessage, token: string): Refusal | undefined {
   const host = validateHostHeader(request.headers.host, localhostAllowedHostnames())
-  if (!host.ok) return { status: 403, text: 'this server answers to loopback names only' }
+  if (!host.ok) return FOREIGN_HOST
   const origin = validateOriginHeader(request.headers.origin, localhostAllowedOrigins())
-  if (!origin.ok) return { status: 403, text: 'this origin may not ask' }
+  if (!origin.ok) return FOREIGN_ORIGIN
   const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
-  if (!timingSafeEqual(hash(given), hash(token)))
-    return { status: 401, text: 'a token is needed', headers: { 'www-authenticate': 'Bearer' } }
+  if (!timingSafeEqual(hash(given), hash(token))) return NO_TOKEN
   // Not parsed: a request may ask for what is no address, such as `//`.
   if ((request.url ?? '').split('?')[0] !== PATH)
-    return { status: 404, text: `nothing here: the server is at ${PATH}` }
-  if (request.method === 'TRACE') return { status: 405, text: 'not a way to ask' }
+    return { status: 404, code: 'NOT_FOUND', what: 'nothing is here', hint: `the server is at ${PATH}` }
+  if (request.method === 'TRACE')
+    return { status: 405, code: 'USAGE', what: 'TRACE is no way to ask', hint: 'POST a message' }
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
   return undefined
 }
 
-const TOO_LARGE: Refusal = { status: 413, text: `more than ${MAX_BODY} bytes` }
+const FOREIGN_HOST: Refusal = {
+  status: 403,
+  code: 'USAGE',
+  what: 'this server answers to loopback names only',
+  hint: `ask ${HOST} or localhost`,
+}
+const FOREIGN_ORIGIN: Refusal = {
+  status: 403,
+  code: 'USAGE',
+  what: 'this origin may not ask',
+  hint: 'ask from a page of this machine, or from a program, which sends no Origin',
+}
+const NO_TOKEN: Refusal = {
+  status: 401,
+  code: 'USAGE',
+  what: 'a token is needed',
+  hint: 'send Authorization: Bearer TOKEN; recollect mcp serve --http prints it, RECOLLECT_MCP_TOKEN sets it',
+  headers: { 'www-authenticate': 'Bearer' },
+}
+const TOO_LARGE: Refusal = {
+  status: 413,
+  code: 'TOO_LARGE',
+  what: `the message has more than ${MAX_BODY} bytes`,
+  hint: 'ask for less at once: every tool answers in pages',
+}
 
 /** How long a client may go on sending what nobody wants. */
 const HEAR_OUT_MS = 1000
@@ -89,11 +117,19 @@ const HEAR_OUT_MS = 1000
 function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, text, headers }: Refusal,
+  { status, code, what, hint, headers }: Refusal,
 ): void {
-  const body = `${text}\n`
+  const error = new RecollectError(code, what, { where: request.url ?? PATH, hint })
+  // As JSON-RPC has it; clients show the message and hide the data.
+  const told = { code: REFUSED, message: `${what}; try: ${hint}`, data: error }
+  const body = `${JSON.stringify({ jsonrpc: '2.0', error: told, id: null })}\n`
   response
-    .writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) })
+    .writeHead(status, {
+      ...headers,
+      connection: 'close',
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    })
     .write(body)
   const end = (): void => void response.end()
   const timer = setTimeout(end, request.readableEnded ? 0 : HEAR_OUT_MS)

@@ -97,7 +97,7 @@ export class Guard {
 
   checkHost: MiddlewareHandler = async (context, next) => {
     if (!this.#hosts().has((context.req.header('host') ?? '').toLowerCase()))
-      return context.text('this name is not served here\n', 421, HEADERS)
+      return refused(context, 421, 'USAGE', 'this name is not served here', HOST_HINT, HEADERS)
     await next()
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value)
   }
@@ -109,7 +109,7 @@ export class Guard {
     const site = context.req.header('sec-fetch-site')
     const isForeign = (site === 'cross-site' || site === 'same-site') && !isNavigation(context)
     if ((origin !== undefined && !isOurs) || (isChanging && !isOurs) || isForeign)
-      return context.text('asked from another site\n', 403)
+      return refused(context, 403, 'USAGE', 'asked from another site', ORIGIN_HINT)
     await next()
   }
 
@@ -120,7 +120,6 @@ export class Guard {
       const how = this.hasPassword
         ? 'reload the page and give the password'
         : 'open the address that recollect ui printed; it is good once, so start recollect ui again for another'
-      if (!context.req.path.startsWith('/api/')) return context.text(`${how}\n`, 401)
       return refused(context, 401, 'USAGE', 'not signed in', how)
     }
     if (context.req.method !== 'GET' && context.req.method !== 'HEAD') {
@@ -137,7 +136,13 @@ export class Guard {
       // Who has the cookie already loses nothing by opening the address again.
       const cookie = getCookie(context, COOKIE)
       if (cookie !== undefined && this.#cookies.has(cookie)) return context.redirect('/')
-      return context.text('this address was used before; start recollect ui again for another\n', 401)
+      return refused(
+        context,
+        401,
+        'USAGE',
+        'this address was used before',
+        'start recollect ui again for another',
+      )
     }
     this.#openToken = undefined
     return this.#welcome(context)
@@ -166,15 +171,22 @@ export class Guard {
   }
 }
 
-/** Tells a program why it gets no answer. */
+const HOST_HINT = 'open the address that recollect ui printed, by the name that stands in it'
+const ORIGIN_HINT = 'open the page by the address that recollect ui printed, and ask from there'
+
+/** Tells why there is no answer: a program in JSON, a person in the words of the command line. */
 export function refused(
   context: Context,
-  status: 401 | 403 | 404,
+  status: 401 | 403 | 404 | 421,
   code: ErrorCode,
   what: string,
   hint: string,
+  headers: Record<string, string> = {},
 ): Response {
-  return context.json({ error: new RecollectError(code, what, { where: context.req.path, hint }) }, status)
+  const { path } = context.req
+  if (path.startsWith('/api/'))
+    return context.json({ error: new RecollectError(code, what, { where: path, hint }) }, status, headers)
+  return context.text(`error: ${what} [${code}]\nwhere: ${path}\ntry: ${hint}\n`, status, headers)
 }
 
 const isNavigation = (context: Context): boolean =>

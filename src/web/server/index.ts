@@ -125,7 +125,7 @@ function asset(context: Context, assets: Assets, name: string): Response {
   const file = assets.file(name)
   return file
     ? context.body(file.body, 200, { 'content-type': file.type })
-    : context.text('no such file\n', 404)
+    : refused(context, 404, 'NOT_FOUND', 'no such file', 'open / : it has a link to every view')
 }
 
 function liveStream(context: Context, live: Live): Response {
