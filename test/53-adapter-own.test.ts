@@ -168,6 +168,17 @@ describe('turns', () => {
     expect(events[2]?.text).toBe('src/a.ts\nnew')
   })
 
+  test('times are understood in every unit', async () => {
+    const at = Date.UTC(2026, 0, 1, 12, 0, 0, 500)
+    const times = [at / 1000, at, at * 1000 + 7, at * 1e6, 0, -1, 1e300]
+    const directory = await write(
+      times.map((ts, n) => ({ turnId: String(n), role: 'user', content: 'x', ts })),
+    )
+    expect(eventsOf(readAll(turns, log(directory))).map((event) => event.ts)).toEqual(
+      times.map((_, n) => (n < 4 ? at : null)),
+    )
+  })
+
   test('a call keeps its own fields, whatever they are called', async () => {
     const call = { id: 'a', name: 'bash', args: {}, metadata: 'mine' }
     const directory = await write([

@@ -6,14 +6,25 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
 import { resolveSession } from '../src/query/ids.ts'
+import { lineageOf } from '../src/query/lineage.ts'
 import { getSession } from '../src/query/sessions.ts'
-import { EntireTranscript, RunTranscript, TranscriptWriter } from '../src/record/index.ts'
+import {
+  buildSessionTree,
+  EntireTranscript,
+  RunTranscript,
+  readSessionHistory,
+  TranscriptWriter,
+} from '../src/record/index.ts'
 import { Bodies } from '../src/store/bodies.ts'
 import type { ReadHandle } from '../src/store/store.ts'
+import { readOverrides } from '../src/usage/overrides.ts'
+import { loadPrices } from '../src/usage/prices.ts'
 import {
   entireSession,
+  lineageLog,
   type Recorded,
   recordEntire,
+  recordLineage,
   recordRun,
   recordTurns,
   runSession,
@@ -21,6 +32,7 @@ import {
 } from './setup/recorded.ts'
 import { cli, World } from './setup/sweeping.ts'
 
+const prices = await loadPrices(readOverrides({}, {}))
 const RUNS = Number(process.env['RECOLLECT_TEST_ROUND_TRIPS'] ?? 8)
 
 function compare(handle: ReadHandle, one: Recorded): void {
@@ -103,6 +115,43 @@ describe('what the library records comes back', () => {
   })
 })
 
+/** The tree as the memory tells it and as the log itself gives it: session, parent and kind of birth. */
+async function compareTrees(world: World, directory: string): Promise<void> {
+  const log = buildSessionTree(await readSessionHistory(directory))
+  const uids = [...log.nodes.keys()].map((id) => `lineage:${id}`)
+  const { nodes, problems } = world.read((handle) => lineageOf(handle, uids, prices))
+  const isCircle = log.problems.some((problem) => problem.kind === 'cycle')
+  expect(problems.some((problem) => problem.kind === 'cycle')).toBe(isCircle)
+  // A circle has no beginning: where it is cut is a matter of taste.
+  if (isCircle) return
+  const found = nodes.map(({ session_uid, parent_uid, edge }) => [
+    session_uid,
+    parent_uid,
+    edge?.kind ?? null,
+  ])
+  const told = [...log.nodes.values()].map(({ sessionId, parent, birth }) =>
+    parent === null
+      ? [`lineage:${sessionId}`, null, null]
+      : [`lineage:${sessionId}`, `lineage:${parent}`, birth],
+  )
+  expect(found.sort()).toEqual(told.sort())
+}
+
+it('a history of sessions comes back as the tree it is', async () => {
+  const property = fc.asyncProperty(lineageLog, async (operations) => {
+    const world = new World()
+    try {
+      const directory = join(world.home, '.ollim-bot')
+      await recordLineage(directory, operations, 'library')
+      await world.sweep()
+      await compareTrees(world, directory)
+    } finally {
+      world.remove()
+    }
+  })
+  await fc.assert(property, { ...options, numRuns: 3 * RUNS })
+})
+
 it('what goes through the pipe comes back, also from the command line', async () => {
   // Long sessions: a process for each is what costs.
   const some = <T>(one: fc.Arbitrary<T[]>): T[] => fc.sample(one, 4).flat()
@@ -122,6 +171,30 @@ it('what goes through the pipe comes back, also from the command line', async ()
       }
     },
   )
+})
+
+it('sessions that only a history tells of are in the list of trees', async () => {
+  const world = new World()
+  try {
+    const ops = ['save a', 'interactive_fork b', 'swap b', 'swap a', 'swap b', 'clear'].map((words) => {
+      const [op, session_id] = words.split(' ')
+      return { op, ...(session_id && { session_id }) }
+    })
+    await recordLineage(join(world.home, '.ollim-bot'), ops as never, 'pipe')
+    await world.sweep()
+    for (const more of [[], ['--flavor', 'lineage'], ['--since', '2d']]) {
+      const { code, stdout } = cli(world.env, 'lineage', '--json', ...more)
+      const { nodes, problems } = JSON.parse(stdout)
+      expect([code, problems]).toEqual([0, []])
+      expect(nodes.map((node: { session_uid: string }) => node.session_uid)).toEqual([
+        'lineage:a',
+        'lineage:b',
+      ])
+    }
+    expect(JSON.parse(cli(world.env, 'lineage', '--json', '--flavor', 'turns').stdout).nodes).toEqual([])
+  } finally {
+    world.remove()
+  }
 })
 
 describe('in one memory', () => {

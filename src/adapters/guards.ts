@@ -17,18 +17,21 @@ export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-// Seconds and milliseconds cannot be confused in our time: as seconds this is the year 5138, as milliseconds 1973.
+// The units of time cannot be confused in our time: what is 1973 in one of them is the year 5138 in the next.
 const FIRST_MILLISECONDS = 1e11
-/** The last moment a Date can hold. */
-const LAST_MILLISECONDS = 8.64e15
+const FIRST_MICROSECONDS = 1e14
+const FIRST_NANOSECONDS = 1e17
+const LAST_NANOSECONDS = 1e20
 
-/** Epoch milliseconds of an ISO string or of a number of seconds or milliseconds. */
+/** Epoch milliseconds of an ISO string or of a number of seconds, milli-, micro- or nanoseconds. */
 export function time(value: unknown): number | null {
   if (typeof value === 'string') {
     const parsed = Date.parse(value)
     return Number.isNaN(parsed) ? null : parsed
   }
   const number = num(value)
-  if (number === undefined || number <= 0 || number > LAST_MILLISECONDS) return null
-  return Math.round(number < FIRST_MILLISECONDS ? number * 1000 : number)
+  if (number === undefined || number <= 0 || number >= LAST_NANOSECONDS) return null
+  if (number < FIRST_MILLISECONDS) return Math.round(number * 1000)
+  if (number < FIRST_MICROSECONDS) return Math.round(number)
+  return Math.floor(number / (number < FIRST_NANOSECONDS ? 1000 : 1_000_000))
 }

@@ -5,6 +5,7 @@ import {
   type LineageNode,
   lineageDocument,
   lineageOf,
+  loggedUids,
   nodeOf,
 } from '../query/lineage.ts'
 import { pricesFor } from '../query/prices.ts'
@@ -44,6 +45,9 @@ export async function showLineage(typed: string | undefined, options: LineageCom
   })
 }
 
+/** The flavor of what only lineage logs tell. */
+const LOG = 'lineage'
+
 function recent(handle: ReadHandle, options: LineageCommand): string[] {
   const filter: ListOptions = {
     limit: options.limit === undefined ? 20 : parseLimit(options.limit),
@@ -52,8 +56,10 @@ function recent(handle: ReadHandle, options: LineageCommand): string[] {
   if (options.repo !== undefined) filter.repo = parseName(options.repo, '--repo')
   if (options.since !== undefined) filter.sinceAt = readTime(options.since, '--since')
   const found = listSessions(handle, filter)
-  if (found.length === 0) refuseUnknown(handle, filter)
-  return found.map((session) => session.session_uid)
+  const isLogAsked = filter.repo === undefined && (filter.flavor ?? LOG) === LOG
+  const named = isLogAsked ? loggedUids(handle, filter.limit ?? 0, filter.sinceAt) : []
+  if (found.length + named.length === 0) refuseUnknown(handle, filter)
+  return [...found.map((session) => session.session_uid), ...named]
 }
 
 function draw(

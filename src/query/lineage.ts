@@ -3,6 +3,7 @@
 import type { EdgeKind, Outcome } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { PriceBook } from '../usage/prices.ts'
+import { IS_NO_ALIAS } from './ids.ts'
 import { type Graph, type Link, loadGraph } from './lineage-graph.ts'
 import { TimeZone } from './timezone.ts'
 import { usageReport } from './usage.ts'
@@ -97,6 +98,17 @@ export function relatedUids({ memory }: Pick<ReadHandle, 'memory'>, limit: numbe
   return rows.map((row) => row.uid)
 }
 
+/** Sessions that lineage logs name and nothing else tells of, newest first: without events they are in no other list. */
+export function loggedUids({ memory }: Pick<ReadHandle, 'memory'>, limit: number, sinceAt = 0): string[] {
+  const rows = memory
+    .prepare(
+      `SELECT session_uid AS uid FROM sessions WHERE flavor = 'lineage' AND event_count = 0 AND ${IS_NO_ALIAS}
+       AND coalesce(started_at, ?1) >= ?1 ORDER BY started_at DESC, session_uid LIMIT ?2`,
+    )
+    .all(sinceAt, limit) as unknown as { uid: string }[]
+  return rows.map((row) => row.uid)
+}
+
 /** The node among `nodes` that stands for a session, also when a log calls it by another name. */
 export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode | undefined =>
   nodes.find((node) => node.session_uid === uid || node.logged_as.includes(uid))
@@ -181,26 +193,37 @@ type Born = Link & { parent: string }
 const isLater = ({ kind }: Link): boolean => kind === 'swapped' || kind === 'resumed'
 
 /** The word of a file or log before a conclusion; a birth before a swap or a resume; then the earliest. */
-function byBirth(a: Born, b: Born): number {
+function byBirth(a: Link, b: Link): number {
   const swaps = Number(isLater(a)) - Number(isLater(b))
   const order = Number(a.isConcluded) - Number(b.isConcluded) || swaps
   if (order !== 0) return order
   const [left, right] = [a.at ?? Number.POSITIVE_INFINITY, b.at ?? Number.POSITIVE_INFINITY]
   if (left !== right) return left < right ? -1 : 1
-  return a.parent < b.parent ? -1 : 1
+  return (a.parent ?? '') < (b.parent ?? '') ? -1 : 1
+}
+
+/** What a log says of a session that it first let come from nothing is how that became the main one again. */
+function parentsOf(links: readonly Link[]): Born[] {
+  const [first] = links.filter((link) => link.isLogged).sort(byBirth)
+  const isRoot = first?.parent === null
+  return links
+    .filter((link): link is Born => link.parent !== null && !(isRoot && link.isLogged))
+    .sort(byBirth)
 }
 
 function chooseBirths(links: readonly Link[], problems: LineageProblem[]): Map<string, Born> {
-  const byChild = new Map<string, Born[]>()
+  const byChild = new Map<string, Link[]>()
   for (const link of links) {
-    if (link.parent === null || link.kind === 'cleared') continue
-    const born = link as Born
-    if (born.parent === born.child) problems.push(circle([born.child]))
-    else byChild.set(born.child, [...(byChild.get(born.child) ?? []), born])
+    if (link.kind === 'cleared') continue
+    const known = byChild.get(link.child)
+    if (link.parent === link.child) problems.push(circle([link.child]))
+    else if (known) known.push(link)
+    else byChild.set(link.child, [link])
   }
   const births = new Map<string, Born>()
-  for (const [child, candidates] of byChild) {
-    const [first, ...rest] = candidates.sort(byBirth) as [Born, ...Born[]]
+  for (const [child, all] of byChild) {
+    const [first, ...rest] = parentsOf(all)
+    if (!first) continue
     births.set(child, first)
     const others = rest.filter(
       (one) => one.parent !== first.parent && !isLater(one) && one.isConcluded === first.isConcluded,

@@ -7,6 +7,7 @@ import {
   EntireTranscript,
   loadRun,
   RunTranscript,
+  SessionHistory,
   type TranscriptEntry,
   TranscriptWriter,
 } from '../../src/record/index.ts'
@@ -413,5 +414,34 @@ export async function recordRun(
     told,
     tokens: [sum(false), sum(true), 0, 0],
     model: null,
+  }
+}
+
+// ---- lineage ----
+
+const sessionId = fc.constantFrom('a', 'b', 'c', 'd', 'é/1')
+const operation = fc.oneof(
+  fc.record({ op: fc.constantFrom('save' as const, 'swap' as const), session_id: sessionId }),
+  fc.record({ op: fc.constantFrom('interactive_fork' as const, 'bg_fork' as const), session_id: sessionId }),
+  fc.constant({ op: 'clear' as const }),
+)
+export const lineageLog = fc.array(operation, { minLength: 1, maxLength: 12 })
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
+
+export async function recordLineage(directory: string, operations: Operation[], way: Way): Promise<void> {
+  if (way === 'pipe') {
+    const { code, stderr } = record(['lineage', '--dir', directory, '--flush', 'os'], jsonLines(operations))
+    if (code !== 0) throw new Error(stderr)
+    return
+  }
+  let minute = 0
+  const now = (): Date => new Date(Date.UTC(2026, 1, 17, 11, minute++))
+  const history = new SessionHistory(directory, { flush: 'os', now })
+  for (const one of operations) {
+    if (one.op === 'clear') await history.clear()
+    else if (one.op === 'save') await history.saveSessionId(one.session_id)
+    else if (one.op === 'swap') await history.swap(one.session_id)
+    else if (one.op === 'bg_fork') await history.backgroundFork(one.session_id)
+    else await history.interactiveFork(one.session_id)
   }
 }
