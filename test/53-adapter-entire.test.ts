@@ -290,6 +290,32 @@ describe('transcripts of agents with an adapter', () => {
     ...new Map(events.map((event) => [event.key, event])).values(),
   ]
 
+  test('sub-agents hang on the calls that the directories of their files name', () => {
+    const home = join(unpackAgent('claude'), 'subagent')
+    const files = filesBelow(home).filter((path) => claude.claim(path))
+    const agent = files.find((path) => basename(path).startsWith('agent-')) as string
+    const main = files.find((path) => !basename(path).startsWith('agent-')) as string
+    const session = basename(main, '.jsonl')
+    const tree = join(fresh(), '.entire', 'metadata', `2026-01-20-${session}`)
+    const copy = join(tree, 'tasks', 'toolu_of_it', basename(agent))
+    mkdirSync(dirname(copy), { recursive: true })
+    copyFileSync(main, join(tree, 'full.jsonl'))
+    copyFileSync(agent, copy)
+
+    const own = readAll(claude, agent)
+    const items = readAll(entire, copy)
+    expect(items.filter((item) => item.type === 'gap')).toEqual([])
+    expect(
+      eventsOf(items).map((event) => [event.key, event.session, event.isSidechain, event.agent]),
+    ).toEqual(eventsOf(own).map((event) => [event.key, session, true, event.agent]))
+    const roots = eventsOf(items).filter((event) => event.parentKey === null)
+    expect(roots.map((event) => event.parentCall)).toEqual(roots.map(() => 'toolu_of_it'))
+    expect(roots.length).toBeGreaterThan(0)
+    expect(usageOf(items).map((one) => one.id)).toEqual(usageOf(own).map((one) => one.id))
+    for (const step of resumed(entire, copy)) expect(step).toEqual(news(items))
+    expect([...collect(entire, tree).sessions.keys()]).toEqual([session])
+  })
+
   test('lineage keeps its ends: parents have the id their own copy would have', () => {
     const forks = native.filter(({ path }) => path.includes('/fork/') || path.includes('/subagent'))
     const edges = forks.flatMap(({ adapter, path }) => {
@@ -428,6 +454,10 @@ describe('checkpoints', () => {
     ['/t/ab/cdef012345/0/full.jsonl', true],
     ['/t/ab/cdef012345/full.jsonl', true],
     ['/t/01ARZ3NDEKTSV4RRFFQ69G5FAV/0/full.jsonl', true],
+    ['/p/.entire/metadata/x/tasks/toolu_1/agent-a1.jsonl', true],
+    ['/t/ab/cdef012345/tasks/toolu_1/agent-a1.jsonl', true],
+    ['/p/.entire/metadata/x/tasks/toolu_1/checkpoint.json', false],
+    ['/p/tasks/toolu_1/agent-a1.jsonl', false],
     ['/p/.entire/metadata/x/prompt.txt', false],
     ['/p/.entire/metadata/x/full.jsonl.001', false],
     ['/p/.entire/settings.json', false],

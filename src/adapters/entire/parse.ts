@@ -13,7 +13,7 @@ import { type Names, newNames, translate } from './delegate.ts'
 import { type Dialect, sniff } from './dialect.ts'
 import { type State as LineState, newState, recordItems } from './messages.ts'
 import { checkpointEvents, factsIn, type Metadata, readMetadata } from './metadata.ts'
-import { metadataOf, partAt, placeInTree, sessionInPath, withoutDate } from './paths.ts'
+import { callOf, homeOf, metadataOf, partAt, placeInTree, sessionInPath, withoutDate } from './paths.ts'
 
 interface State {
   dialect: Dialect
@@ -29,15 +29,24 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
   const { path } = source
   const metadata = readMetadata(metadataOf(path))
   const state = from ? (structuredClone(from.state) as State) : firstState(path, metadata)
+  const call = callOf(path)
+  if (call !== undefined) {
+    for (const item of readParts(path, state)) yield hung(item, call)
+    return
+  }
   const facts = from ? undefined : factsIn(metadata, state.names.session)
   if (facts) yield facts
   yield* state.dialect === 'document' ? readDocument(path, state) : readParts(path, state)
   yield* checkpointEvents(metadata, state.names.session, state.names.last)
 }
 
+/** A sub-agent begins below the call that started it: the directory says which, its own reader can only guess. */
+const hung = (item: Item, call: string): Item =>
+  item.type === 'event' && item.parentKey === null ? { ...item, parentCall: call } : item
+
 function firstState(path: string, metadata: Metadata): State {
   const { dialect, agent, session: inner } = sniff(path, str(metadata['agent']) || undefined)
-  const directory = dirname(path)
+  const directory = homeOf(path)
   const session = str(metadata['session_id']) || sessionInPath(directory) || inner || placeInTree(directory)
   return { dialect, agent, names: newNames(withoutDate(session)), part: 0, offset: 0, inner: null }
 }

@@ -18,11 +18,23 @@ export function roots(): string[] {
 
 export function claim(path: string): Source | null {
   const name = basename(path)
+  if (callOf(path) !== undefined) return { flavor: FLAVOR, path, companions: [metadataOf(path)] }
   if (!NAMES.includes(name) || !isSessionDirectory(dirname(path))) return null
   // The name of old versions; a newer copy of the same transcript may stand beside it.
   if (name === 'full.log' && existsSync(join(dirname(path), 'full.jsonl'))) return null
   return { flavor: FLAVOR, path, companions: [metadataOf(path), ...partsOf(path), nextPart(path)] }
 }
+
+/** The call that started a sub-agent, where the file is a sub-agent's: `<session>/tasks/<call>/agent-<id>.jsonl`. */
+export function callOf(path: string): string | undefined {
+  const call = dirname(path)
+  const isAgent = /^agent-.+\.jsonl$/.test(basename(path)) && basename(dirname(call)) === 'tasks'
+  return isAgent && isSessionDirectory(dirname(dirname(call))) ? basename(call) : undefined
+}
+
+/** The directory of the session that a file belongs to. */
+export const homeOf = (path: string): string =>
+  callOf(path) === undefined ? dirname(path) : dirname(dirname(dirname(path)))
 
 /** `.entire/metadata/<session>`, a numbered session of a checkpoint, or (old) the checkpoint itself. */
 function isSessionDirectory(directory: string): boolean {
@@ -53,7 +65,7 @@ export function withoutDate(session: string): string {
   return session.replace(/^\d{4}-\d\d-\d\d-(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)/i, '')
 }
 
-export const metadataOf = (path: string): string => join(dirname(path), 'metadata.json')
+export const metadataOf = (path: string): string => join(homeOf(path), 'metadata.json')
 
 /** Transcripts beyond 50 MB go on in `full.jsonl.001`, `.002` … */
 export function partAt(path: string, number: number): string {
