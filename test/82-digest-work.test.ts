@@ -138,6 +138,45 @@ describe('a command in the background', () => {
     expect([told.outcome, told.outcome_detail.rule]).toEqual(['success', 'answered'])
   })
 
+  it.each([
+    [
+      '',
+      (task: Fields, said: string) =>
+        did('TaskOutput', { task_id: 'b1' }, said, { toolUseResult: { retrieval_status: 'success', task } }),
+    ],
+    [
+      ', of which only words are left',
+      (_: Fields, said: string) => did('TaskOutput', { task_id: 'b1' }, said),
+    ],
+  ])('tells its end to who asks%s', async (_, ask) => {
+    background('make test', 'b1')
+    const task = {
+      task_id: 'b1',
+      task_type: 'local_bash',
+      status: 'completed',
+      exitCode: 2,
+      output: 'no rule',
+    }
+    ask(
+      task,
+      '<retrieval_status>success</retrieval_status>\n\n<task_id>b1</task_id>\n\n<status>completed</status>\n\n<exit_code>2</exit_code>\n\n<output>\nno rule\n</output>',
+    )
+    const { tests, commands, tool_histogram } = await digest()
+    expect(tests).toMatchObject([{ verdict: 'failed', exit_code: 2 }])
+    expect(commands).toMatchObject([{ verdict: 'failed', failures: 1 }])
+    expect(tool_histogram).toEqual({ Bash: 1, TaskOutput: 1 })
+  })
+
+  it('that nobody knows the end of did not fail', async () => {
+    const cut =
+      "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown.]"
+    did('Bash', { command: 'npm test' }, cut, { toolUseResult: cut }, true)
+    edited('/w/a', cut, { toolUseResult: cut }, true)
+    const told = await digest()
+    expect([told.tests[0]?.verdict, told.commands[0]?.verdict]).toEqual(['unknown', 'unknown'])
+    expect([told.markers.edits, told.files[0]?.edits, told.error_snippets]).toEqual([0, 0, []])
+  })
+
   it('can be gone on from in the middle', () => {
     const script = new Script()
       .prompt('go')
@@ -153,6 +192,21 @@ describe('a command in the background', () => {
     expect(script.stepwise()).toEqual(script.facts())
     expect([...script.facts().work.commands.values()]).toMatchObject([{ failures: 1, verdict: 'failed' }])
   })
+})
+
+it('tells the end of the process from a person who stops the agent', async () => {
+  const stopped = async (fields: Fields): Promise<Digest> => {
+    records.push(assistant(...next(), [text('Half a')]))
+    records.push(user(...next(), [text('[Request interrupted by user]')], fields))
+    write(join(world.home, '.claude/projects/-w', `${SESSION}.jsonl`), records)
+    await world.sweep()
+    return world.read((handle) => getDigest(handle, UID))
+  }
+  const ended = await stopped({ interruptedByShutdown: true })
+  expect([ended.markers.interrupts, ended.markers.interventions]).toEqual([0, 0])
+  expect(ended.outcome_detail.rule).toBe('interrupted')
+  const { markers } = await stopped({})
+  expect([markers.interrupts, markers.interventions]).toEqual([1, 1])
 })
 
 describe('what was kept', () => {

@@ -1,6 +1,15 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
-import { type DigestEvent, isCall, isRefusal, isResult, isShell, isStop } from './event.ts'
+import {
+  type DigestEvent,
+  isCall,
+  isCutOff,
+  isRefusal,
+  isResult,
+  isShell,
+  isShutDown,
+  isStop,
+} from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
 export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
@@ -77,6 +86,7 @@ export class Ending {
       // What failed in the background is the end of a call, not of the conversation.
       this.#now.last = { what: 'error', seq: event.seq }
     else if (event.kind === 'completion') this.#complete(event)
+    else if (isShutDown(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
   }
 
   finish(): EndingFacts {
@@ -139,7 +149,7 @@ export class Ending {
     const edit = event.call === null ? -1 : this.#now.openEdits.indexOf(event.call)
     if (edit !== -1) {
       this.#now.openEdits.splice(edit, 1)
-      if (hasFailed) this.#now.turn.editCount--
+      if (hasFailed || isCutOff(event)) this.#now.turn.editCount--
     }
     const refused = isRefusal(event)
     if (hasFailed) addSeq(this.#now.turn.failed, event.seq)

@@ -37,6 +37,15 @@ export const isResult = (event: DigestEvent): boolean => event.role === 'tool'
 export const isRefusal = ({ kind, summary }: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   kind === 'human_intervention' && !summary.startsWith(CHANGED_BY_PERSON)
 
+/** What the next process writes for a call that was running when the last one ended: nobody knows what became of it. */
+const CUT_OFF = /^\[?tool call interrupted: the session ended/i
+
+export const isCutOff = ({ summary }: Pick<DigestEvent, 'summary'>): boolean => CUT_OFF.test(summary)
+
+/** The process was ended, by nobody who spoke to the agent. */
+export const isShutDown = ({ kind, summary }: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
+  kind === 'lifecycle' && summary.startsWith('interrupted by the end of the process')
+
 /** How clients answer a call whose command goes on in the background. */
 const GOES_ON = /^(?:command|process|task|shell)\b.{0,120}\b(?:background(?:ed)?|session id)\b/i
 

@@ -13,6 +13,7 @@ import {
   fullText,
   goesOn,
   isCall,
+  isCutOff,
   isRefusal,
   isResult,
   isShell,
@@ -231,7 +232,8 @@ export class Gatherer {
     const isDenied = refused && !isInterrupt(event)
     if (isDenied || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
       addSeq(now.denials, event.seq)
-    const failure = event.kind === 'error' ? this.#noteFailure(event, step?.subject) : null
+    const isCut = isCutOff(event)
+    const failure = event.kind === 'error' && !isCut ? this.#noteFailure(event, step?.subject) : null
     const hasFailed = failure !== null || refused
     if (!step) {
       this.#endLater(event)
@@ -240,7 +242,7 @@ export class Gatherer {
     step.hasFailed = hasFailed
     step.exitCode = event.exitCode
     step.failure = failure
-    step.isOpen = !hasFailed && isShell(step.tool) && goesOn(event)
+    step.isOpen = isCut || (!hasFailed && isShell(step.tool) && goesOn(event))
     if (step.isTest) addTest(now.tests, step.subject, step.seq, testVerdict(step, event))
     if (isShell(step.tool)) this.#noteKept(step, event)
     this.#steps.end(step)

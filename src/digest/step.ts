@@ -16,7 +16,7 @@ export interface Step {
   /** Null while no result is known. */
   hasFailed: boolean | null
   exitCode: number | null
-  /** It goes on in the background: its result tells nothing yet. */
+  /** Its result tells nothing: it goes on in the background, or was cut off. */
   isOpen: boolean
   /** Fingerprint of how it failed. */
   failure: string | null

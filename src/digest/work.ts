@@ -107,7 +107,7 @@ export class Work {
     const step = this.#asEdit(given)
     this.#state.order++
     for (const path of step.files) this.#addFile(path, step)
-    if (step.kind === 'edit' && !step.hasFailed) this.#state.editCount++
+    if (isMade(step)) this.#state.editCount++
     if (isShell(step.tool) && step.kind !== 'edit') this.#addCommand(step)
     if (step.isOpen) return
     this.#addLoop(step)
@@ -140,7 +140,7 @@ export class Work {
     const file = entryOf(files, path, () => ({ path, touches: 0, seqs: noSeqs(), edits: noSeqs() }))
     file.touches++
     addSeq(file.seqs, step.seq)
-    if (step.kind === 'edit' && !step.hasFailed) addSeq(file.edits, step.seq)
+    if (isMade(step)) addSeq(file.edits, step.seq)
     prune(
       files,
       KEPT.files,
@@ -246,6 +246,9 @@ export class Work {
     }
   }
 }
+
+/** An edit that did not fail, as far as is known. */
+const isMade = ({ kind, hasFailed, isOpen }: Step): boolean => kind === 'edit' && !hasFailed && !isOpen
 
 export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > longest.count ? run : longest)
 

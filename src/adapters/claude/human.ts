@@ -7,6 +7,8 @@ type Author =
   /** A slash command, or `!` with a shell command. */
   | 'command'
   | 'interrupt'
+  /** The process was told to end; the client words it as an interrupt. */
+  | 'shutdown'
   /** Put in by the client, and worth finding: what a task, a command or a colleague answered. */
   | 'answer'
   /** Put in by the client for the model's eyes. */
@@ -47,7 +49,8 @@ export interface Said {
 
 export function whoSaid(record: Record<string, unknown>, text: string): Said {
   const opening = OPENINGS.find(([start]) => text.startsWith(start))
-  if (opening?.[1] === 'interrupt') return { by: 'interrupt', text }
+  if (opening?.[1] === 'interrupt')
+    return { by: record['interruptedByShutdown'] === true ? 'shutdown' : 'interrupt', text }
   if (record['isCompactSummary'] === true) return { by: 'answer', text }
   if (record['isMeta'] === true) return { by: 'injected', text }
   if (opening?.[1] === 'command' && isByModel(record, text)) return { by: 'answer', text }

@@ -6,6 +6,7 @@ import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, str, time } from '../guards.ts'
 import type { Place } from './paths.ts'
 import type { Queued } from './queue.ts'
+import type { Task } from './tasks.ts'
 
 /** Carry-over between lines. Lists are bounded: the oldest entries go first. Foreign ids are values, never property names. */
 export interface State {
@@ -29,6 +30,8 @@ export interface State {
   modes: [string, string][]
   /** See queue.ts. */
   queue: Queued[]
+  /** See tasks.ts. */
+  tasks: Task[]
   /** A process wrote its last line; a later one began; and that was told. See resumed.ts. */
   hasEnded?: boolean
   isQueuedAgain?: boolean
@@ -62,6 +65,7 @@ export function newState(session: string): State {
     recent: [],
     modes: [],
     queue: [],
+    tasks: [],
     facts: {},
   }
 }

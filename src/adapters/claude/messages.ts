@@ -3,7 +3,7 @@ import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
-import { taskEnd } from './tasks.ts'
+import { askedEnd, taskEnd } from './tasks.ts'
 import { callDraft, resultDraft, resultExtras } from './tools.ts'
 import { SYNTHETIC } from './usage.ts'
 
@@ -97,10 +97,14 @@ function assistantBlock(
 
 function userDrafts(line: Line, blocks: Record<string, unknown>[]): Draft[] {
   const results = blocks.filter((block) => block['type'] === 'tool_result').length
-  return blocks.map((block) => {
+  const ends: Draft[] = []
+  const drafts = blocks.map((block): Draft => {
     const type = str(block['type']) ?? '(none)'
-    if (type === 'tool_result')
-      return resultDraft(line, block, results === 1 ? line.record['toolUseResult'] : undefined)
+    if (type === 'tool_result') {
+      const outcome = results === 1 ? line.record['toolUseResult'] : undefined
+      ends.push(...askedEnd(line, outcome, contentText(block['content']) ?? ''))
+      return resultDraft(line, block, outcome)
+    }
     if (type === 'text') return saidDraft(line, block, str(block['text']) ?? '', results > 0)
     if (type === 'image' || type === 'document') return pictureDraft(line, block, type, results > 0)
     if (type === 'tool_reference') {
@@ -109,6 +113,7 @@ function userDrafts(line: Line, blocks: Record<string, unknown>[]): Draft[] {
     }
     return unknownBlock(line, type, block, 'user')
   })
+  return [...drafts, ...ends]
 }
 
 /** What stands beside a result was put there by the client. */
@@ -126,6 +131,8 @@ function saidDraft(
       return { ...draft, kind: 'user_msg', text }
     case 'interrupt':
       return { ...draft, kind: 'human_intervention' }
+    case 'shutdown':
+      return { ...draft, role: 'system', summary: 'interrupted by the end of the process' }
     case 'command':
       noteClear(line, text)
       return { ...draft, kind: 'human_intervention', summary: commandLine(text), text }

@@ -224,7 +224,6 @@ function ranAs(attachment: Record<string, unknown>): Pick<Draft, 'exitCode' | 'd
 const BOOKKEEPING = new Set([
   'api-request',
   'api-request-shape',
-  'tag',
   'agent-name',
   'agent-setting',
   'agent-color',
@@ -274,6 +273,10 @@ export function otherDrafts(line: Line): Draft[] {
     }
     case 'queue-operation':
       return [queueDraft(line, draft)]
+    case 'tag': {
+      const tag = str(record['tag'])
+      return [tag ? { ...draft, summary: `tag: ${tag}`, text: tag } : draft]
+    }
     case 'worktree-state':
     case 'relocated':
       return [{ ...draft, summary: `${type} ${str(record['relocatedCwd']) ?? ''}`.trim() }]

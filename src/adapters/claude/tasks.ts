@@ -1,7 +1,67 @@
 // How a command or a sub-agent in the background ended. The client tells the model so in a notice, which names the call
-// that had begun it: the result of that call only said that it was begun.
+// that had begun it: the result of that call only said that it was begun. A model that asks is told in the result of its
+// asking, and may get no notice then.
+import { isRecord, num, str } from '../guards.ts'
+import { firstLine } from '../text.ts'
 import { between } from './human.ts'
-import type { Draft } from './line.ts'
+import { type Draft, type Line, remember } from './line.ts'
+
+/** A command in the background, and the call that began it. */
+export type Task = [task: string, call: string, tool: string]
+
+const BEGUN = /^Command (?:running in background|was manually backgrounded by user) with ID: ([\w-]+)/
+
+/** At the result of a command: it may only have begun. */
+export function noteTask(line: Line, call: string, tool: string, outcome: unknown, said: string): void {
+  const task = (isRecord(outcome) ? str(outcome['backgroundTaskId']) : undefined) ?? BEGUN.exec(said)?.[1]
+  if (task) remember(line.state.tasks, [task, call, tool])
+}
+
+/** At any result: the end of a command that another call began, as a further result of that one. */
+export function askedEnd(line: Line, outcome: unknown, said: string): Draft[] {
+  if (line.state.tasks.length === 0) return []
+  const { id, exitCode, output = '' } = toldEnd(outcome, said)
+  const at = line.state.tasks.findIndex(([task]) => task === id)
+  if (at === -1 || exitCode === undefined) return []
+  const [, callId, tool] = line.state.tasks.splice(at, 1)[0] as Task
+  const first = firstLine(output)
+  return [
+    {
+      kind: exitCode === 0 ? 'tool_result' : 'error',
+      role: 'tool',
+      tool,
+      callId,
+      exitCode,
+      summary: exitCode === 0 ? first || 'ended' : `exit ${exitCode}: ${first}`,
+      // The result beside it holds the rest.
+      payload: { ended: id, exitCode },
+    },
+  ]
+}
+
+interface End {
+  id?: string | undefined
+  exitCode?: number | undefined
+  output?: string | undefined
+}
+
+function toldEnd(outcome: unknown, said: string): End {
+  const task = isRecord(outcome) && isRecord(outcome['task']) ? outcome['task'] : outcome
+  if (isRecord(task))
+    return {
+      id: str(task['task_id']) ?? str(task['shellId']),
+      exitCode: num(task['exitCode']),
+      output: str(task['output']) ?? (str(task['stderr']) || str(task['stdout'])),
+    }
+  // In sub-agents' files nothing but the words is left.
+  if (!said.startsWith('<retrieval_status>')) return {}
+  const code = between(said, '<exit_code>', '</exit_code>')
+  return {
+    id: between(said, '<task_id>', '</task_id>'),
+    exitCode: code === undefined ? undefined : num(Number(code)),
+    output: between(said, '<output>', '</output>'),
+  }
+}
 
 const TAIL = 600
 

@@ -6,6 +6,7 @@ import { contentText, firstLine, leaves } from '../text.ts'
 import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
 import { noteAgent, notePrompt } from './spawn.ts'
 import { readSpilled, spilledPath } from './spill.ts'
+import { noteTask } from './tasks.ts'
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
 const SHELLS = new Set(['Bash', 'PowerShell'])
@@ -77,6 +78,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   if (spilled?.missing !== undefined) draft.isIncomplete = true
   if (id) noteAgent(line, id, outcome, call && SPAWNS.has(call.tool) ? (said ?? '') : '')
   if (call) draft.tool = call.tool
+  if (id && call && SHELLS.has(call.tool)) noteTask(line, id, call.tool, outcome, said ?? '')
   if (id) draft.callId = id
   if (text) draft.text = text
   const files = changedFiles(outcome)
