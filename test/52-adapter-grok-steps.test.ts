@@ -25,14 +25,17 @@ import {
   writeSession,
 } from './setup/grok-session.ts'
 
-/** What is left when everything is merged, without the order in which the two files were read. */
+/** What is left when everything is merged, without the order in which the files were read, and what only stood in. */
 function settled(read: Collected): unknown {
-  const sessions = [...read.sessions].map(([id, { facts, events, superseded }]) => [
+  const sessions = [...read.sessions].map(([id, { facts, events, superseded, repeated }]) => [
     id,
     facts,
-    events.map((event) => JSON.stringify(event)).sort(),
+    events
+      .filter((event) => !repeated.has(event.key))
+      .map((event) => JSON.stringify(event))
+      .sort(),
     // Rows of events.jsonl have no place in the conversation: which of them lie between two prompts may differ.
-    [...superseded].filter((key) => !key.startsWith('e')).sort(),
+    [...superseded].filter((key) => !key.startsWith('e') && !repeated.has(key)).sort(),
   ])
   const gaps = read.gaps.filter((gap) => !gap.pending).map((gap) => [gap.reason, gap.offset, gap.length])
   const edges = new Set(read.edges.map(({ kind, session, parent }) => `${kind} ${session} ${parent}`))

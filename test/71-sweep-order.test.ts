@@ -8,6 +8,7 @@ import { FLAG } from '../src/store/rows.ts'
 import { filesBelow } from './setup/collect.ts'
 import { type Dump, differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import * as grok from './setup/grok-session.ts'
 import { randomFrom } from './setup/growing.ts'
 import * as rollout from './setup/rollout.ts'
 import { World } from './setup/sweeping.ts'
@@ -33,8 +34,12 @@ function settled(dump: Dump) {
     ),
   ])
   const sessions = dump.sessions.map(({ event_count: _, ...row }) => row)
-  return { ...dump, events: Object.fromEntries(events) as Dump['events'], sessions }
+  const usage = dump.usage.filter((row) => !isRepetition(row))
+  return { ...dump, events: Object.fromEntries(events) as Dump['events'], sessions, usage }
 }
+
+const isRepetition = (row: Record<string, unknown>): boolean =>
+  row['is_nested'] === 1 && String(row['response_id']).startsWith('turn@')
 
 /** Rows of a second file stand among those of the first by their time: which of them is before which of one moment is open. */
 const loose = (row: Record<string, unknown>) => ({
@@ -68,18 +73,21 @@ function shuffled<T>(list: readonly T[], random: () => number): T[] {
 }
 
 /** One sweep of all, against every file alone in the opposite order, and against orders by chance. */
-async function expectNoOrder(
-  files: Tree,
-  count: number,
-  seed = Number(process.env['RECOLLECT_TEST_SEED'] ?? 5),
-) {
+async function expectNoOrder(files: Tree, count: number, ...except: string[]) {
+  const seed = Number(process.env['RECOLLECT_TEST_SEED'] ?? 5)
   const names = Object.keys(files).sort()
+  const compared = ({ sessions, ...rest }: ReturnType<typeof settled>) => ({
+    ...rest,
+    sessions: sessions.map((row: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(row).filter(([field]) => !except.includes(field))),
+    ),
+  })
   const wanted = await swept(files, names, () => false)
   const random = randomFrom(seed)
   const orders = [[...names].reverse(), ...Array.from({ length: count }, () => shuffled(names, random))]
   for (const [at, order] of orders.entries()) {
     const found = await swept(files, order, () => at === 0 || random() < 0.6)
-    expect(differences(found, wanted), `seed ${seed}: ${order.join(' ')}`).toEqual([])
+    expect(differences(compared(found), compared(wanted)), `seed ${seed}: ${order.join(' ')}`).toEqual([])
   }
   return wanted
 }
@@ -131,10 +139,133 @@ describe('reverted threads', () => {
   })
 })
 
+describe('copies and kin of a Codex thread', () => {
+  const { THREAD, meta, asked, said, counted, jsonl, told, line } = rollout
+  const CHILD = '01999999-0003-7000-8000-00000000000c'
+  const path = (folder: string, id: string): string =>
+    `.codex/${folder}/rollout-2026-01-02T03-04-05-${id}.jsonl`
+  const own = [
+    meta(THREAD),
+    line('turn_context', { model: 'm1', turn_id: 't1' }),
+    asked('a'),
+    said('A'),
+    counted([10, 0, 5, 15], [10, 0, 5, 15]),
+  ]
+  const text = jsonl(own)
+  const more = jsonl([...own, told('thread_rolled_back', { num_turns: 1 }), asked('b'), said('B')])
+  const day = 'sessions/2026/01/02'
+
+  test('archived, compressed and shorter ones', async () => {
+    await expectNoOrder(
+      {
+        [path(day, THREAD)]: more,
+        [path('archived_sessions', THREAD)]: text,
+        [`${path(day, THREAD)}.zst`]: rollout.zstdFrame(Buffer.from(more)),
+        '.codex/session_index.jsonl': jsonl([
+          { id: THREAD, thread_name: 'mine', updated_at: '2026-01-03T00:00:00Z' },
+          { id: CHILD, thread_name: 'its fork', updated_at: '2026-01-03T00:00:00Z' },
+        ]),
+        [path(day, CHILD)]: jsonl([meta(CHILD, { forked_from_id: THREAD }), ...own, asked('c'), said('C')]),
+      },
+      8,
+      // Any of them: the one that was read last.
+      'source_path',
+    )
+  })
+
+  test('flat files and single documents of 2025', async () => {
+    const message = (role: string, words: string): rollout.Json => ({
+      type: 'message',
+      role,
+      content: [{ type: 'input_text', text: words }],
+    })
+    const header = (id: string) => ({ id, timestamp: '2025-05-06T07:08:09.000Z', instructions: null })
+    const flat = jsonl([
+      header(THREAD),
+      { record_type: 'state' },
+      message('user', 'a'),
+      message('assistant', 'A'),
+    ])
+    const [flatName, oldName] = [
+      `rollout-2025-05-06T07-08-09-${THREAD}.jsonl`,
+      'rollout-2025-04-06-0a1b2c3d-0000-4000-8000-000000000001.json',
+    ]
+    await expectNoOrder(
+      {
+        [`.codex/sessions/2025/05/06/${flatName}`]: flat,
+        [`.codex/archived_sessions/${flatName}`]: flat,
+        [`.codex/sessions/${oldName}`]: JSON.stringify({
+          session: header('0a1b2c3d-0000-4000-8000-000000000001'),
+          items: [message('user', 'b')],
+        }),
+      },
+      4,
+      'source_path',
+    )
+  })
+})
+
+test('a session of Grok that was begun in its chat and gone on with in updates', async () => {
+  const project = '.grok/sessions/%2Fhome%2Fdev%2Fproj'
+  const file = (name: string): string => `${project}/${grok.SESSION}/${name}`
+  const { events } = await expectNoOrder(
+    {
+      [file('chat_history.jsonl')]: grok.jsonl([
+        { type: 'system', content: 'You are' },
+        { type: 'user', content: '<user_query>old</user_query>' },
+        {
+          type: 'assistant',
+          content: 'x',
+          tool_calls: [{ id: 'c1', name: 'bash', arguments: '{"command":"ls"}' }],
+        },
+        { type: 'tool_result', tool_call_id: 'c1', content: 'exit: 0' },
+        { type: 'user', content: '<user_query>new</user_query>', prompt_index: 1 },
+        { type: 'assistant', content: 'y' },
+      ]),
+      [file('updates.jsonl')]: grok.jsonl([
+        grok.update(grok.user('new', 1)),
+        grok.update(grok.agent('y')),
+        grok.update({ sessionUpdate: 'turn_completed', prompt_id: 'p1', stop_reason: 'end_turn' }),
+      ]),
+      [file('events.jsonl')]: grok.jsonl([
+        grok.row('turn_started', -90, { turn_number: 0 }),
+        grok.row('loop_started', -89),
+        grok.row('tool_started', -88),
+        grok.row('tool_completed', -87, { duration_ms: 900, outcome: 'success', tool_call_id: 'c1' }),
+        grok.row('turn_ended', -80, { outcome: 'completed' }),
+      ]),
+      [file('summary.json')]: JSON.stringify({ created_at: '2026-11-06T20:38:20Z', generated_title: 't' }),
+      [`${project}/prompt_history.jsonl`]: grok.jsonl([
+        { timestamp: '2026-11-06T20:38:30Z', session_id: grok.SESSION, prompt: 'old', is_bash: false },
+      ]),
+    },
+    12,
+    // What comes late is numbered late, and a session ends with its last number.
+    'outcome',
+  )
+  const told = Object.values(events[`grok:${grok.SESSION}`] ?? {}).map((row) => row['summary'])
+  expect(told.filter((one) => /^(?:old|x|bash: ls|new|y)$/.test(String(one))).sort()).toEqual([
+    'bash: ls',
+    'new',
+    'old',
+    'x',
+    'y',
+  ])
+})
+
 /** Scenarios in which several files speak of one session, or of sessions that have something in common. */
 const TOGETHER = /fork|subagent|rewind/
 
-describe.each(['codex', 'codex-tui', 'codex-codemode', 'claude', 'claude-2.0'])('files of %s', (client) => {
+describe.each([
+  'codex',
+  'codex-tui',
+  'codex-codemode',
+  'grok',
+  'grok-tui',
+  'grok-1.0.5',
+  'claude',
+  'claude-2.0',
+])('files of %s', (client) => {
   const directory = unpackAgent(client)
   test.each(readdirSync(directory).filter((name) => TOGETHER.test(name)))('%s', async (scenario) => {
     await expectNoOrder(treeOf(join(directory, scenario)), 1)

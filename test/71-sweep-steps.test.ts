@@ -27,15 +27,19 @@ function comparable(dump: Dump): Dump {
     expectSound(rows)
     const isLoose = uid.startsWith('grok:')
     const isOne = (fileCount.get(uid) ?? 0) <= 1
+    // What stood in until a better file told it is there only if there was a sweep before.
+    const told = Object.entries(rows).filter(([, row]) => !((row['flags'] as number) & FLAG.repeated))
     events[uid] = Object.fromEntries(
-      Object.entries(rows).map(([key, row]) => [
-        key,
-        isLoose ? loose(row) : isOne ? row : { ...row, seq: null },
-      ]),
+      told.map(([key, row]) => [key, isLoose ? loose(row) : isOne ? row : { ...row, seq: null }]),
     )
   }
-  return { ...dump, events }
+  const sessions = dump.sessions.map(({ event_count: _, ...row }) => row)
+  const usage = dump.usage.filter((row) => !isRepetition(row))
+  return { ...dump, events, sessions, usage }
 }
+
+const isRepetition = (row: Record<string, unknown>): boolean =>
+  row['is_nested'] === 1 && String(row['response_id']).startsWith('turn@')
 
 /** Notes on a turn come from a file of their own: whether they fall before or after a rewind of the same moment is open. */
 const loose = (row: Record<string, unknown>) => ({

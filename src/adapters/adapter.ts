@@ -78,6 +78,8 @@ export interface UsageItem extends Tokens {
   isSidechain?: boolean
   /** True when these tokens are already contained in another session's records: kept, never summed. */
   nested?: boolean
+  /** Told again under another id: a record of this one that is there counts nowhere from now on, and none comes of it. */
+  isRepetition?: boolean
   /** Cost the agent itself reported, in millionths of a US cent (1e-8 USD): an integer. */
   reportedCost?: number
 }

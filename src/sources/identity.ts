@@ -2,7 +2,7 @@
 // time, and by hashes of its first bytes and of the bytes just before the cursor. A name alone proves nothing, and inodes
 // are reused at once.
 import { hash } from 'node:crypto'
-import { closeSync, lstatSync, readSync, type Stats } from 'node:fs'
+import { closeSync, existsSync, lstatSync, readSync, type Stats } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { openForReading } from '../files/jsonl.ts'
@@ -37,7 +37,7 @@ export function factsOf(source: Source): FileFacts | undefined {
     bornAt: Math.trunc(stats.birthtimeMs),
     size: stats.size,
     modifiedAt: stats.mtimeMs,
-    companions: (source.companions ?? []).map(companionMark).join('\n'),
+    companions: [...(source.companions ?? []).map(companionMark), ...standInMark(source)].join('\n'),
   }
 }
 
@@ -45,6 +45,10 @@ function companionMark(path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats ? `${path}\t${stats.size}\t${stats.mtimeMs}` : `${path}\t-`
 }
+
+/** Whether it is there, not how it grows: it may hold what the source in whose place it stood does not. */
+const standInMark = ({ standIn }: Source): string[] =>
+  standIn !== undefined && existsSync(standIn) ? [standIn] : []
 
 /** Whether there is nothing to do, as far as times and sizes tell. */
 export function isUnchanged(facts: FileFacts, mark: CursorMark, adapterVersion: number): boolean {

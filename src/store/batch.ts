@@ -90,6 +90,8 @@ export interface PreparedUsage extends Tokens {
   scope: 'response' | 'turn'
   isSidechain: boolean
   isNested: boolean
+  /** Counts nowhere if it is there, and is not written if it is not. */
+  isRepetition?: boolean
   reportedCost: number | null
 }
 

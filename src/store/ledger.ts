@@ -12,6 +12,7 @@ export class Ledger {
   readonly #models: Numbers
   readonly #newUsage: Statement
   readonly #usage: Statement
+  readonly #nest: Statement
   readonly #addToSlot: Statement
   readonly #recount: Statement
   readonly #stale: Statement
@@ -35,8 +36,12 @@ export class Ledger {
       `${insert} ON CONFLICT (session, response_id) DO UPDATE SET
        ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
        ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
-       is_sidechain = min(is_sidechain, excluded.is_sidechain), reported_cost = coalesce(excluded.reported_cost, reported_cost)
-       WHERE ${isGreater} OR ${costsMore} OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL)`,
+       is_sidechain = min(is_sidechain, excluded.is_sidechain), is_nested = max(is_nested, excluded.is_nested),
+       reported_cost = coalesce(excluded.reported_cost, reported_cost) WHERE ${isGreater} OR ${costsMore}
+       OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL) OR excluded.is_nested > is_nested`,
+    )
+    this.#nest = memory.prepare(
+      'UPDATE ledger SET is_nested = 1 WHERE session = ? AND response_id = ? AND NOT is_nested',
     )
     // A response that several sessions hold is counted in one of them; which one is decided when all are known.
     this.#recount = memory.prepare(
@@ -70,12 +75,17 @@ export class Ledger {
       one.reportedCost,
     ]
     // A new response of a session that goes on is added to its sums; whatever else happens, they are made again.
-    if (start === 'resumed' && this.#newUsage.run(...values).changes !== 0) {
+    if (one.isRepetition) {
+      if (this.#nest.run(values[0] as number, one.responseId).changes !== 0) this.#outdate(one.sessionUid)
+    } else if (start === 'resumed' && this.#newUsage.run(...values).changes !== 0) {
       this.#addToSlot.run(one.sessionUid, one.responseId)
-    } else if (this.#usage.run(...values).changes !== 0 && !this.#staleUids.has(one.sessionUid)) {
-      this.#stale.run(one.sessionUid)
-      this.#staleUids.add(one.sessionUid)
-    }
+    } else if (this.#usage.run(...values).changes !== 0) this.#outdate(one.sessionUid)
+  }
+
+  #outdate(uid: string): void {
+    if (this.#staleUids.has(uid)) return
+    this.#stale.run(uid)
+    this.#staleUids.add(uid)
   }
 
   /** The transaction is over. */

@@ -218,6 +218,7 @@ class BatchBuilder {
           scope: item.scope,
           isSidechain: item.isSidechain ?? false,
           isNested: item.nested ?? false,
+          ...(item.isRepetition ? { isRepetition: true } : {}),
           reportedCost: wholeOrNull(item.reportedCost),
         })
         return

@@ -17,6 +17,8 @@ export interface CollectedSession {
   facts: Partial<SessionItem>
   events: EventItem[]
   superseded: Set<string>
+  /** Told again by other events. */
+  repeated: Set<string>
 }
 
 export interface Collected {
@@ -68,7 +70,7 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
   if (!source) return
   all.sourceCount++
   const session = (id: string): CollectedSession => {
-    const known = all.sessions.get(id) ?? { facts: {}, events: [], superseded: new Set<string>() }
+    const known = all.sessions.get(id) ?? newSession()
     all.sessions.set(id, known)
     return known
   }
@@ -79,7 +81,8 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
       keep(session(item.session).events, item, inSource)
     } else if (item.type === 'usage') {
       const known = all.usage.get(item.id)
-      if (!known || item.output > known.output) all.usage.set(item.id, item)
+      if (item.isRepetition) all.usage.delete(item.id)
+      else if (!known || item.output > known.output) all.usage.set(item.id, item)
     } else if (item.type === 'session') mergeFacts(session(item.session).facts, item)
     else if (item.type === 'edge') all.edges.push(item)
     else if (item.type === 'supersede') supersede(session(item.session), item, inSource)
@@ -88,6 +91,13 @@ export function collectFile(adapter: Adapter, path: string, from: Position | nul
     else if (item.type === 'position') all.positions.set(source.path, structuredClone(item.position))
   }
 }
+
+const newSession = (): CollectedSession => ({
+  facts: {},
+  events: [],
+  superseded: new Set(),
+  repeated: new Set(),
+})
 
 /** An event that comes again from the same source replaces the first, in its place; one from another source does not. */
 function keep(events: EventItem[], item: EventItem, inSource: EventItem[]): void {
@@ -111,7 +121,10 @@ function mergeFacts(known: Partial<SessionItem>, item: SessionItem): void {
 }
 
 function supersede(session: CollectedSession, item: SupersedeItem, inSource: EventItem[]): void {
-  for (const key of item.keys ?? []) session.superseded.add(key)
+  for (const key of item.keys ?? []) {
+    session.superseded.add(key)
+    if (item.isRepetition) session.repeated.add(key)
+  }
   if (item.sinceKey === undefined) return
   const start = inSource.findIndex((event) => event.key === item.sinceKey && event.session === item.session)
   if (start === -1) throw new Error(`sinceKey ${item.sinceKey} was never seen in this source`)

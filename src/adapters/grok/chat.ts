@@ -1,4 +1,4 @@
-// chat_history.jsonl, for sessions that have nothing better: no times, no ids, and rewritten by compaction and rewind.
+// chat_history.jsonl, for what nothing better tells: no times, no ids, and rewritten by compaction and rewind.
 // So a key is made of the content: call ids where there are some, else the prompt it stands under and a hash of the text.
 // Reads both layouts: items with `type` (chat_format_version 1) and OpenAI messages with `role` (0).
 import { hash } from 'node:crypto'
@@ -6,7 +6,9 @@ import type { EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import { firstLine } from '../text.ts'
+import type { ChatClock } from './chat-clock.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
+import { noteInterjection } from './interjections.ts'
 import { giveBack } from './runs.ts'
 import { type ChatState, remember, type State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
@@ -14,24 +16,25 @@ import { callSummary, filesTouched, isDecision, namedTool } from './tools.ts'
 
 type Fields = Record<string, unknown>
 
+/** What tells the times that a chat lacks. */
+export interface ChatTimes {
+  clock: ChatClock
+  history: HistoryPrompt[]
+}
+
 /** What the handlers of one item share. */
-interface Context {
+interface Context extends ChatTimes {
   session: Session
   state: State
   item: Fields
   inherited: boolean
 }
 
-export function* chatItem(
-  session: Session,
-  state: State,
-  item: Fields,
-  history: HistoryPrompt[],
-): Generator<Item> {
+export function* chatItem(session: Session, state: State, item: Fields, times: ChatTimes): Generator<Item> {
   const inherited = state.ordinal++ < session.inheritedCount
-  const context: Context = { session, state, item, inherited }
-  const type = str(item['type']) ?? str(item['role']) ?? ''
-  if (type === 'user') yield* userItem(context, history)
+  const context: Context = { session, state, item, inherited, ...times }
+  const type = typeOf(item)
+  if (type === 'user') yield* userItem(context)
   else if (type === 'assistant') yield* assistantItem(context)
   else if (type === 'reasoning') yield* reasoningItem(context)
   else if (type === 'tool_result' || type === 'tool') yield* resultItem(context)
@@ -44,6 +47,8 @@ export function* chatItem(
     if (type !== 'system') yield { type: 'unknown', name: `chat:${type}` }
   }
 }
+
+const typeOf = (item: Fields): string => str(item['type']) ?? str(item['role']) ?? ''
 
 function event(
   context: Context,
@@ -93,45 +98,74 @@ function numbered(seen: [string, number][], hash: string): string {
 const REMINDERS = /^\s*<(?:user_info|system-reminder|rules|project_layout|environment_context)\b/
 const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/
 
-function* userItem(context: Context, history: HistoryPrompt[]): Generator<Item> {
-  const { state, item } = context
+/** The words of a person, and their number among the prompts where that is told. */
+export interface ChatPrompt {
+  text: string
+  index: number | undefined
+  /** Nothing but a prompt looks so; other words may have been put into the user's mouth. */
+  isSure: boolean
+}
+
+/** Undefined for what is no prompt. */
+export function promptIn(item: Fields): ChatPrompt | undefined {
+  if (typeOf(item) !== 'user' || item['synthetic_reason'] !== undefined) return undefined
   const raw = contentText(item['content'])
-  const reason = str(item['synthetic_reason'])
   const query = QUERY.exec(raw)
-  const text = query ? (query[1] as string) : raw
-  const isHuman =
-    reason === undefined && (num(item['prompt_index']) !== undefined || !!query || !REMINDERS.test(raw))
-  if (reason === 'interjection') {
-    const key = textKey(context, 'user', raw)
-    yield event(context, key, 'human_intervention', 'user', firstLine(text), { text, payload: item })
-  } else if (!isHuman) {
-    const key = textKey(context, 'user', raw)
-    yield event(context, key, 'lifecycle', 'system', reason?.replaceAll('_', ' ') ?? 'reminder', {
-      payload: item,
-    })
-  } else {
+  const index = num(item['prompt_index'])
+  if (index === undefined && !query && REMINDERS.test(raw)) return undefined
+  const isSure = query !== null || item['type'] === undefined
+  return { text: query ? (query[1] as string) : raw, index, isSure }
+}
+
+/** Whether the chat was written anew around the summary of what it had said. */
+export const isRewritten = (item: Fields): boolean => item['synthetic_reason'] === 'compaction_meta'
+
+function* userItem(context: Context): Generator<Item> {
+  const { state, item, clock } = context
+  const prompt = promptIn(item)
+  if (prompt) {
+    const at = clock.prompt(prompt.index, prompt.isSure)
+    const { text } = prompt
     const key = promptKey(state.chat, text)
     state.hasPrompt = true
     yield* interrupted(context)
-    const at = historyTime(state, history, text)
+    const ts = historyTime(context, text)
     const summary = firstLine(text) || '(no text)'
-    yield { ...event(context, key, 'user_msg', 'user', summary, { text, payload: item }), ts: at }
-    yield* giveBack(context.session, context.state)
+    yield event(context, key, 'user_msg', 'user', summary, { text, payload: item, ts: at ?? ts })
+    yield* giveBack(context.session, state)
+    return
   }
+  const raw = contentText(item['content'])
+  const reason = str(item['synthetic_reason'])
+  const key = textKey(context, 'user', raw)
+  if (reason === 'interjection') {
+    const text = QUERY.exec(raw)?.[1] ?? raw
+    yield event(context, key, 'human_intervention', 'user', firstLine(text), { text, payload: item })
+    yield* noteInterjection(context.session, state)
+    return
+  }
+  if (isRewritten(item)) clock.noteRewrite()
+  // Some turns begin without a person.
+  const index = num(item['prompt_index'])
+  const ts = index === undefined ? null : clock.prompt(index, false)
+  const summary = reason?.replaceAll('_', ' ') ?? 'reminder'
+  yield event(context, key, 'lifecycle', 'system', summary, { payload: item, ts })
 }
 
-/** The next prompt tells that the turn before it was stopped. */
+/** The next prompt tells that the turn before it was stopped, unless a row of events.jsonl does. */
 function* interrupted(context: Context): Generator<Item> {
   const how = str(context.item['prior_turn_interrupt'])
   if (!how) return
   const key = `${context.state.chat.prompt}/interrupt`
-  yield event(context, key, 'human_intervention', 'user', how.replaceAll('_', ' '), {
+  const isEcho = context.clock.wasStopped
+  const [kind, role] = isEcho ? (['lifecycle', 'system'] as const) : (['human_intervention', 'user'] as const)
+  yield event(context, key, kind, role, how.replaceAll('_', ' '), {
     payload: { prior_turn_interrupt: how },
   })
 }
 
 /** The history of prompts has the times that the conversation lacks. */
-function historyTime(state: State, history: HistoryPrompt[], text: string): number | null {
+function historyTime({ state, history }: Context, text: string): number | null {
   const found = history.find((one) => one.at > state.chat.lastAt && one.prompt === text)
   if (!found) return null
   state.chat.lastAt = found.at
@@ -143,27 +177,30 @@ function* assistantItem(context: Context): Generator<Item> {
   state.model = str(item['model_id']) ?? state.model
   const model = state.model ? { model: state.model } : {}
   const thought = str(item['reasoning_content'])
+  const calls = list(item['tool_calls'])
   if (thought) {
     const key = textKey(context, 'thinking', thought)
     yield event(context, key, 'thinking', 'assistant', firstLine(thought), {
       text: thought,
       payload: { reasoning_content: thought },
+      ts: context.clock.thought(),
       ...model,
     })
   }
   const text = contentText(item['content'])
-  const calls = list(item['tool_calls'])
+  const ts = context.clock.answer(calls.flatMap((call) => (isRecord(call) ? (str(call['id']) ?? []) : [])))
   const { tool_calls: _, reasoning_content: __, ...rest } = item
   if (text !== '') {
     const key = textKey(context, 'assistant', text)
     yield event(context, key, 'assistant_msg', 'assistant', firstLine(text), {
       text,
       payload: rest,
+      ts,
       ...model,
     })
   } else if (calls.length === 0 && !thought) {
     const key = textKey(context, 'assistant', '')
-    yield event(context, key, 'lifecycle', 'assistant', 'empty answer', { payload: rest })
+    yield event(context, key, 'lifecycle', 'assistant', 'empty answer', { payload: rest, ts })
   }
   for (const call of calls) yield callEvent(context, call)
 }
@@ -176,13 +213,15 @@ function callEvent(context: Context, call: unknown): EventItem {
   const tool = namedTool(str(inner['name']) ?? 'tool', parsed(inner['arguments']))
   const key = id ? `call:${id}` : textKey(context, 'call', JSON.stringify(call) ?? '')
   const { name, edits, command, input } = tool
-  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts: null, edits, command })
+  const ts = context.clock.call()
+  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts, edits, command })
   const files = filesTouched({ rawInput: input })
   return event(context, key, kind, 'assistant', callSummary(tool), {
     tool: name,
     callId: id ?? key,
     text: stringsOf(input),
     payload: { toolCallId: id, tool: name, rawInput: input },
+    ts,
     ...(files ? { files } : {}),
     ...(state.model ? { model: state.model } : {}),
   })
@@ -207,7 +246,8 @@ function* reasoningItem(context: Context): Generator<Item> {
   const id = str(item['id'])
   const key = id ? `reasoning:${id}` : textKey(context, 'reasoning', text)
   if (typeof sealed === 'string') payload['encryptedLength'] = sealed.length
-  yield event(context, key, 'thinking', 'assistant', firstLine(text), { text, payload })
+  const ts = context.clock.thought()
+  yield event(context, key, 'thinking', 'assistant', firstLine(text), { text, payload, ts })
 }
 
 function* resultItem(context: Context): Generator<Item> {
@@ -217,18 +257,24 @@ function* resultItem(context: Context): Generator<Item> {
   // The first line repeats the exit code for the model: `exit: 1`.
   const exit = /^exit: (-?\d+)\b/.exec(text)
   const exitCode = exit ? Number(exit[1]) : undefined
-  const failed = exitCode !== undefined && exitCode !== 0
-  const closed = id ? closeCall(state.book, id, failed, null) : undefined
+  const end = id ? context.clock.end(id) : undefined
+  const failed = end?.isFailed || (exitCode !== undefined && exitCode !== 0)
+  const ts = end?.at ?? null
+  const closed = id ? closeCall(state.book, id, failed, ts) : undefined
+  const durationMs = end?.durationMs ?? closed?.durationMs
   const key = id ? `call:${id}:result` : textKey(context, 'result', text)
   const tool = closed?.tool ?? str(item['name'])
   const line = firstLine(exit ? text.slice(exit[0].length) : text)
   const kind = failed ? 'error' : tool && isDecision(tool) ? 'decision' : 'tool_result'
-  yield event(context, key, kind, 'tool', failed ? `exit ${exitCode}: ${line}` : line || 'done', {
+  const summary = exitCode ? `exit ${exitCode}: ${line}` : line || (failed ? 'failed' : 'done')
+  yield event(context, key, kind, 'tool', summary, {
     text,
     payload: item,
+    ts,
     ...(tool ? { tool } : {}),
     ...(id ? { callId: id } : {}),
     ...(exitCode === undefined ? {} : { exitCode }),
+    ...(durationMs === undefined ? {} : { durationMs }),
   })
 }
 
@@ -240,12 +286,14 @@ function* backendCall(context: Context): Generator<Item> {
   const input = call['action'] ?? call
   const id = str(call['id'])
   const key = id ? `call:${id}` : textKey(context, 'backend', stringsOf(input))
-  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts: null })
-  closeCall(state.book, id ?? key, call['status'] === 'failed', null)
+  const ts = context.clock.thought()
+  const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts })
+  closeCall(state.book, id ?? key, call['status'] === 'failed', ts)
   yield event(context, key, kind, 'assistant', callSummary(namedTool(name, input)), {
     tool: name,
     callId: id ?? key,
     text: stringsOf(input),
     payload: item,
+    ts,
   })
 }

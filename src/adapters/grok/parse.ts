@@ -7,24 +7,27 @@ import type { Item, Position, Source } from '../adapter.ts'
 import { isRecord } from '../guards.ts'
 import { type Line, readLines } from '../lines.ts'
 import { chatItem } from './chat.ts'
+import { ChatClock } from './chat-clock.ts'
 import { activity, type EventRows, openEvents } from './events.ts'
 import { promptHistory, readFacts, type Session, subagentEdges, usageFileItems } from './facts.ts'
 import { filesOf } from './paths.ts'
 import { noteResume } from './resumed.ts'
-import { addChunk, continues, endRun, isChunk, type Run, runEvent, startRun } from './runs.ts'
-import { borrowPrompts, takeOver } from './standin.ts'
+import { addChunk, continues, endRun, isChunk, promptOf, type Run, runEvent, startRun } from './runs.ts'
+import { borrowPrompts, endStandIn, noteEarlierSweeps, standIn } from './standin.ts'
 import { newState, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 import { Calls } from './toolcalls.ts'
 import { otherUpdate, parseUpdate, type Update } from './updates.ts'
 
 export function* read(source: Source, from: Position | null): Generator<Item> {
-  const state: State = from ? { ...newState(), ...structuredClone(from.state as State) } : newState()
-  const { session, items } = readFacts(filesOf(source.path), state.origin)
+  const files = filesOf(source.path)
+  const known = from ? { ...newState(), ...structuredClone(from.state as State) } : newState()
+  const state: State = files.isChat ? { ...newState(), origin: known.origin } : known
+  const { session, items } = readFacts(files, state.origin)
   yield* items
   const { parent, forkedAt, inheritedCount, isSubagent, isFork } = session
   state.origin = { parent, forkedAt, inheritedCount, isSubagent, isFork }
-  if (!from && source.standIn !== undefined) yield* takeOver(session, state, source.standIn)
+  if (files.isChat || (!from && source.standIn !== undefined)) noteEarlierSweeps(session, state)
   yield* session.files.isChat ? readChat(session, state, from) : readUpdates(session, state, from)
 }
 
@@ -42,10 +45,12 @@ function* readUpdates(session: Session, state: State, from: Position | null): Ge
         yield { type: 'position', position: { offset, state } }
       }
     }
+    yield* reader.greet()
     if (reader.run) {
       yield runEvent(session, state, reader.run)
       offset = reader.run.first.offset
     }
+    if (!state.standIn.isOver) yield* standIn(session, state)
     yield* calls.unfinished()
     yield* events.rest(() => ({ type: 'position', position: { offset, state } }))
     yield* activity(session, state)
@@ -87,7 +92,14 @@ class UpdateReader {
     this.#events = events
   }
 
+  /** At the first prompt. */
+  *greet(): Generator<Item> {
+    const first = this.#state.standIn.isOver || !this.run ? undefined : promptOf(this.run)
+    if (first) yield* endStandIn(this.#session, this.#state, first)
+  }
+
   *closeRun(): Generator<Item> {
+    yield* this.greet()
     if (this.run) yield* endRun(this.#session, this.#state, this.run)
     this.run = undefined
   }
@@ -149,16 +161,25 @@ function reread(session: Session, offset: number, length: number): Record<string
   }
 }
 
+/**
+ * Read from the beginning each time: the file is rewritten rather than appended to, and what events.jsonl has about an item
+ * may come after it. It is small, and what is known already changes nothing.
+ */
 function* readChat(session: Session, state: State, from: Position | null): Generator<Item> {
   const events = openEvents(session, state, () => [])
-  const history = promptHistory(session)
-  let offset = from?.offset ?? 0
+  const times = { clock: new ChatClock(session.files.events), history: promptHistory(session) }
+  let offset = 0
   try {
-    for (const item of lines(session, from, (line) => chatItem(session, state, line.record, history))) {
+    for (const item of lines(session, null, (line) => chatItem(session, state, line.record, times))) {
       if (item.type === 'position') {
         offset = item.position.offset
         yield { type: 'position', position: { offset, state } }
-      } else yield item
+        continue
+      }
+      // Counted by the read before.
+      if (item.type === 'unknown' && from && offset < from.offset) continue
+      if (item.type === 'event' && item.ts !== null) yield* events.until(item.ts)
+      yield item
     }
     yield* events.rest(() => ({ type: 'position', position: { offset, state } }))
     yield* activity(session, state)

@@ -25,6 +25,8 @@ export interface SessionFiles {
   summary: string
   events: string
   usage: string
+  /** Where it is not the spine: what it says beyond the updates, and until they say anything. */
+  chat: string
   promptHistory: string
   /** Holds the working directory where its name is a hash. */
   cwdName: string
@@ -41,6 +43,7 @@ export function filesOf(spine: string): SessionFiles {
     summary: join(directory, 'summary.json'),
     events: join(directory, 'events.jsonl'),
     usage: join(directory, 'usage.json'),
+    chat: join(directory, CHAT),
     promptHistory: join(project, 'prompt_history.jsonl'),
     cwdName: join(project, '.cwd'),
   }
@@ -61,7 +64,7 @@ export function claim(path: string, isBelowRoot = false): Source | null {
     flavor: FLAVOR,
     path,
     companions: [...companions.filter((one) => existsSync(one)), ...metaFiles(files)],
-    ...(files.isChat ? {} : { standIn: join(directory, CHAT) }),
+    ...(files.isChat ? {} : { standIn: files.chat }),
   }
 }
 

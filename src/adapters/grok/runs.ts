@@ -5,6 +5,7 @@ import { isRecord, num, str } from '../guards.ts'
 import { firstLine } from '../text.ts'
 import type { Session } from './facts.ts'
 import { isInterjection, noteInterjection, wordsOf } from './interjections.ts'
+import type { FirstPrompt } from './standin.ts'
 import { remember, type State } from './state.ts'
 import { eventOf, type Update } from './updates.ts'
 
@@ -78,6 +79,27 @@ export function runEvent(session: Session, state: State, run: Run): EventItem {
   return event
 }
 
+/** Of a run that is a person's prompt, what tells it from others; undefined for any other run. */
+export function promptOf(run: Run): FirstPrompt | undefined {
+  const { first } = run
+  if (first.kind !== 'user_message_chunk') return undefined
+  const meta = chunkMeta(first)
+  const text = run.texts.join('')
+  if (isReminder(meta, text) || isTyped(first) || meta['hostTurn'] === true || isInterjection(text))
+    return undefined
+  return { index: num(meta['promptIndex']), text, ts: first.ts, inherited: first.inherited }
+}
+
+const isReminder = (meta: Record<string, unknown>, text: string): boolean =>
+  meta['hideFromScrollback'] === true || /^\s*<system-reminder>/.test(text)
+
+/** A command behind `!`. */
+function isTyped(first: Update): boolean {
+  const content = first.body['content']
+  const inner = isRecord(content) && isRecord(content['_meta']) ? content['_meta'] : {}
+  return inner['bash_command'] !== undefined
+}
+
 function userEvent(
   session: Session,
   state: State,
@@ -86,13 +108,10 @@ function userEvent(
   payload: Record<string, unknown>,
 ): EventItem {
   const meta = chunkMeta(first)
-  const isSynthetic = meta['hideFromScrollback'] === true || /^\s*<system-reminder>/.test(text)
-  if (isSynthetic) {
+  if (isReminder(meta, text)) {
     return eventOf(session, first, { kind: 'lifecycle', role: 'system', summary: 'reminder', payload })
   }
-  const content = first.body['content']
-  const inner = isRecord(content) && isRecord(content['_meta']) ? content['_meta'] : {}
-  const isBash = inner['bash_command'] !== undefined
+  const isBash = isTyped(first)
   if (isBash) payload['isBash'] = true
   const words = wordsOf(text)
   const summary = isBash ? `! ${firstLine(words)}` : firstLine(words) || '(no text)'

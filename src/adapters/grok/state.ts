@@ -49,6 +49,8 @@ export interface State {
   indexed: boolean
   /** True once the session itself told of a prompt. */
   hasPrompt: boolean
+  /** See standin.ts. */
+  standIn: StandIn
   /** [task, id of the call that began it] of commands that go on in the background. */
   tasks: [string, string][]
   model: string | null
@@ -74,6 +76,13 @@ export interface Interjections {
   rows: [string, number | null, unknown][]
   /** Texts whose row has not come yet. */
   textCount: number
+}
+
+export interface StandIn {
+  /** What only the chat holds has been told, or there is nothing of it. */
+  isOver: boolean
+  /** Something that the updates will tell may have been told by the chat. */
+  hasTold: boolean
 }
 
 /** See resumed.ts. */
@@ -109,6 +118,7 @@ export const newState = (): State => ({
   prompts: [],
   indexed: false,
   hasPrompt: false,
+  standIn: { isOver: false, hasTold: false },
   tasks: [],
   model: null,
   lastError: '',
