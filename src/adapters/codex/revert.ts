@@ -92,25 +92,29 @@ function rolloutsBelow(directory: string, thread: string): ThreadFile[] {
 
 const entriesOf = (directory: string) => readdirSync(directory, { withFileTypes: true })
 
-/** The files with a segment, by thread, as they were last looked for. */
-let known: { place: string; threads: Map<string, ThreadFile[]> } | undefined
+type Segments = Map<string, ThreadFile[]>
+
+/** The files with a segment, by thread, of each home that was looked into. */
+const known = new Map<string, Segments>()
 
 /** A sweep begins: there may be others by now. */
 export function forgetSegments(): void {
-  known = undefined
+  known.clear()
 }
 
-function segmentsOf(path: string): Map<string, ThreadFile[]> {
+function segmentsOf(path: string): Segments {
   const folders = foldersOf(path)
   const place = folders.join('\n')
-  if (known?.place !== place) known = { place, threads: new Map() }
-  else return known.threads
+  const found = known.get(place)
+  if (found) return found
+  const threads: Segments = new Map()
   for (const file of folders.flatMap((folder) => rolloutsBelow(folder, '_'))) {
     if (file.segment === undefined) continue
     const { thread } = rolloutName(file.path)
-    known.threads.set(thread, [...(known.threads.get(thread) ?? []), file])
+    threads.set(thread, [...(threads.get(thread) ?? []), file])
   }
-  return known.threads
+  known.set(place, threads)
+  return threads
 }
 
 /** The ordinal where what a newer file builds on ends in a rollout: 0 for nothing of it, undefined where a file in between is missing. */

@@ -2,7 +2,6 @@
 // what updates.jsonl does not tell: all of it before the first prompt is there, and what was said before that prompt where
 // a client that wrote only the chat began the session. What the session tells itself goes.
 import { existsSync } from 'node:fs'
-import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { GapItem, Item } from '../adapter.ts'
 import { MAX_LINE_BYTES, MAX_VALUES, readLines } from '../lines.ts'
@@ -60,7 +59,7 @@ export function* endStandIn(session: Session, state: State, first: FirstPrompt):
   const end = first.index === 0 ? 0 : yield* endOfEarlier(session, first)
   if (end === 0 && !hasTold) return
   const borrowed: string[] = []
-  for (const [item, ordinal] of chatItems(session)) {
+  for (const [item, ordinal] of chatItems(session, end > 0)) {
     if (ordinal >= end) {
       if (item.type === 'event') borrowed.push(item.key)
       continue
@@ -85,14 +84,17 @@ function* usageBefore(session: Session, moment: number, hasTold: boolean): Gener
 /** All of the chat, while the updates have no prompt yet. */
 export function* standIn(session: Session, state: State): Generator<Item> {
   if (!existsSync(session.files.chat)) return
-  for (const [item] of chatItems(session)) if (item.type !== 'unknown' || !state.standIn.hasTold) yield item
+  for (const [item] of chatItems(session, true))
+    if (item.type !== 'unknown' || !state.standIn.hasTold) yield item
   state.standIn.hasTold = true
   yield* usageFileItems(session)
 }
 
-/** What the chat says, each with the number of its line among the records. */
-function* chatItems(session: Session): Generator<[Item, number]> {
-  const times = { clock: new ChatClock(session.files.events), history: promptHistory(session) }
+/** What the chat says, each with the number of its line among the records; keys are the same without times. */
+function* chatItems(session: Session, hasTimes: boolean): Generator<[Item, number]> {
+  const times = hasTimes
+    ? { clock: new ChatClock(session.files.events), history: promptHistory(session) }
+    : { clock: new ChatClock(), history: [] }
   let ordinal = -1
   const items = readLines(session.files.chat, null, newState, (own, line) => {
     ordinal = own.ordinal
