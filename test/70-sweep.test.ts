@@ -1,5 +1,6 @@
 // The way of a person: sweep, list, show, search, verify, through the program itself.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
@@ -342,7 +343,7 @@ describe('two at once', () => {
         parentUuid: null,
         sessionId: id,
         timestamp: new Date(1_794_000_000_000 + at).toISOString(),
-        message: { role: 'user', content: `line ${at} of ${file} ${'words and more words '.repeat(60)}` },
+        message: { role: 'user', content: `line ${at} of ${file} ${hash('sha512', `${at}`).repeat(10)}` },
       }))
       writeFileSync(join(directory, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     }
@@ -373,8 +374,11 @@ describe('two at once', () => {
     const long = longHome()
     const first = started(long)
     const end = ended(first)
-    await until(() => isLocked(long))
+    await until(() => existsSync(join(long.memory, 'cache', 'blobs')))
+    // Else it may have ended before the others have begun.
+    first.kill('SIGSTOP')
     const results = [cli(long.env, 'sweep'), cli(long.env, 'sessions', '--json')]
+    first.kill('SIGCONT')
     expect(results.map((one) => one.code)).toEqual([5, 0])
     expect(results[0]?.stderr).toContain('another sweep')
     expect((await end)[0]).toBe(0)
