@@ -2,9 +2,18 @@
 // undisturbed one makes, nothing else is lost, and what was forgotten never comes back. Killed here, at a few of them;
 // `npm run test:sweep-power-cut` also cuts the file system under them (programs/cut-disk.mjs), at many.
 import { execFileSync } from 'node:child_process'
-import { closeSync, cpSync, fdatasyncSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { CutDisk } from './programs/cut-disk.mjs'
@@ -193,6 +202,23 @@ function migration(): Deed {
     },
   }
 }
+
+describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a hub on another disk (%s)', (type) => {
+  it('does not get the file of a forgotten session back', async () => {
+    const disk = new CutDisk(temporary('disk'), type)
+    onTestFinished(() => disk.remove())
+    disk.make()
+    const { memory, parent } = await sessions()
+    writeFileSync(join(memory.home, 'config.toml'), `[hub]\ndigests_dir = ${JSON.stringify(disk.path)}\n`)
+    const digests = (): string[] => readdirSync(disk.path).filter((name) => name.endsWith('.digest.json'))
+    expect(cli(memory.env, 'sweep').code).toBe(0)
+    expect(digests()).toHaveLength(4)
+    expect(cli(memory.env, 'forget', parent.uid, '--yes').code).toBe(0)
+    disk.cut()
+    disk.remount()
+    expect(digests()).toHaveLength(3)
+  })
+})
 
 describe.skipIf(!hasStrace).each(GROUNDS)('stopped (%s)', (ground) => {
   const disk = ground === 'kill' ? undefined : new CutDisk(temporary('disk'), ground)

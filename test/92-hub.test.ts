@@ -25,6 +25,7 @@ import type { Database } from '../src/store/database.ts'
 import { openMemory, storePaths } from '../src/store/reading.ts'
 import type { SweepReport } from '../src/sweep/report.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
+import { flushesOf, hasStrace, stopAt } from './setup/stopping.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
 let memory: Memory
@@ -117,6 +118,23 @@ describe('files', () => {
     writeFileSync(join(directory, digestName(other.uid)), '{}')
     expect((await memory.sweep()).hub).toMatchObject({ files: { removed: 1 }, problems: [] })
     expect(namesIn()).toEqual([])
+  })
+
+  it.skipIf(!hasStrace)('go also when the sweep that wrote them was killed before its end', () => {
+    const flushes = flushesOf(memory.env, ['sweep'])
+    let killed = 0
+    for (const flush of flushes.toReversed()) {
+      for (const path of [memory.home, directory]) rmSync(path, { recursive: true })
+      for (const path of [memory.home, directory]) mkdirSync(path, { mode: 0o700 })
+      withDirectory()
+      expect(stopAt(memory.env, ['sweep'], flush)).toBe(true)
+      // Payloads are flushed before there is anything to tell.
+      if (namesIn().every((name) => name.endsWith('.tmp'))) break
+      killed++
+      expect(cli(memory.env, 'forget', made.uid, '--yes').code).toBe(0)
+      expect(namesIn(), `killed at ${flush.name} ${flush.number}`).toEqual([])
+    }
+    expect(killed).toBeGreaterThan(1)
   })
 
   it('of a session that another memory still holds are left to it, and named', async () => {

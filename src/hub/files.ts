@@ -1,10 +1,12 @@
 // Digests and decisions as files, one each, for a hub to index. A file is written when it is new, changed or missing, and
 // always whole; one that we wrote is removed once, when its session is forgotten, and for no other reason: several memories
-// may share a directory. What was written is noted in memory.db, after the file: a kill in between makes it looked at once more.
+// may share a directory. What is to be written is noted in memory.db before the file, so that a kill leaves none that nobody
+// would remove, and again after it: a kill in between makes it looked at once more.
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { syncDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
 import { SCHEMA_VERSION } from '../model.ts'
 import { type Database, prepared, transaction } from '../store/database.ts'
@@ -21,6 +23,8 @@ const MAX_SLUG = 80
 /** A directory that refuses this often will refuse the rest as well. */
 const MAX_FAILURES = 3
 const HOUR = 3_600_000
+/** Noted for a file that is about to be written: older than any digest. */
+const NOT_YET = 0
 
 /** Readable where possible, safe on every file system, and different for different uids. */
 export function baseName(uid: string): string {
@@ -53,10 +57,18 @@ export function syncFiles(memory: Database, directory: string): FileChanges {
   removeForgotten(memory, directory, names, changes)
   removeLeftovers(directory, names)
   const there = new Set(names)
+  const due = itemsOf(memory).filter(
+    ({ session_uid, item, made_at, ...last }) =>
+      last.directory !== directory || last.written_at !== made_at || !there.has(fileName(session_uid, item)),
+  )
+  note(
+    memory,
+    directory,
+    due.filter((item) => item.directory !== directory).map((item) => ({ ...item, made_at: NOT_YET })),
+  )
   const done: Item[] = []
-  for (const item of itemsOf(memory)) {
+  for (const item of due) {
     const name = fileName(item.session_uid, item.item)
-    if (item.directory === directory && item.written_at === item.made_at && there.has(name)) continue
     if (changes.problems.length >= MAX_FAILURES) break
     try {
       if (put(join(directory, name), contentOf(memory, item))) changes.written++
@@ -125,20 +137,28 @@ function removeForgotten(memory: Database, directory: string, names: string[], c
        AND EXISTS (SELECT 1 FROM receipts r WHERE r.session_uid = f.session_uid AND r.reason = 'forgotten')`,
     )
     .all(directory) as unknown as Item[]
-  const noted = memory.prepare('DELETE FROM hub_files WHERE session_uid = ? AND item = ?')
   const ours = new Set<string>()
-  for (const { session_uid, item } of written) {
-    const name = fileName(session_uid, item)
+  const removed: Item[] = []
+  for (const item of written) {
+    const name = fileName(item.session_uid, item.item)
     ours.add(name)
     try {
       rmSync(join(directory, name), { force: true })
-      noted.run(session_uid, item)
+      removed.push(item)
       if (names.includes(name)) changes.removed++
     } catch (error) {
       changes.problems.push(
         fromSystem(error, 'cannot remove the file of a forgotten session', join(directory, name)),
       )
     }
+  }
+  if (removed.length > 0) {
+    // Before that is noted: a power cut would bring back what nobody removes any more.
+    syncDirectory(directory)
+    const noted = memory.prepare('DELETE FROM hub_files WHERE session_uid = ? AND item = ?')
+    transaction(memory, () => {
+      for (const { session_uid, item } of removed) noted.run(session_uid, item)
+    })
   }
   nameOthers(memory, directory, new Set(names.filter((one) => !ours.has(one))), changes)
 }
