@@ -1,5 +1,9 @@
 // Every record that is described becomes the kind it is described as, and counts as known.
+import { join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
+import { codex } from '../src/adapters/codex/index.ts'
+import { collect } from './setup/collect.ts'
+import { unpackAgent } from './setup/fixtures.ts'
 import {
   asked,
   counted,
@@ -446,4 +450,20 @@ test.each<Json>([
 ])('a thread with %o is none of the person’s own', (more) => {
   const { items } = read([meta(THREAD, more)])
   expect(items.find((one) => one.type === 'session')).toMatchObject({ relation: 'subagent' })
+})
+
+test('nobody stopped a sub-agent: whoever started it did, or the client ended a turn that it copied', () => {
+  const { events } = read([
+    meta(THREAD, { source: { subagent: { thread_spawn: { parent_thread_id: 'p', depth: 1 } } } }),
+    told('turn_aborted', { reason: 'interrupted' }),
+  ])
+  expect(events.at(-1)).toMatchObject({
+    kind: 'lifecycle',
+    role: 'system',
+    summary: 'turn aborted: interrupted',
+  })
+  const real = collect(codex, join(unpackAgent('codex-codemode'), 'subagent_fork'))
+  const kinds = [...real.sessions.values()].flatMap((session) => session.events.map((event) => event.kind))
+  expect(kinds).toContain('user_msg')
+  expect(kinds).not.toContain('human_intervention')
 })

@@ -8,6 +8,7 @@ import {
   SESSION,
   toolCall,
   update,
+  user,
   writeSession,
 } from './setup/grok-session.ts'
 
@@ -110,4 +111,21 @@ describe('items of chat_history.jsonl', () => {
     )
     expect(told(said({ prompt_index: 0 }))).toBe('user_msg')
   })
+})
+
+it('who stops a turn is a person, and in a sub-agent nobody', () => {
+  const endOf = (kind: string, files: Files) => {
+    const read = readOn(writeSession({ summary: { session_kind: kind }, ...files }))
+    const end = read.sessions.get(SESSION)?.events.find((event) => event.summary === 'turn ended: cancelled')
+    return [end?.kind, end?.role]
+  }
+  const asked = update(user('go', 0))
+  const told: Files = {
+    updates: [asked, update({ sessionUpdate: 'turn_completed', prompt_id: 'p', stop_reason: 'cancelled' })],
+  }
+  const noted: Files = { updates: [asked], events: [row('turn_ended', 2, { outcome: 'cancelled' })] }
+  for (const files of [told, noted]) {
+    expect(endOf('headless', files)).toEqual(['human_intervention', 'user'])
+    expect(endOf('subagent', files)).toEqual(['lifecycle', 'system'])
+  }
 })

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EVENT_KINDS } from '../src/model.ts'
+import { SessionHistory, TranscriptWriter } from '../src/record/index.ts'
 import { FLAG } from '../src/store/rows.ts'
 import { filesBelow } from './setup/collect.ts'
 import { type Dump, differences } from './setup/dump.ts'
@@ -11,7 +12,7 @@ import { unpackAgent } from './setup/fixtures.ts'
 import * as grok from './setup/grok-session.ts'
 import { randomFrom } from './setup/growing.ts'
 import * as rollout from './setup/rollout.ts'
-import { World } from './setup/sweeping.ts'
+import { temporary, World } from './setup/sweeping.ts'
 
 type Tree = Record<string, string | Uint8Array>
 
@@ -251,6 +252,29 @@ test('a session of Grok that was begun in its chat and gone on with in updates',
     'x',
     'y',
   ])
+})
+
+test('our own formats', async () => {
+  const home = temporary('own')
+  const turns = new TranscriptWriter(join(home, '.homeagent'), { flush: 'os' })
+  const history = new SessionHistory(join(home, '.ollim-bot'), { flush: 'os' })
+  for (let at = 0; at < 6; at++) {
+    await turns.append(at % 2 ? 'helper' : 'other', `s${at % 3}`, {
+      turnId: `t${at}`,
+      role: at % 2 ? 'user' : 'assistant',
+      content: `turn ${at}`,
+      ts: 1_794_000_000_000 + at,
+    })
+    await history.log({
+      session_id: `s${at % 3}`,
+      event: at === 0 ? 'created' : 'compacted',
+      parent_session_id: at === 0 ? null : `s${(at - 1) % 3}`,
+    })
+  }
+  await turns.close()
+  await history.idle()
+  const { sources } = await expectNoOrder(treeOf(home), 3)
+  expect(new Set(sources.map((row) => row['flavor']))).toEqual(new Set(['turns', 'lineage']))
 })
 
 /** Scenarios in which several files speak of one session, or of sessions that have something in common. */

@@ -114,7 +114,8 @@ function taskComplete(spot: Spot): EventItem {
 
 function aborted(spot: Spot): EventItem {
   const reason = str(spot.payload['reason']) ?? 'interrupted'
-  const isHuman = reason === 'interrupted' || reason === 'replaced'
+  // A sub-agent is stopped by the one that started it, and the copy of a running turn ends so where nobody stopped it.
+  const isHuman = !spot.state.isSubagent && (reason === 'interrupted' || reason === 'replaced')
   return {
     ...noted(spot),
     kind: isHuman ? 'human_intervention' : 'lifecycle',

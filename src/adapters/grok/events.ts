@@ -193,10 +193,14 @@ export function* activity(session: Session, state: State): Generator<Item> {
   }
 }
 
-const ENDS: Record<string, EventItem['kind']> = {
-  completed: 'completion',
-  cancelled: 'human_intervention',
-  error: 'error',
+/** Whoever stops a sub-agent does it through the session that started it. */
+export const stopKind = ({ isSubagent }: Session): EventItem['kind'] =>
+  isSubagent ? 'lifecycle' : 'human_intervention'
+
+const ENDS: Record<string, (session: Session) => EventItem['kind']> = {
+  completed: () => 'completion',
+  cancelled: stopKind,
+  error: () => 'error',
 }
 
 function turnEnd(
@@ -207,9 +211,10 @@ function turnEnd(
   isEcho: boolean,
 ): EventItem {
   const outcome = str((payload as Row)['outcome']) ?? 'unknown'
-  const kind = !isEcho && Object.hasOwn(ENDS, outcome) ? (ENDS[outcome] as EventItem['kind']) : 'lifecycle'
+  const kind = (!isEcho && Object.hasOwn(ENDS, outcome) && ENDS[outcome]?.(session)) || 'lifecycle'
+  const role = kind === 'human_intervention' ? 'user' : 'system'
   const summary = `turn ended: ${outcome}`
-  return { type: 'event', session: session.id, key, ts, kind, role: 'system', summary, payload }
+  return { type: 'event', session: session.id, key, ts, kind, role, summary, payload }
 }
 
 /** Where a session has turn_completed, the turn_ended rows only echo it: those given out as more are taken back to that. */

@@ -4,7 +4,7 @@
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { firstLine } from '../text.ts'
-import { demoteTurnEnds } from './events.ts'
+import { demoteTurnEnds, stopKind } from './events.ts'
 import { edge, type Session, usageItems } from './facts.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
@@ -222,11 +222,12 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
     end_turn: 'completion',
     error: reported ? 'lifecycle' : 'error',
     refusal: 'error',
-    cancelled: 'human_intervention',
+    cancelled: stopKind(session),
   }
   const kind = Object.hasOwn(kinds, reason) ? (kinds[reason] as EventItem['kind']) : 'lifecycle'
   const summary = `turn ended: ${reason}${message === '' ? '' : `: ${firstLine(message)}`}`
   const event = note(session, update, kind, summary, reported ? '' : message)
+  if (kind === 'human_intervention') event.role = 'user'
   const category = str(update.meta['cancellationCategory'])
   if (category) event.payload = { ...(event.payload as object), cancellationCategory: category }
   const elapsed = num(body['elapsed_ms'])
