@@ -341,10 +341,38 @@ describe('whatever is asked', () => {
       '^a',
     ]) {
       const answer = await client.call('search', { query })
-      expect(answer.isError).toBe(false)
+      // A query without a word is refused, as on the command line.
+      expect([query, answer.isError]).toEqual([query, !/[a-z]/i.test(query)])
     }
     await expect(client.call('no-such-tool')).rejects.toThrow()
     expect((await client.call('search', { query: 'zebra' })).entries.length).toBeGreaterThan(0)
+  })
+
+  it('is told the next step where there is nothing to tell', async () => {
+    const client = await overStdio(world.env)
+    const session = `claude:${SESSION}`
+    const said: [string, Record<string, unknown>, boolean, RegExp][] = [
+      ['search', { query: '-zebra' }, true, /\[USAGE\]\nwhere: query\ntry: at least one word/],
+      [
+        'search',
+        { query: 'zebra', repo: 'nowhere' },
+        true,
+        /repo nowhere \[USAGE\]\nwhere: repo\ntry: usage by repo/,
+      ],
+      ['usage', { repo: 'nowhere' }, true, /repo nowhere \[USAGE\]\nwhere: repo\ntry: usage by repo/],
+      ['usage', { since: '2100-01-01' }, false, /^No usage is remembered here\. Try an earlier since/],
+      ['search', { query: 'zebra', since: '2100-01-01' }, false, /^Nothing found\. .*leave out since\./],
+      ['digest', { id: 'nowhere' }, true, /\[NOT_FOUND\]\nwhere: id\ntry: session, without an id,/],
+      ['context', { id: `${session}#99999` }, true, /\[NOT_FOUND\]\nwhere: id\ntry: the last one is #\d+;/],
+      ['session', { id: session, cursor: 99_999 }, false, /Nothing is behind this cursor: leave it out/],
+      ['search', { query: 'zebra', cursor: 99_999 }, false, /Nothing is behind this cursor: leave it out/],
+      ['lineage', { id: session }, false, /^1 session, /],
+    ]
+    for (const [name, args, isError, text] of said) {
+      const answer = await client.call(name, args)
+      expect([name, args, answer.isError]).toEqual([name, args, isError])
+      expect(answer.text).toMatch(text)
+    }
   })
 
   it('is refused, and nothing else is, where a message is too long', async () => {

@@ -6,7 +6,7 @@ import { USAGE_GROUPS, type UsageRow, usageReport } from '../query/usage.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import type { Entry } from './result.ts'
-import { cursor, readTime, time, tool } from './tool.ts'
+import { cursor, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
 
 export const usageTool = tool({
   name: 'usage',
@@ -25,11 +25,15 @@ export const usageTool = tool({
       ...(input.since === undefined ? {} : { sinceAt: readTime(input.since) }),
       ...(input.repo === undefined ? {} : { repo: input.repo }),
     })
+    if (report.rows.length === 0) refuseUnknownRepo(handle, input.repo)
     // Of days the newest are wanted; the rest comes with the dearest first.
     const rows = report.rows[0] && isTime(input.by) ? report.rows.toReversed() : report.rows
     const { cost_usd: cost, total_tokens: tokens } = report.total
     return {
-      about: `${tokens} tokens, ${cost === null ? 'price unknown' : shortUsd(unitsOf(cost))}, by ${input.by}, prices of ${report.prices.date}.`,
+      about:
+        report.rows.length === 0
+          ? 'No usage is remembered here. Try an earlier since, or none.'
+          : `${tokens} tokens, ${cost === null ? 'price unknown' : shortUsd(unitsOf(cost))}, by ${input.by}, prices of ${report.prices.date}.`,
       data: { total_tokens: tokens, cost_usd: cost, unpriced_responses: report.total.unpriced_responses },
       entries: rows.map(rowEntry).slice(input.cursor ?? 0),
     }

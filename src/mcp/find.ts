@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { type Solved, solvedBefore } from '../digest/solved.ts'
+import { RecollectError } from '../errors.ts'
 import { resolveSession } from '../query/ids.ts'
 import { type SearchHit, searchSessions } from '../query/search.ts'
 import { placeResolver } from '../sources/place.ts'
+import { parseQuery } from '../store/words.ts'
 import { ownSessions } from './caller.ts'
 import type { Answer, Entry } from './result.ts'
-import { type Context, cursor, id, readTime, time, tool } from './tool.ts'
+import { type Context, counted, cursor, id, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
 
 /** Sessions looked at in one call; nobody pages further than this. */
 const MOST = 200
@@ -28,6 +30,11 @@ export const searchTool = tool({
   }),
   run: (context, input) => {
     const { handle } = context
+    if (parseQuery(input.query) === undefined)
+      throw new RecollectError('USAGE', 'the query has no word that must be there', {
+        where: 'query',
+        hint: 'at least one word of letters or digits, without a minus',
+      })
     const session = input.session === undefined ? undefined : resolveSession(handle, input.session)
     const repo = input.repo === '*' || session !== undefined ? undefined : (input.repo ?? knownRepo(context))
     const found = searchSessions(handle, input.query, {
@@ -42,12 +49,15 @@ export const searchTool = tool({
     const others = found.filter((one) => !own.has(one.session.session_uid))
     const hits = others.flatMap((one) => one.hits.map((hit) => ({ hit, session: one.session })))
     const from = input.cursor ?? 0
+    if (hits.length === 0) refuseUnknownRepo(handle, repo)
     const where = repo === undefined ? '' : ' in this repository (repo "*" looks in all)'
+    const narrowed = (['touched', 'session', 'since'] as const).filter((name) => input[name] !== undefined)
+    const wider = narrowed.length === 0 ? '' : `, or leave out ${narrowed.join(' and ')}`
     return {
       about:
         hits.length === 0
-          ? `Nothing found${where}. Try fewer or other words.`
-          : `${hits.length} hits in ${others.length} sessions${where}, best first.`,
+          ? `Nothing found${where}. Try fewer or other words${wider}.`
+          : `${counted(hits.length, 'hit')} in ${counted(others.length, 'session')}${where}, best first.`,
       data: { hits: hits.length, sessions: others.length, ...(repo === undefined ? {} : { repo }) },
       entries: hits
         .slice(from, from + PAGE)
@@ -118,7 +128,7 @@ function solved({ handle, caller }: Context, error: string, from: number): Answe
     about:
       others.length === 0
         ? 'This error was not met before. Try search with its words.'
-        : `Met in ${others.length} sessions, overcome in ${cured}.`,
+        : `Met in ${counted(others.length, 'session')}, overcome in ${cured}.`,
     data: { sessions: others.length, solved: cured },
     entries: others.slice(from, from + PAGE).map((one, at) => solvedEntry(one, from + at)),
     more: from + PAGE < others.length ? from + PAGE : undefined,
@@ -158,7 +168,7 @@ function patternEntry(pattern: Pattern, at: number): Entry {
     : ''
   return {
     at,
-    text: `${pattern.kind}  ${pattern.count}× in ${pattern.sessions} sessions  ${about}\n  see ${seen ?? '-'}${end}`,
+    text: `${pattern.kind}  ${pattern.count}× in ${counted(pattern.sessions, 'session')}  ${about}\n  see ${seen ?? '-'}${end}`,
     data: {
       kind: pattern.kind,
       about,

@@ -5,7 +5,7 @@ import { type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
 import { pricesFor } from '../query/prices.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import type { Entry } from './result.ts'
-import { cursor, id, tool } from './tool.ts'
+import { counted, cursor, id, tool } from './tool.ts'
 
 export const lineageTool = tool({
   name: 'lineage',
@@ -16,9 +16,9 @@ export const lineageTool = tool({
     const prices = await pricesFor(handle, overridesOf(config))
     const { nodes, problems } = lineageOf(handle, [uid], prices)
     const asked = nodeOf(nodes, uid)
-    const doubts = problems.length === 0 ? '' : ` ${problems.length} contradictions in the logs.`
+    const doubts = problems.length === 0 ? '' : ` ${counted(problems.length, 'contradiction')} in the logs.`
     return {
-      about: `${nodes.length} sessions, children indented below their parent.${doubts}`,
+      about: `${counted(nodes.length, 'session')}, children indented below their parent.${doubts}`,
       data: { sessions: nodes.length },
       entries: nodes.map((node, at) => nodeEntry(node, at, node === asked)).slice(input.cursor ?? 0),
     }

@@ -144,10 +144,9 @@ export const contextTool = tool({
       })
     const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
     if (!anchor) {
-      const lost = rawLost(handle, uid)
       throw new RecollectError('NOT_FOUND', `no event ${seq} in this session`, {
         where: 'id',
-        hint: lost ? lost.text : 'it may have been evicted: digest tells what the session was',
+        hint: insteadOf(handle, uid, seq),
       })
     }
     if (input.before === 0 && input.after === 0) return whole(handle, anchor, input.cursor ?? 0)
@@ -161,6 +160,20 @@ export const contextTool = tool({
     }
   },
 })
+
+/** What to ask for where there is no such event. */
+function insteadOf(handle: ReadHandle, uid: string, seq: number): string {
+  const lost = rawLost(handle, uid)
+  if (lost) return lost.text
+  const { last } = handle.cache
+    .prepare(
+      'SELECT max(e.seq) AS last FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?',
+    )
+    .get(uid) as { last: number | null }
+  return last !== null && seq > last
+    ? `the last one is #${last}; session, with the id, lists them`
+    : 'it may have been evicted: digest tells what the session was'
+}
 
 /** All of one event's text, from a place in it on. */
 function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer {

@@ -40,8 +40,8 @@ export interface ToolResult {
   isError?: boolean
 }
 
-/** As many entries as fit; the first one is shortened rather than left out. */
-export function bounded(answer: Answer): ToolResult {
+/** As many entries as fit; the first one is shortened rather than left out. `cursor` is what was asked for. */
+export function bounded(answer: Answer, cursor = 0): ToolResult {
   const fence = randomBytes(6).toString('hex')
   const shown: Entry[] = []
   let next = answer.more
@@ -61,7 +61,9 @@ export function bounded(answer: Answer): ToolResult {
     shown.push(entry)
     bytes = grown
   }
-  return render(answer, shown, next, fence)
+  if (shown.length > 0 || cursor === 0) return render(answer, shown, next, fence)
+  const about = `${answer.about} Nothing is behind this cursor: leave it out to begin anew.`
+  return render({ ...answer, about }, shown, next, fence)
 }
 
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER

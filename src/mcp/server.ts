@@ -4,7 +4,7 @@ import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import type { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { causeOf, RecollectError } from '../errors.ts'
 import { sessionUid } from '../model.ts'
 import { HeldMemory } from '../store/held.ts'
 import { storePaths, unanswered } from '../store/reading.ts'
@@ -94,26 +94,36 @@ async function call(
   const checked = tool.input.safeParse(input)
   if (!checked.success)
     return failed([
-      'error: the arguments are not as they should be',
+      'error: the arguments are not as they should be [USAGE]',
       ...issuesOf(checked.error),
       `try: ${argumentsOf(tool)}`,
     ])
   try {
     const named = namedBy(meta ?? {})
     const context = { handle: memory.handle(), config, caller: { ...caller, ...(named ? { named } : {}) } }
-    return bounded(await tool.run(context, checked.data as never))
+    return bounded(
+      await tool.run(context, checked.data as never),
+      checked.data['cursor'] as number | undefined,
+    )
   } catch (thrown) {
     const error = unanswered(thrown, memory.paths)
     if (!(error instanceof RecollectError)) throw error
-    const { message, hint } = error
+    const { code, message, hint } = error
     // Only places of our own: another may be the id of a session, which is recorded text.
     const place = error.where.startsWith(config.home)
       ? error.where
       : argumentAt(error.where, tool, checked.data)
-    const said = [`error: ${message}`, ...(place === undefined ? [] : [`where: ${place}`])]
+    const cause = causeOf(error)
+    const said = [
+      `error: ${message} [${code}]`,
+      ...(place === undefined ? [] : [`where: ${place}`]),
+      ...(cause === undefined ? [] : [`cause: ${cause}`]),
+    ]
     // Its hint lists sessions.
-    if (error.code === 'AMBIGUOUS') return failed([...said, 'try: a longer id'], hint)
-    return failed([...said, `try: ${hint}`])
+    if (code === 'AMBIGUOUS') return failed([...said, 'try: a longer id'], hint)
+    // Of an id that names nothing the hint is a command, for people.
+    const isUnknown = code === 'NOT_FOUND' && place !== undefined && place !== error.where
+    return failed([...said, `try: ${isUnknown ? 'session, without an id, lists recent ones' : hint}`])
   } finally {
     memory.rest()
   }

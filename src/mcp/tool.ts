@@ -37,6 +37,19 @@ export const cursor = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER
 export const id = z.string().min(1).max(400)
 export const time = z.string().max(40).optional()
 
+/** `1 session`, `2 sessions`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** After nothing was found: a repository that no session has is told, and where the others are listed. */
+export function refuseUnknownRepo(handle: ReadHandle, repo: string | undefined): void {
+  if (repo === undefined) return
+  if (handle.memory.prepare('SELECT 1 FROM sessions WHERE repo = ? LIMIT 1').get(repo)) return
+  throw new RecollectError('USAGE', `no session has the repo ${repo}`, {
+    where: 'repo',
+    hint: 'usage by repo lists them; search takes * for all',
+  })
+}
+
 /** A date, a date and time, or an age such as 7d. */
 export function readTime(text: string): number {
   const at = parseTime(text)

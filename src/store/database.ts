@@ -123,10 +123,15 @@ function version(database: Database): number {
 function refuseOther(database: Database, known: number, path: string): void {
   const found = version(database)
   if (found === known) return
-  throw new RecollectError('OTHER_SCHEMA', `the database has schema ${found}, this program knows ${known}`, {
-    where: path,
-    hint: found > known ? 'use the newer recollect that wrote it' : 'run: recollect sweep',
-  })
+  const [age, hint] =
+    found > known
+      ? ['a newer', 'use the newer recollect that wrote it']
+      : ['an older', 'recollect sweep brings it up to date']
+  throw new RecollectError(
+    'OTHER_SCHEMA',
+    `${age} recollect wrote this memory: it has schema ${found}, this program knows ${known}`,
+    { where: path, hint },
+  )
 }
 
 function migrate(database: Database, migrations: readonly Migration[], path: string): void {
