@@ -66,6 +66,14 @@ describe('the guard', () => {
       expect(page.headers['content-type']).toMatch(/^text\/plain/)
       expect(page.body).toMatch(/^error: .+ \[USAGE\]\nwhere: \/s\/anything\ntry: .*recollect ui.*\n$/)
     }
+    // Who opens it in a browser gets a page, and nothing of what was asked for in it.
+    const opened = await web.raw('/s/%3Cb%3E', { 'sec-fetch-mode': 'navigate' })
+    expect([opened.status, opened.headers['content-type']]).toEqual([
+      401,
+      expect.stringMatching(/^text\/html/),
+    ])
+    expect(opened.body).toMatch(/<p role="alert">not signed in<\/p><p>.*recollect ui/)
+    expect(opened.body).not.toContain('<b>')
     const used = await web.raw('/open?token=wrong')
     expect(used.body).toMatch(/^error: .+ \[USAGE\]\nwhere: \/open\ntry: .*recollect ui.*\n$/)
     expect((await web.get('/nothing.js')).body).toMatch(/\[NOT_FOUND\]\nwhere: \/nothing\.js\ntry: .+\n$/)

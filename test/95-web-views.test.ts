@@ -326,6 +326,49 @@ describeInBrowser('the views', () => {
     await web.page.emulateMedia({ reducedMotion: null })
   })
 
+  it('calls sessions by what they are about, also where they are counted', async () => {
+    await web.goto('/usage?group=session&since=')
+    const links = web.page.locator('.usage-session')
+    await links.first().waitFor()
+    const { rows } = await ask<{ rows: { key: string; name: string }[] }>('usage?group=session')
+    const names = rows.map((row) => row.name.trim().replace(/\s+/g, ' ').slice(0, 160)).filter(Boolean)
+    expect(names.length).toBeGreaterThan(3)
+    expect(await links.allTextContents()).toEqual(expect.arrayContaining(names))
+  })
+
+  it('keeps the figures of an axis in the picture, however small the sums', async () => {
+    const { rows } = await ask<{ rows: { key: string; cost_usd: string | null }[] }>('usage?group=session')
+    const cheap = rows.find(({ cost_usd: cost }) => Number(cost) > 0 && Number(cost) < 0.02)
+    await web.goto(`/s/${encodeURIComponent(cheap?.key ?? '')}?tab=cost`)
+    await web.page.locator('svg .axis text').first().waitFor()
+    const cut = await web.page.evaluate(
+      `[...document.querySelectorAll('svg .axis text')].filter((text) => text.getBBox().x < 0).length`,
+    )
+    expect(cut).toBe(0)
+  })
+
+  it('says what to do where there is nothing to show', async () => {
+    const said = async (place: string): Promise<string> => {
+      await web.goto(place)
+      return await web.page.locator('.empty, .transcript-main [role=note]').first().innerText()
+    }
+    expect(await said('/search?q=-colours')).toContain('Which word must be there?')
+    expect(await said('/usage?since=someday')).toContain('someday is no time')
+    expect(await said(`/s/${encodeURIComponent(TOLD)}?seq=99999`)).toContain('no event #99999')
+    expect(await said('/s/nothing-like-it')).toContain('All sessions')
+    // What can be copied can be typed.
+    expect(await web.page.locator('.problem .command code').innerText()).toBe('recollect sessions')
+    await web.page.getByRole('link', { name: 'All sessions' }).click()
+    await web.page.locator('.row').first().waitFor()
+  })
+
+  it('has nothing left to read where all was read', async () => {
+    await web.goto('/health')
+    await web.page.getByText('not read yet').first().waitFor()
+    const left = await web.page.locator('dt:text-is("not read yet") + dd').allInnerTexts()
+    expect(new Set(left)).toEqual(new Set(['0 B']))
+  })
+
   it('says what runs now, what fills the disk and what needs attention, with doctor’s findings', async () => {
     await web.goto('/')
     await web.page

@@ -2,7 +2,7 @@
 import { Config, parseInstant } from '../config.ts'
 import { dearestSessions } from '../query/cost-order.ts'
 import { pricesFor } from '../query/prices.ts'
-import { firstPrompts } from '../query/sessions.ts'
+import { sessionNames } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
@@ -104,20 +104,10 @@ interface SessionName {
 function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, SessionName> {
   if (group !== 'session') return new Map()
   const uids = rows.flatMap((row) => (row.key === null ? [] : [row.key]))
-  const titled = handle.memory
-    .prepare(
-      `SELECT s.session_uid AS uid, s.title FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value
-       WHERE s.title IS NOT NULL`,
-    )
-    .all(JSON.stringify(uids)) as unknown as { uid: string; title: string }[]
-  const titles = new Map(titled.map((row) => [row.uid, row.title]))
-  const prompts = firstPrompts(
-    handle,
-    uids.filter((uid) => !titles.has(uid)),
-  )
+  const titles = sessionNames(handle, uids)
   const named = [...shortIds(handle, uids)].map(([uid, id]): [string, SessionName] => [
     uid,
-    { id, title: oneLine(titles.get(uid) ?? prompts.get(uid) ?? '') },
+    { id, title: oneLine(titles.get(uid) ?? '') },
   ])
   return new Map(named)
 }

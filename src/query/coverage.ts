@@ -41,6 +41,8 @@ export interface Coverage {
 }
 
 const MAX_GAPS = 200
+/** A cursor stands behind the last record: the end of its line is nothing that waits to be read. */
+const READ_BYTES = 'sum(CASE WHEN size - offset = 1 THEN size ELSE offset END)'
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 export function coverageOf(handle: ReadHandle): Coverage {
@@ -88,7 +90,7 @@ function flavorRows(handle: ReadHandle): FlavorCoverage[] {
   }[]
   const sources = byFlavor<SourceSum>(
     handle,
-    `SELECT flavor, count(*) AS sources, sum(size) AS source_bytes, sum(offset) AS read_bytes,
+    `SELECT flavor, count(*) AS sources, sum(size) AS source_bytes, ${READ_BYTES} AS read_bytes,
        sum(missing_at IS NOT NULL) AS missing_sources FROM sources GROUP BY flavor`,
   )
   const gaps = byFlavor<GapSum>(

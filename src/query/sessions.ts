@@ -81,6 +81,25 @@ export function firstPrompts(
   return new Map(found.map((row) => [row.uid, row.prompt ?? '']))
 }
 
+/** What sessions are called, by uid: their title, else what was asked first. */
+export function sessionNames(
+  handle: Pick<ReadHandle, 'memory'>,
+  uids: readonly string[],
+): Map<string, string> {
+  const titled = handle.memory
+    .prepare(
+      `SELECT s.session_uid AS uid, s.title FROM json_each(?) j CROSS JOIN sessions s ON s.session_uid = j.value
+       WHERE s.title IS NOT NULL`,
+    )
+    .all(JSON.stringify(uids)) as unknown as { uid: string; title: string }[]
+  const titles = new Map(titled.map((row) => [row.uid, row.title]))
+  const prompts = firstPrompts(
+    handle,
+    uids.filter((uid) => !titles.has(uid)),
+  )
+  return new Map(uids.map((uid) => [uid, titles.get(uid) ?? prompts.get(uid) ?? '']))
+}
+
 const MANY = 5000
 
 const iso = (at: unknown): string | null => (typeof at === 'number' ? new Date(at).toISOString() : null)

@@ -92,7 +92,9 @@ export function titleOf(session: Named): string {
 /** The beginning of an id is an id. */
 export const idOf = (uid: string): string => {
   const [flavor, id = ''] = uid.split(/:(.*)/s)
-  return `${flavor}:${id.slice(0, 8)}`
+  // One that begins with the time is like the ones of the same minute for longer.
+  const length = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? 13 : 8
+  return `${flavor}:${id.slice(0, length)}`
 }
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>

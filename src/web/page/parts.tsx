@@ -156,7 +156,7 @@ export function ProblemBox({ problem }: { problem: Problem }): JSX.Element {
       </Empty>
     )
   }
-  const command = /recollect [a-z]+[^;,.)]*/.exec(problem.hint ?? '')?.[0]
+  const command = COMMAND.exec(problem.hint ?? '')?.[0]
   const title = problem.code === 'CORRUPT' ? 'The memory cannot be read' : problem.message
   return (
     <div class="empty problem" role="alert">
@@ -167,9 +167,17 @@ export function ProblemBox({ problem }: { problem: Problem }): JSX.Element {
       {problem.where && <p class="muted">at {problem.where}</p>}
       {problem.hint && <p>{problem.hint}</p>}
       {command && <Command text={command} />}
+      {problem.code === 'NOT_FOUND' && (
+        <p>
+          <a href="/sessions">All sessions</a>
+        </p>
+      )}
     </div>
   )
 }
+
+/** What of a sentence can be typed. */
+const COMMAND = /recollect (?:(?:hooks|schedule|mcp|record) [a-z]+|[a-z]+)(?: [a-z]+:[\w-]+)?(?: --[\w-]+)*/
 
 /** The answer, or why there is none. */
 export function Answered<T>(props: {

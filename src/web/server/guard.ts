@@ -171,10 +171,16 @@ export class Guard {
   }
 }
 
+/** Our own words only: nothing that was asked for stands in it. */
+const refusalPage = (what: string, hint: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Recollect</title><link rel="stylesheet" href="/style.css"></head><body><main class="login"><h1>Recollect</h1>
+<p role="alert">${what}</p><p>${hint}</p></main></body></html>`
+
 const HOST_HINT = 'open the address that recollect ui printed, by the name that stands in it'
 const ORIGIN_HINT = 'open the page by the address that recollect ui printed, and ask from there'
 
-/** Tells why there is no answer: a program in JSON, a person in the words of the command line. */
+/** Tells why there is no answer: a program in JSON, who opens it in a browser as a page, others in the words of the command line. */
 export function refused(
   context: Context,
   status: 401 | 403 | 404 | 421,
@@ -186,6 +192,7 @@ export function refused(
   const { path } = context.req
   if (path.startsWith('/api/'))
     return context.json({ error: new RecollectError(code, what, { where: path, hint }) }, status, headers)
+  if (isNavigation(context)) return context.html(refusalPage(what, hint), status, headers)
   return context.text(`error: ${what} [${code}]\nwhere: ${path}\ntry: ${hint}\n`, status, headers)
 }
 

@@ -49,7 +49,7 @@ export class Params {
     const value = this.text(name)
     if (value === undefined) return undefined
     const at = parseTime(value, name === 'until')
-    if (at === undefined) throw wrong(name, value, 'a date such as 2026-11-01, or an age such as 30d')
+    if (at === undefined) throw noTime(name, value)
     return at
   }
 
@@ -57,13 +57,20 @@ export class Params {
   slot(name: 'since' | 'until', zone: TimeZone): number | undefined {
     const value = this.text(name)
     const at = value === undefined ? undefined : (zone.dayTime(value, name === 'until') ?? this.time(name))
-    if (Number.isNaN(at)) throw wrong(name, value ?? '', 'a date such as 2026-11-01')
+    if (Number.isNaN(at)) throw noTime(name, value ?? '')
     return at === undefined ? undefined : Math.floor(at / SLOT_MS) * SLOT_MS
   }
 
   zone(): TimeZone {
     return new TimeZone(this.text('timezone'), 'timezone')
   }
+}
+
+function noTime(name: string, value: string): RecollectError {
+  return new RecollectError('USAGE', `${value} is no time`, {
+    where: name,
+    hint: 'a date such as 2026-11-01, or an age such as 30d',
+  })
 }
 
 function wrong(name: string, value: string, hint: string): RecollectError {

@@ -22,9 +22,9 @@ import {
   searchDocument,
   searchSessions,
 } from '../../query/search.ts'
-import { firstPrompts, listUids, resolveSession } from '../../query/sessions.ts'
+import { firstPrompts, listUids, resolveSession, sessionNames } from '../../query/sessions.ts'
 import { contextFill, spendOf } from '../../query/spend.ts'
-import { usageReport } from '../../query/usage.ts'
+import { type UsageQuestion, type UsageReport, usageReport } from '../../query/usage.ts'
 import type { ReadHandle } from '../../store/store.ts'
 import type { Doctor } from './doctor.ts'
 import { eventWindow } from './events.ts'
@@ -60,7 +60,7 @@ export function apiRoutes(memory: Memory, doctor: Doctor, env: DoctorOptions['en
   })
   api.get('/usage', (context) => {
     const params = new Params((name) => context.req.query(name))
-    return context.json(usageReport(memory.handle(), usageQuestion(params, memory)))
+    return context.json(usageAnswer(memory.handle(), usageQuestion(params, memory)))
   })
   api.get('/search', (context) => {
     const params = new Params((name) => context.req.query(name))
@@ -103,6 +103,21 @@ export function apiRoutes(memory: Memory, doctor: Doctor, env: DoctorOptions['en
   api.get('/health', (context) => context.json(memory.answer('health', coverageOf)))
   api.route('/sessions', sessionRoutes(memory))
   return api
+}
+
+/** By session with what each is called: an id tells nobody anything. */
+function usageAnswer(handle: ReadHandle, question: UsageQuestion): UsageReport {
+  const report = usageReport(handle, question)
+  if (question.group !== 'session') return report
+  const names = sessionNames(
+    handle,
+    report.rows.flatMap((row) => row.key ?? []),
+  )
+  const named = report.rows.map((row) => ({
+    ...row,
+    name: (names.get(row.key ?? '') ?? '').slice(0, MAX_PROMPT),
+  }))
+  return { ...report, rows: named }
 }
 
 /** With what was asked first, for sessions without a title. */

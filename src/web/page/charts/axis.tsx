@@ -1,6 +1,10 @@
 // The lines across a drawing, each with its value.
 import type { JSX } from 'preact'
 
+/** So that the longest value fits beside the drawing: a figure of the axis is some seven pixels wide. */
+export const axisWidth = (steps: readonly number[], format: (value: number) => string): number =>
+  Math.max(48, ...steps.map((value) => format(value).length * 7 + 10))
+
 export function Axis(props: {
   steps: readonly number[]
   left: number

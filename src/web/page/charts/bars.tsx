@@ -1,6 +1,6 @@
 // Bars stacked by series over days, largest series at the bottom.
 import type { JSX } from 'preact'
-import { Axis } from './axis.tsx'
+import { Axis, axisWidth } from './axis.tsx'
 import { ticks, useWidth } from './size.ts'
 
 export interface Series {
@@ -9,7 +9,6 @@ export interface Series {
 }
 
 const HEIGHT = 220
-const LEFT = 48
 const BOTTOM = 24
 const TOP = 8
 const MAX_BAR = 64
@@ -24,7 +23,8 @@ export function StackedBars(props: {
   const totals = props.labels.map((_, i) => props.series.reduce((sum, one) => sum + (one.values[i] ?? 0), 0))
   const steps = ticks(Math.max(...totals, 0))
   const top = steps.at(-1) ?? 1
-  const inner = width - LEFT
+  const left = axisWidth(steps, props.format)
+  const inner = width - left
   const slot = inner / Math.max(1, props.labels.length)
   const bar = Math.max(1, Math.min(MAX_BAR, slot * 0.76))
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
@@ -33,12 +33,12 @@ export function StackedBars(props: {
     <div ref={ref}>
       <svg width={width} height={HEIGHT} role="img" aria-label={props.name}>
         {props.series.length > 1 && <Hatches />}
-        <Axis steps={steps} left={LEFT} width={width} y={y} format={props.format} />
+        <Axis steps={steps} left={left} width={width} y={y} format={props.format} />
         {props.labels.map((label, i) => (
           <g>
             {columns(props.series, i).map(({ from, to, series }) => {
               const box = {
-                x: LEFT + (i + 0.5) * slot - bar / 2,
+                x: left + (i + 0.5) * slot - bar / 2,
                 width: bar,
                 y: y(to),
                 height: Math.max(0.5, y(from) - y(to)),
@@ -52,7 +52,7 @@ export function StackedBars(props: {
               )
             })}
             {i % every === 0 && (
-              <text class="label" x={LEFT + (i + 0.5) * slot} y={HEIGHT - 6} text-anchor="middle">
+              <text class="label" x={left + (i + 0.5) * slot} y={HEIGHT - 6} text-anchor="middle">
                 {label.slice(5)}
               </text>
             )}

@@ -22,7 +22,7 @@ export function SearchView(): JSX.Element {
   const since = param('since')
   const narrow = `${kind ? `&kind=${kind}` : ''}${since ? `&since=${since}` : ''}`
   const path =
-    asked === ''
+    asked === '' || !hasWord(asked)
       ? undefined
       : `search?q=${encodeURIComponent(finished(asked))}&limit=40&per_session=5${narrow}`
   const answer = useAnswer<Results>(path)
@@ -44,7 +44,13 @@ export function SearchView(): JSX.Element {
         <Narrow name="kind" label="what" choices={KINDS} />
         <Narrow name="since" label="when" choices={SPANS} />
       </div>
-      {path === undefined ? (
+      {path === undefined && asked !== '' ? (
+        <Empty title="Which word must be there?">
+          <p>
+            At least one word of letters or digits, without a minus: <kbd>error -docker</kbd>
+          </p>
+        </Empty>
+      ) : path === undefined ? (
         <Empty title="Everything your agents and you said, every command and its output">
           <p>
             Type words, <kbd>"a phrase"</kbd>, <kbd>prefix*</kbd> or <kbd>-not</kbd>.
@@ -92,6 +98,10 @@ function Narrow(props: { name: string; label: string; choices: [string, string][
     </select>
   )
 }
+
+/** Whether there is anything to look for: `-word` leaves out, `--flag` is looked for. */
+const hasWord = (query: string): boolean =>
+  (query.match(/-?"[^"]*"|\S+/g) ?? []).some((word) => !/^-[^-]/.test(word) && /[\p{L}\p{N}]/u.test(word))
 
 /** The last word may be unfinished: it counts as a beginning. */
 const finished = (query: string): string => (/[\p{L}\p{N}_]$/u.test(query) ? `${query}*` : query)

@@ -1,6 +1,7 @@
 // The transcript: prompts as landmarks, everything between them, windowed. 50,000 events cost what is in view.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { Outline } from '../../../query/outline.ts'
 import { unreadOf } from '../../../query/unread.ts'
 import { type Bodies, useBodies } from '../bodies.ts'
 import { Empty, UnreadNote } from '../parts.tsx'
@@ -59,6 +60,7 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
         <Toolbar shown={shown} find={find} total={total}>
           <PrintButton printing={printing} />
         </Toolbar>
+        <NoSuchEvent seq={shown.target} outline={outlines.get(uid)} />
         {!printing.bodies && <UnreadNote unread={unreadOf(bodies.unreadCount())} />}
         {printing.bodies ? (
           <Printed rows={rows} printing={printing} uid={uid} title={title} />
@@ -173,6 +175,17 @@ function useJump(list: List, rows: readonly Row[], uid: string): void {
     const timers = [120, 350].map((wait) => setTimeout(jump, wait))
     return () => timers.forEach(clearTimeout)
   }, [seq, isReady])
+}
+
+/** A link may be older than the transcript, or typed. */
+function NoSuchEvent(props: { seq: number; outline: Outline | undefined }): JSX.Element | null {
+  const { seq, outline } = props
+  if (seq === 0 || outline?.seq.includes(seq)) return null
+  return (
+    <p class="unread" role="note">
+      There is no event #{seq} in this session; you see where it would stand.
+    </p>
+  )
 }
 
 function NoEvents({ uid }: { uid: string }): JSX.Element {

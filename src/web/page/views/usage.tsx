@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import type { UsageGroup, UsageReport, UsageRow } from '../../../query/usage.ts'
 import { timezone, useAnswer } from '../api.ts'
 import { StackedBars } from '../charts/bars.tsx'
-import { count, idOf, short, usd } from '../format.ts'
+import { count, short, titleOf, usd } from '../format.ts'
 import { Answered, Card, ChartWithTable, type Column, Empty, Figure, Table } from '../parts.tsx'
 import { param, sessionPath, setParams, to } from '../router.ts'
 
@@ -15,6 +15,8 @@ const SPANS: [string, string][] = [
   ['', 'all'],
 ]
 const GROUPS: readonly UsageGroup[] = ['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor']
+/** Of sessions the server says what they are called. */
+type NamedRow = UsageRow & { name?: string }
 const isTime = (group: string): boolean => group === 'day' || group === 'week' || group === 'month'
 
 export function UsageView(): JSX.Element {
@@ -156,7 +158,7 @@ function columnsOf(report: UsageReport): Column<UsageRow>[] {
     isNumber: true,
   })
   return [
-    { title: report.group, cell: (row) => keyCell(report.group, row.key) },
+    { title: report.group, cell: (row) => keyCell(report.group, row) },
     figure('Responses', (row) => row.responses),
     figure('Input', (row) => row.input_tokens),
     figure('Cache read', (row) => row.cache_read_tokens),
@@ -166,9 +168,14 @@ function columnsOf(report: UsageReport): Column<UsageRow>[] {
   ]
 }
 
-function keyCell(group: string, key: string | null): JSX.Element | string {
+function keyCell(group: string, { key, name }: NamedRow): JSX.Element | string {
   if (key === null) return 'unknown'
-  if (group === 'session') return <a href={sessionPath(key)}>{idOf(key)}</a>
+  if (group === 'session')
+    return (
+      <a class="usage-session" href={sessionPath(key)} title={key}>
+        {titleOf({ session_uid: key, title: name ?? null })}
+      </a>
+    )
   if (isTime(group)) return key
   return <a href={to('/sessions', { [group]: key })}>{key}</a>
 }
