@@ -145,7 +145,7 @@ describe('days', () => {
     process.env['TZ'] = set
     try {
       const own = new TimeZone()
-      const expected = name ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+      const expected = name ?? Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC'
       expect(own.name).toBe(expected)
       const slots = [Date.UTC(2024, 0, 1) / 900_000, Date.UTC(2027, 0, 1) / 900_000] as const
       expect(own.offsets(...slots)).toEqual(new TimeZone(expected).offsets(...slots))
