@@ -179,7 +179,9 @@ describe('tools', () => {
   })
 
   it('killed while they ran show what they had printed', () => {
-    const partial = update(toolUpdate('c1', { rawOutput: { type: 'Bash', output: bytes('so far') } }))
+    // As the client writes them: a command that runs has the exit code 0.
+    const rawOutput = { type: 'Bash', output: bytes('so far'), exit_code: 0 }
+    const partial = update(toolUpdate('c1', { status: 'in_progress', rawOutput }))
     const path = writeSession({ updates: [update(toolCall('c1', 'bash', { command: 'make' })), partial] })
     const read = readOn(path)
     expect(eventsOf(read)[1]).toMatchObject({
@@ -187,6 +189,7 @@ describe('tools', () => {
       text: 'so far',
       summary: 'unfinished: so far',
     })
+    expect(eventsOf(read)[1]?.exitCode).toBeUndefined()
     appendFileSync(path, jsonl([update(toolUpdate('c1', bash('all', 2)))]))
     readOn(path, read)
     expect(eventsOf(read)).toHaveLength(2)
@@ -263,6 +266,27 @@ describe('tools', () => {
       kind: 'error',
       text: 'oops',
     })
+  })
+
+  it.each([
+    ['permission_rejected', 'tool_result'],
+    ['permission_cancelled', 'tool_result'],
+    ['followup', 'tool_result'],
+    ['cancelled', 'tool_result'],
+    ['hook_denied', 'error'],
+    ['invalid_tool', 'error'],
+  ])('that a person did not want did not fail: %s', (outcome, kind) => {
+    const events = [row('tool_completed', 1e6, { tool_name: 'x', outcome, tool_call_id: 'c1' })]
+    const end = { status: 'completed', rawOutput: { type: 'Dynamic', text: 'not executed' } }
+    const updates = [update(toolCall('c1', 'x', { q: 1 })), update(toolUpdate('c1', end))]
+    const chat = [
+      { type: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'x', arguments: '{}' }] },
+      { type: 'tool_result', tool_call_id: 'c1', content: 'not executed' },
+    ]
+    for (const files of [{ updates }, { chat }]) {
+      const read = readOn(writeSession({ ...files, events }))
+      expect(eventsOf(read).find((event) => event.role === 'tool')?.kind).toBe(kind)
+    }
   })
 
   it('that failed and are called again are retries', () => {

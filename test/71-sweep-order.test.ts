@@ -138,6 +138,34 @@ describe('reverted threads', () => {
     expect(left.sort()).toEqual(['A', 'B', 'D', 'F', 'a', 'b', 'd', 'f'])
     expect(sessions).toMatchObject([{ model: 'm3', agent_version: '0.162.0', git_branch: 'b-0.162.0' }])
   })
+
+  test('one that was forked and then reverted to before the fork', async () => {
+    const ORIGIN = '01999998-0000-7000-8000-00000000000d'
+    const before = { history_base: { thread_id: ORIGIN, end_ordinal_exclusive: 5 } }
+    const earlier = { history_base: { thread_id: ORIGIN, end_ordinal_exclusive: 3 } }
+    const forked = { history_mode: 'paginated', forked_from_id: ORIGIN }
+    const { events } = await expectNoOrder(
+      {
+        [place('01', ORIGIN)]: numbered(
+          [meta(ORIGIN, { history_mode: 'paginated' }), asked('a'), said('A'), asked('b'), said('B')],
+          0,
+        ),
+        [place('02', THREAD)]: numbered([meta(THREAD, { ...forked, ...before }), asked('c'), said('C')], 5),
+        [place('03', `${THREAD}_${FIRST}`)]: numbered(
+          [meta(THREAD, { ...forked, ...earlier }), asked('d'), said('D')],
+          3,
+        ),
+      },
+      4,
+    )
+    const left = (uid: string) =>
+      Object.values(events[uid] ?? {})
+        .filter((row) => !((row['flags'] as number) & FLAG.superseded) && row['kind'] !== LIFECYCLE)
+        .map((row) => row['summary'])
+        .sort()
+    expect(left(`codex:${THREAD}`)).toEqual(['D', 'd'])
+    expect(left(`codex:${ORIGIN}`)).toEqual(['A', 'B', 'a', 'b'])
+  })
 })
 
 describe('copies and kin of a Codex thread', () => {

@@ -89,9 +89,10 @@ function parentOf(payload: Record<string, unknown>): Parent | undefined {
 function lineage(spot: Spot, parent: Parent | undefined): Item[] {
   if (!parent || parent.id === spot.session) return []
   const kind = parent.isSpawn ? 'subagent' : 'interactive_fork'
+  const relation = parent.isSpawn ? 'subagent' : 'fork'
   return [
     { type: 'edge', kind, session: spot.session, parent: parent.id, at: spot.ts },
-    { type: 'session', session: spot.session, relation: parent.isSpawn ? 'subagent' : 'fork' },
+    { type: 'session', session: spot.session, relation, ...guessIn(spot) },
   ]
 }
 

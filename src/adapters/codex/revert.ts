@@ -127,7 +127,8 @@ function visibleEnd(
   const passed = new Set<string>()
   for (let base = firstBase(newer); base && !passed.has(base.rollout); ) {
     if (base.rollout === rollout) return base.endOrdinal
-    if (base.rollout === thread) return 0
+    // What is older than the thread is the one it was forked from: it was reverted to before its own beginning.
+    if (base.rollout <= thread) return 0
     passed.add(base.rollout)
     const { rollout: before }: Base = base
     const file = segments.find((one) => one.segment === before)

@@ -5,6 +5,7 @@ import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import { num, str, time } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
+import { isFailure } from './events.ts'
 
 /** One answer of the model. */
 interface Answer {
@@ -95,7 +96,7 @@ export class ChatClock {
   #learnEnd(row: Record<string, unknown>, at: number, answer: Answer | undefined): void {
     const id = str(row['tool_call_id'])
     if (id === undefined || this.#ends.size >= MAX_CALLS) return
-    const isFailed = row['outcome'] !== 'success'
+    const isFailed = isFailure(row['outcome'])
     this.#ends.set(id, { at, durationMs: num(row['duration_ms']), isFailed })
     answer?.calls.push(id)
   }

@@ -132,7 +132,7 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
   } else if (type === 'tool_completed') {
     yield make('lifecycle', `${str(row['tool_name']) ?? 'tool'}: ${str(row['outcome']) ?? 'unknown'}`)
     const callId = str(row['tool_call_id'])
-    if (callId) yield* onFailure(callId)
+    if (callId && isFailure(row['outcome'])) yield* onFailure(callId)
   } else if (type === 'permission_resolved') {
     const decision = str(row['decision']) ?? ''
     const kind = decision === 'allow' ? 'decision' : 'human_intervention'
@@ -144,6 +144,12 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
     if (!KNOWN.test(type)) yield { type: 'unknown', name: `events:${type}` }
   }
 }
+
+/** What a person stopped or did not want did not fail: rows of their own tell of that. */
+const STOPPED = new Set(['permission_rejected', 'permission_cancelled', 'followup', 'cancelled'])
+
+export const isFailure = (outcome: unknown): boolean =>
+  outcome !== 'success' && !(typeof outcome === 'string' && STOPPED.has(outcome))
 
 const SMALL_LENGTH = 4096
 

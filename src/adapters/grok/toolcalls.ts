@@ -152,6 +152,8 @@ export class Calls {
       const outcome = outcomeOf(this.#session, update.body, tool, false)
       outcome.kind = 'tool_result'
       outcome.summary = `unfinished: ${outcome.summary}`
+      // While a command runs the client writes 0 there.
+      outcome.exitCode = undefined
       yield this.#result(id, resultKey(open[1]), tool, update, outcome, null)
     }
     this.#partial.clear()

@@ -228,8 +228,9 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
   const summary = `turn ended: ${reason}${message === '' ? '' : `: ${firstLine(message)}`}`
   const event = note(session, update, kind, summary, reported ? '' : message)
   if (kind === 'human_intervention') event.role = 'user'
-  const category = str(update.meta['cancellationCategory'])
-  if (category) event.payload = { ...(event.payload as object), cancellationCategory: category }
+  const { cancellationCategory, cancelTrigger } = update.meta
+  if (cancellationCategory || cancelTrigger)
+    event.payload = { ...(event.payload as object), cancellationCategory, cancelTrigger }
   const elapsed = num(body['elapsed_ms'])
   if (elapsed !== undefined) event.durationMs = elapsed
   if (state.model) event.model = state.model
