@@ -201,8 +201,10 @@ describe('our own transcripts', () => {
       await transcript.assistant('one', { id: 'chatcmpl-7', usage })
       await transcript.user('again')
       await transcript.assistant('two', { id: 'chatcmpl-7', usage })
+      await transcript.assistant('between')
+      await transcript.assistant('three', { id: 'chatcmpl-7', usage })
     }
-    expect(collect(entire, cwd).usage.size).toBe(4)
+    expect(collect(entire, cwd).usage.size).toBe(6)
   })
 
   test('a block keeps its own fields, whatever they are called', async () => {

@@ -1,6 +1,7 @@
 // Sessions made up at random, recorded through the library or the pipe in each of the four formats, beside what a reader
 // has to find of each: the other half of the round trip is in the test that sweeps them.
-import { mkdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import {
   type EntireBlock,
@@ -29,7 +30,17 @@ export interface Recorded {
   model: string | null
 }
 
-export type Way = 'library' | 'pipe'
+/** Through the library, through the pipe, or by two programs: the first dies in the middle of a line, then this is called. */
+export type Way = 'library' | 'pipe' | (() => Promise<unknown>)
+
+async function die(path: string, whatThen: Way): Promise<void> {
+  appendFileSync(path, '{"type":"turn","role":"us')
+  if (typeof whatThen === 'function') await whatThen()
+}
+
+/** Whether the first of two programs dies before step `n` of `count`. */
+const isCutAt = (way: Way, n: number, count: number): boolean =>
+  typeof way === 'function' && n > 0 && n === Math.ceil(count / 2)
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
@@ -159,20 +170,21 @@ export async function recordEntire(
   mkdirSync(cwd, { recursive: true })
   let sessionId: string
   const times: (string | null)[] = []
-  if (way === 'library') {
+  if (way !== 'pipe') {
     let at = Date.UTC(2026, 0, 1)
-    const transcript = new EntireTranscript({
-      cwd,
-      version: '1.0',
-      flush: 'os',
-      now: () => {
-        at += 1234
-        return new Date(at)
-      },
-    })
+    const now = (): Date => {
+      at += 1234
+      return new Date(at)
+    }
+    const options = { cwd, version: '1.0', flush: 'os', now } as const
+    let transcript = new EntireTranscript(options)
     sessionId = transcript.sessionId
     // The clock was read once for the id of the session.
     for (const [n, turn] of turns.entries()) {
+      if (isCutAt(way, n, turns.length)) {
+        await die(transcript.path, way)
+        transcript = new EntireTranscript({ ...options, sessionId })
+      }
       times.push(iso(Date.UTC(2026, 0, 1) + 1234 * (n + 2)))
       if (turn.role === 'user') await transcript.user(turn.content)
       else await transcript.assistant(turn.content, turn)
@@ -241,9 +253,19 @@ export async function recordTurns(
   entries: TranscriptEntry[],
   way: Way,
 ): Promise<Recorded> {
-  if (way === 'library') {
-    const writer = new TranscriptWriter(base, { flush: 'os' })
-    await Promise.all(entries.map((one) => writer.append('helper', session, one)))
+  if (way !== 'pipe') {
+    let writer = new TranscriptWriter(base, { flush: 'os' })
+    let open: Promise<void>[] = []
+    for (const [n, one] of entries.entries()) {
+      if (isCutAt(way, n, entries.length)) {
+        await Promise.all(open)
+        await die(writer.resolvePath('helper', session), way)
+        writer = new TranscriptWriter(base, { flush: 'os' })
+        open = []
+      }
+      open.push(writer.append('helper', session, one))
+    }
+    await Promise.all(open)
     await writer.close()
   } else {
     const { answers, code, stderr } = record(
@@ -339,14 +361,15 @@ export async function recordRun(
     })
     .map((one) => (one.type === 'turn' && one.role === 'tool_result' ? { ...one, tokens: 0 } : one))
   const runId = `2026-01-15-review-${identifier}`
-  if (way === 'library') {
-    const run = await RunTranscript.start(base, {
-      runId,
-      flowId: 'review',
-      input: { ticket: 'T1' },
-      flush: 'os',
-    })
-    for (const one of steps) {
+  if (way !== 'pipe') {
+    const options = { runId, flowId: 'review', input: { ticket: 'T1' }, flush: 'os' } as const
+    let run = await RunTranscript.start(base, options)
+    for (const [n, one] of steps.entries()) {
+      if (isCutAt(way, n, steps.length)) {
+        await run.close()
+        await die(join(run.directory, 'transcript.partial.jsonl'), way)
+        run = await RunTranscript.resume(base, runId, { flush: 'os', onGap: () => undefined })
+      }
       if (one.type === 'cost') await run.addCost(one.usd)
       else if (one.type === 'turn') await run.addTurn(one.role, one.content, one.tokens, one)
       else await run.addToolCall(one.name, one.input, one.output, one)
@@ -408,7 +431,7 @@ export async function recordRun(
         totalTokensOut: sum(true),
       }),
     )
-  const { startedAt } = (await loadRun(base, runId)).metadata
+  const { startedAt } = (await loadRun(base, runId, { onGap: () => undefined })).metadata
   return {
     uid: `run:${runId}@${Date.parse(startedAt).toString(36)}`,
     told,

@@ -24,7 +24,7 @@ export interface State {
   model?: string
   version?: string
   isBegun?: boolean
-  /** [short id of the response that was last, name of its first record]; nobody has spoken since. */
+  /** [short id of the response that the latest records are of, name of the first of them]. */
   response?: [string, string] | undefined
 }
 
@@ -48,7 +48,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   const ts = timeOf(record)
   const name = nameOf(state, record, ts)
   const message = messageOf(record)
-  if (message?.speaker !== 'assistant') state.response = undefined
+  if (givenId(record, message) !== state.response?.[0]) state.response = undefined
   const facts = newFacts(state, record, message, ts)
   if (facts) yield facts
   const drafts = message ? messageDrafts(state, message, name, ts) : [plainDraft(record, 'system')]
@@ -258,11 +258,16 @@ const NO_TOKENS = { cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, reasoning: 0
 /** A shorter id is no name in the world: some servers call every thousandth response `chatcmpl-7`. */
 const SHORTEST_RESPONSE_ID = 16
 
+function givenId(record: Record<string, unknown>, message: Message | undefined): string {
+  if (message?.speaker !== 'assistant') return ''
+  return str(message.facts['id']) || str(record['requestId']) || ''
+}
+
 /** A short id names one response only on lines that follow each other. */
 function responseId(state: State, given: string, name: string): string {
   if (given.length >= SHORTEST_RESPONSE_ID) return given
-  if (given === '' || state.response?.[0] !== given) state.response = [given, name]
-  return `${state.session}:${state.response[1]}`
+  if (given !== '') state.response ??= [given, name]
+  return `${state.session}:${state.response?.[1] ?? name}`
 }
 
 function usageOf(
@@ -281,8 +286,7 @@ function usageOf(
     scope: 'response',
   } as const
   if (isRecord(usage) && num(usage['output_tokens']) !== undefined) {
-    const given = str(message.facts['id']) || str(record['requestId']) || ''
-    return { ...place, id: responseId(state, given, name), ...tokensOf(usage) }
+    return { ...place, id: responseId(state, givenId(record, message), name), ...tokensOf(usage) }
   }
   if (!isRecord(tokens)) return undefined
   const count = (value: unknown): number => Math.max(0, Math.trunc(num(value) ?? 0))
