@@ -1,6 +1,6 @@
 // The whole round trip of our own formats: sessions made up at random are recorded through the library and the pipe, swept,
 // and asked for; every word, call, result and token has to come back, in order and once.
-import { appendFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -301,6 +301,29 @@ describe('in one memory', () => {
       const report = await world.sweep({ full: true })
       expect(report.sources[0]?.gaps).toMatchObject({ spill: expect.anything() })
       expect(bodiesOf(world, uid)).toEqual(before)
+    }))
+
+  it('the model that an agent tells in context.md alone, at its end, is that of its responses', () =>
+    withWorld(async (world) => {
+      world.configure(`[sources.entire]\nroots = [${JSON.stringify(world.base)}]\n`)
+      mkdirSync(project(world))
+      const transcript = new EntireTranscript({ cwd: project(world), version: '1', flush: 'os' })
+      const usage = { input_tokens: 10, output_tokens: 5 }
+      await transcript.user('one')
+      await transcript.assistant('two', { usage })
+      await transcript.assistant('three', { usage, model: 'another' })
+      await world.sweep()
+      const models = (): unknown =>
+        JSON.parse(cli(world.env, 'usage', 'model', '--json').stdout)
+          .rows.map((row: { key: string }) => row.key)
+          .sort()
+      expect(models()).toEqual(['another', null])
+      for (const line of ['- Model: told-1', '**Model:** told-1']) {
+        const head = `# Session ${transcript.sessionId}\n\n${line}\n\n## Key Actions\n`
+        writeFileSync(join(transcript.directory, 'context.md'), head)
+        await world.sweep()
+        expect(models()).toEqual(['another', 'told-1'])
+      }
     }))
 
   it('turns of any size that the writer takes come back', () =>

@@ -38,7 +38,8 @@ export class Ledger {
        ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
        is_sidechain = min(is_sidechain, excluded.is_sidechain), is_nested = max(is_nested, excluded.is_nested),
        reported_cost = coalesce(excluded.reported_cost, reported_cost) WHERE ${isGreater} OR ${costsMore}
-       OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL) OR excluded.is_nested > is_nested`,
+       OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL) OR excluded.is_nested > is_nested
+       OR (model IS NULL AND excluded.model IS NOT NULL)`,
     )
     this.#nest = memory.prepare(
       'UPDATE ledger SET is_nested = 1 WHERE session = ? AND response_id = ? AND NOT is_nested',

@@ -15,6 +15,9 @@ export interface Sniffed {
   session: string | undefined
 }
 
+/** Written by an agent that records itself, with our library or in the same format. */
+export const OWN = 'recollect'
+
 const PEEK_ITEMS = 200
 const PEEK_BYTES = 4096
 const DOCUMENT = /^\uFEFF?\s*(?:\[|\{\s*\n)/
@@ -82,8 +85,7 @@ function verdict(
   if (name === undefined && record['role'] !== undefined) return { dialect: 'lines', agent: 'cursor' }
   if (name !== 'user' && name !== 'assistant') return undefined
   // Recollect writes these on every line; what Entire's rewind leaves of a line has neither.
-  if (record['cwd'] !== undefined && record['version'] !== undefined)
-    return { dialect: 'lines', agent: 'recollect' }
+  if (record['cwd'] !== undefined && record['version'] !== undefined) return { dialect: 'lines', agent: OWN }
   return label === 'Claude Code' ? { dialect: 'claude', agent: 'claude' } : undefined
 }
 

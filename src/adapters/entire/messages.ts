@@ -24,6 +24,8 @@ export interface State {
   model?: string
   version?: string
   isBegun?: boolean
+  /** Of responses that name none. */
+  toldModel?: string | undefined
   /** [short id of the response that the latest records are of, name of the first of them]. */
   response?: [string, string] | undefined
 }
@@ -52,7 +54,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   const facts = newFacts(state, record, message, ts)
   if (facts) yield facts
   const drafts = message ? messageDrafts(state, message, name, ts) : [plainDraft(record, 'system')]
-  yield* place(state, record, { name, ts, drafts, model: message && modelOf(message) })
+  yield* place(state, record, { name, ts, drafts, model: message && modelOf(state, message) })
   if (!message) yield { type: 'unknown', name: `${state.agent} transcript` }
   for (const part of message?.parts ?? [])
     if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
@@ -225,8 +227,8 @@ function parentOf(state: State, record: Record<string, unknown>): string | null 
   return record['parentUuid'] === null || record['parentId'] === null ? null : undefined
 }
 
-function modelOf({ facts: { model, modelID } }: Message): string | undefined {
-  return (str(model) ?? str(modelID)) || undefined
+function modelOf(state: State, { speaker, facts: { model, modelID } }: Message): string | undefined {
+  return str(model) || str(modelID) || (speaker === 'assistant' ? state.toldModel : undefined)
 }
 
 /** Facts go out when they change, so that reading in steps says the same as reading at once. */
@@ -242,7 +244,7 @@ function newFacts(
   const cwd = str(record['cwd']) ?? str(context['cwd'])
   const gitBranch = str(context['branch'])
   const version = str(record['version']) ?? str(data['copilotVersion'])
-  const model = message && modelOf(message)
+  const model = message && modelOf(state, message)
   if (cwd && state.cwd === undefined) state.cwd = item.cwd = cwd
   if (gitBranch) item.gitBranch = gitBranch
   if (version && version !== state.version) state.version = item.agentVersion = version
@@ -282,7 +284,7 @@ function usageOf(
     type: 'usage',
     session: state.session,
     ts,
-    model: modelOf(message) ?? null,
+    model: modelOf(state, message) ?? null,
     scope: 'response',
   } as const
   if (isRecord(usage) && num(usage['output_tokens']) !== undefined) {

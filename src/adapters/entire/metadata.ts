@@ -1,6 +1,7 @@
 // metadata.json of a session in a checkpoint: whose transcript it is, and what Entire found out about it. Tokens in it are
 // sometimes a delta and sometimes a total: they stay in the payload and are never counted.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { readBeginning } from '../../files/beginning.ts'
 import type { EventItem, SessionItem } from '../adapter.ts'
 import { isRecord, str, time } from '../guards.ts'
 import { firstLine, leaves } from '../text.ts'
@@ -16,6 +17,16 @@ export function readMetadata(path: string): Metadata {
     // Absent in a project's own directory; half-written: it is read again when it changes.
     return {}
   }
+}
+
+const PEEK_BYTES = 4096
+
+/** The model that context.md names: an agent that records itself need not write it anywhere else. */
+export function modelInContext(path: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  const head = readBeginning(path, PEEK_BYTES).bytes.toString('utf8')
+  const model = /^\W*Model:[\s*]*(\S.*)$/m.exec(head)?.[1]?.trim()
+  return model === 'unknown' ? undefined : model
 }
 
 /** Branch and model, which some transcripts do not name. */

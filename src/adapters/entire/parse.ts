@@ -10,10 +10,19 @@ import { codex } from '../codex/index.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
 import { type Names, newNames, translate } from './delegate.ts'
-import { type Dialect, sniff } from './dialect.ts'
+import { type Dialect, OWN, sniff } from './dialect.ts'
 import { type State as LineState, newState, recordItems } from './messages.ts'
-import { checkpointEvents, factsIn, type Metadata, readMetadata } from './metadata.ts'
-import { callOf, homeOf, metadataOf, partAt, placeInTree, sessionInPath, withoutDate } from './paths.ts'
+import { checkpointEvents, factsIn, type Metadata, modelInContext, readMetadata } from './metadata.ts'
+import {
+  callOf,
+  contextOf,
+  homeOf,
+  metadataOf,
+  partAt,
+  placeInTree,
+  sessionInPath,
+  withoutDate,
+} from './paths.ts'
 
 interface State {
   dialect: Dialect
@@ -84,7 +93,10 @@ function readPart(path: string, state: State): Iterable<Item> {
   const from = state.inner === null ? null : { offset: state.offset, state: state.inner }
   if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from)
   if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from)
-  const fresh = (): LineState => newState(state.names.session, state.agent)
+  const fresh = (): LineState => ({
+    ...newState(state.names.session, state.agent),
+    ...(state.agent === OWN && { toldModel: modelInContext(contextOf(path)) }),
+  })
   return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line), OWN_LIMITS)
 }
 

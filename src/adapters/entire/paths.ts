@@ -22,7 +22,10 @@ export function claim(path: string): Source | null {
   if (!NAMES.includes(name) || !isSessionDirectory(dirname(path))) return null
   // The name of old versions; a newer copy of the same transcript may stand beside it.
   if (name === 'full.log' && existsSync(join(dirname(path), 'full.jsonl'))) return null
-  return { flavor: FLAVOR, path, companions: [metadataOf(path), ...partsOf(path), nextPart(path)] }
+  const companions = [metadataOf(path), ...partsOf(path), nextPart(path)]
+  // Entire writes it anew with every turn, and a summary beside it; an agent that records itself, once, at its end.
+  if (!existsSync(join(dirname(path), 'summary.txt'))) companions.push(contextOf(path))
+  return { flavor: FLAVOR, path, companions }
 }
 
 /** The call that started a sub-agent, where the file is a sub-agent's: `<session>/tasks/<call>/agent-<id>.jsonl`. */
@@ -64,6 +67,8 @@ export function placeInTree(directory: string): string {
 export function withoutDate(session: string): string {
   return session.replace(/^\d{4}-\d\d-\d\d-(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)/i, '')
 }
+
+export const contextOf = (path: string): string => join(dirname(path), 'context.md')
 
 export const metadataOf = (path: string): string => join(homeOf(path), 'metadata.json')
 
