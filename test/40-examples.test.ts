@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   listRuns,
@@ -96,6 +96,46 @@ it('the program that asks the memory tells what the agents did', () => {
   const [, marked] = readFileSync('examples/remember.mjs', 'utf8').split(/^\/\/ (?:end )?library\n/m)
   expect(docs).toContain(`\`\`\`js\n${marked}\`\`\``)
 })
+
+/** `$ command`, on as many lines as it needs, and the answers below it. */
+function shellExamples(file: string): { command: string; answers: string[] }[] {
+  const blocks = [
+    ...readFileSync(file, 'utf8').matchAll(
+      /^ *\$ ((?:echo|printf) [\s\S]*?recollect record [^{]*)((?: *\{.*\n)+)/gm,
+    ),
+  ]
+  return blocks.map(([, command = '', answers = '']) => ({ command, answers: answers.trimEnd().split('\n') }))
+}
+
+describe.each(['docs/cli.md', 'docs/formats/entire.md', 'docs/formats/run.md', 'docs/formats/lineage.md'])(
+  'the examples of the pipe in %s',
+  (file) => {
+    const all = shellExamples(file)
+    it.each(all.map((one) => [one.command.trim().split('\n').at(-1)?.trim(), one] as const))(
+      '%s',
+      (_, { command, answers }) => {
+        const program = `recollect() { "${process.execPath}" "${resolve('dist/cli.cjs')}" "$@"; }\n`
+        const stdout = execFileSync('sh', ['-c', program + command], {
+          cwd: directory,
+          env: { PATH: process.env['PATH'], HOME: directory },
+          encoding: 'utf8',
+        })
+        const told = stdout.trimEnd().split('\n')
+        expect(told).toHaveLength(answers.length)
+        for (const [n, answer] of answers.entries()) {
+          // Some show only the beginning of an answer.
+          const shown = JSON.parse(answer.replace(',…}', '}')) as Record<string, unknown>
+          const given = JSON.parse(told[n] as string) as Record<string, unknown>
+          const isWhole = !answer.includes(',…}')
+          if (isWhole) expect(Object.keys(given)).toEqual(Object.keys(shown))
+          for (const [name, value] of Object.entries(shown))
+            if (typeof value !== 'string') expect(given[name]).toEqual(value)
+        }
+      },
+    )
+    it('are found', () => expect(all.length).toBeGreaterThan(file === 'docs/cli.md' ? 3 : 0))
+  },
+)
 
 describe('the examples', () => {
   const agents = readdirSync('examples').filter((name) => /^agent-.*\.mjs$/.test(name))

@@ -463,6 +463,23 @@ describe('lineage', () => {
     )
   })
 
+  test('kinds that ollim-bot has added are background sessions, under their own name', () => {
+    const path = logOf(fresh())
+    mkdirSync(dirname(path))
+    const line = (session_id: string, event: string, parent_session_id: string | null) =>
+      json({ session_id, event, timestamp: '2026-03-01T10:00:00.123456-08:00', parent_session_id })
+    writeFileSync(path, `${line('a', 'isolated_bg', null)}\n${line('b', 'persistent_bg', 'a')}\n`)
+    const items = readAll(lineage, path).filter((item) => item.type !== 'position')
+    const at = Date.UTC(2026, 2, 1, 18, 0, 0, 123)
+    expect(items).toEqual([
+      { type: 'session', session: 'a', startedAt: at },
+      { type: 'edge', kind: 'bg_fork', session: 'a', parent: null, at, evidence: 'isolated_bg' },
+      { type: 'session', session: 'a' },
+      { type: 'session', session: 'b', relation: 'fork', startedAt: at },
+      { type: 'edge', kind: 'bg_fork', session: 'b', parent: 'a', at, evidence: 'persistent_bg' },
+    ])
+  })
+
   test('kinds and fields nobody described are kept; damage is a gap; steps make no difference', () => {
     const path = logOf(fresh())
     mkdirSync(dirname(path))

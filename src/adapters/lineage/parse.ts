@@ -23,19 +23,26 @@ const RELATIONS: Partial<Record<EdgeKind, SessionItem['relation']>> = {
   bg_fork: 'fork',
 }
 
+/** Kinds that the first writer of the format has added since: sessions in the background, mostly without a parent. */
+const ADDED: Record<string, EdgeKind> = { isolated_bg: 'bg_fork', persistent_bg: 'bg_fork' }
+
+const edgeKindOf = (kind: string): EdgeKind | undefined =>
+  isEdgeKind(kind) ? kind : Object.hasOwn(ADDED, kind) ? ADDED[kind] : undefined
+
 function* lineItems({ record, offset, length }: Line): Generator<Item> {
   const { session_id, event, timestamp, parent_session_id, ...rest } = record
   const session = str(session_id)
-  const kind = str(event)
-  if (!session || !kind) {
+  const name = str(event)
+  if (!session || !name) {
     yield { type: 'gap', reason: 'schema', detail: 'no session id or no event', offset, length }
     return
   }
   const at = time(timestamp)
   const parent = str(parent_session_id) || null
-  if (isEdgeKind(kind)) {
+  const kind = edgeKindOf(name)
+  if (kind !== undefined) {
     if (parent !== null) yield { type: 'session', session: parent }
-    const relation = RELATIONS[kind]
+    const relation = name !== kind && parent === null ? undefined : RELATIONS[kind]
     const isBirth = kind !== 'cleared'
     yield {
       type: 'session',
@@ -43,19 +50,19 @@ function* lineItems({ record, offset, length }: Line): Generator<Item> {
       ...(relation && { relation }),
       ...(isBirth && at !== null && { startedAt: at }),
     }
-    yield { type: 'edge', kind, session, parent, at }
-  } else yield { type: 'unknown', name: kind }
+    yield { type: 'edge', kind, session, parent, at, ...(name !== kind && { evidence: name }) }
+  } else yield { type: 'unknown', name }
   const isOddParent = parent === null && parent_session_id !== null && parent_session_id !== undefined
-  if (isEdgeKind(kind) && Object.keys(rest).length === 0 && !isOddParent) return
+  if (kind !== undefined && Object.keys(rest).length === 0 && !isOddParent) return
   const payload = { event, timestamp, parent_session_id, ...rest }
   yield {
     type: 'event',
     session,
-    key: `${kind}:${hashOf(payload)}`,
+    key: `${name}:${hashOf(payload)}`,
     ts: at,
     kind: 'lifecycle',
     role: 'system',
-    summary: parent === null ? kind : `${kind} from ${parent}`,
+    summary: parent === null ? name : `${name} from ${parent}`,
     payload,
   }
 }
