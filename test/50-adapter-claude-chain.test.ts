@@ -129,16 +129,26 @@ describe('branches', () => {
     const items = readRecords([
       user('n1', null, 'first', forkedFrom('u1')),
       assistant('n2', 'n1', [text('one')], forkedFrom('a1'), { id: 'msg_a1' }),
-      user('n3', 'n2', 'own'),
+      user('n3', 'n2', 'own', { cwd: '/w/tree', timestamp: '2026-11-15T13:00:00.000Z' }),
+      user('n4', 'n3', 'and on', { cwd: '/elsewhere', timestamp: '2026-11-15T13:00:01.000Z' }),
     ])
     const events = eventsOf(items)
     expect(events.map((event) => [event.originKey, event.inherited])).toEqual([
       ['u1#0', true],
       ['a1#0', true],
       [undefined, undefined],
+      [undefined, undefined],
     ])
     expect(events.slice(0, 2).map((event) => event.payload)).toEqual(original.map((event) => event.payload))
-    expect(of(items, 'edge')).toMatchObject([{ kind: 'interactive_fork', parent: OTHER, session: SESSION }])
+    const edge = { kind: 'interactive_fork', parent: OTHER, session: SESSION }
+    expect(of(items, 'edge')).toMatchObject([
+      { ...edge, at: null, evidence: 'n1#0' },
+      { ...edge, at: Date.parse('2026-11-15T13:00:00Z') },
+    ])
+    expect(of(items, 'session').flatMap((item) => item.cwd ?? [])).toEqual(['/w', '/w/tree'])
+    expect(of(items, 'session').flatMap((item) => item.startedAt ?? [])).toEqual([
+      Date.parse('2026-11-15T13:00:00Z'),
+    ])
     expect(of(items, 'session').findLast((item) => item.relation)?.relation).toBe('fork')
   })
 
@@ -304,6 +314,14 @@ describe('the rest', () => {
     expect(field(eventsOf(items)[0], 'cwd')).toBeUndefined()
   })
 
+  test('a tag that a person gave is found', () => {
+    const tags = eventsOf(readRecords(['x y', ''].map((tag) => ({ type: 'tag', tag, sessionId: SESSION }))))
+    expect(tags.map(({ kind, summary, text }) => [kind, summary, text])).toEqual([
+      ['lifecycle', 'tag: x y', 'x y'],
+      ['lifecycle', 'tag', undefined],
+    ])
+  })
+
   test('a summary is a title only for the session that holds its leaf', () => {
     const titles = (records: unknown[]) =>
       of(readRecords(records), 'session')
@@ -312,6 +330,9 @@ describe('the rest', () => {
     const summary = (leafUuid: string) => ({ type: 'summary', summary: `about ${leafUuid}`, leafUuid })
     expect(titles([summary('u1'), summary('elsewhere'), user('u1', null, 'go')])).toEqual(['about u1'])
     expect(titles([user('u1', null, 'go'), summary('u1')])).toEqual(['about u1'])
+    // What came back in place of one.
+    const refusal = { ...summary('u1'), summary: 'Invalid API key · Please run /login' }
+    expect(titles([user('u1', null, 'go'), refusal])).toEqual([])
   })
 
   test('titles are facts, those of a person marked', () => {

@@ -58,6 +58,11 @@ describe.each([
     await world.sweep()
     expect(told()).toEqual([at(30), 120])
     expect(told(SESSION)).toEqual([at(0), 600])
+    // Where the format itself tells of it, that tells no other time.
+    const edges = world.read(({ memory }) => memory.prepare('SELECT at FROM edges').all()) as {
+      at: number | null
+    }[]
+    expect(edges).toEqual([{ at: inherited === branched ? Date.parse(at(30)) : null }])
     // Read again from the beginning, it says nothing else.
     await world.sweep({ full: true })
     expect(told()).toEqual([at(30), 120])

@@ -15,6 +15,8 @@ export interface CachedSession {
   lowAt: number | null
   /** The event written last: most often the parent of the next. */
   lastKey: Uint8Array | null
+  /** Its flags; null where they may have changed since. */
+  lastFlags: number | null
   /** Seqs of its evicted events, by key; null where none are. */
   gone: ReadonlyMap<string, number> | null
   /** Payloads waiting to be written to the session's segment; null for none. */
@@ -31,6 +33,7 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
   errorCount: row['error_count'] as number,
   lowAt: row['low_at'] as number | null,
   lastKey: null,
+  lastFlags: null,
   gone: null,
   packing: null,
 })

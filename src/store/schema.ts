@@ -167,6 +167,9 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   'ALTER TABLE sessions ADD COLUMN is_background INTEGER NOT NULL DEFAULT 0',
   // When its own part began, of a session that copied what comes before (`own-start.ts`).
   'ALTER TABLE sessions ADD COLUMN own_at INTEGER',
+  // Nothing is forked before there is something: that was the time of what it copied first.
+  `UPDATE edges SET at = NULL WHERE kind IN ('interactive_fork', 'bg_fork')
+   AND at <= (SELECT s.started_at FROM sessions s WHERE s.session_uid = edges.parent_uid)`,
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [

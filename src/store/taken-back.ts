@@ -1,5 +1,6 @@
 // Sub-agents that were started in a part of the conversation which was taken back: what they did is taken back with it,
 // in whichever order their files and the rewind are read. What they spent was spent: the ledger does not look at this.
+import type { CachedSession } from './cached.ts'
 import type { Database } from './database.ts'
 import { FLAG } from './rows.ts'
 
@@ -19,11 +20,17 @@ export class TakenBack {
     this.#sql = statements(cache)
   }
 
-  /** Flags of an event beside the conversation that hangs on this one. */
-  flagsBelow(session: number, parentSeq: number | null): number {
+  /** Flags of the next event, beside the conversation, that hangs on this one. */
+  flagsBelow({ id, nextSeq, lastFlags }: CachedSession, parentSeq: number | null): number {
     if (parentSeq === null) return 0
-    const parent = this.#sql.flags.get(session, parentSeq) as { flags: number } | undefined
-    return parent && isTaken(parent.flags) ? FLAG.superseded : 0
+    // Almost always on the one before.
+    const flags = parentSeq === nextSeq - 2 && lastFlags !== null ? lastFlags : this.#flagsOf(id, parentSeq)
+    return isTaken(flags) ? FLAG.superseded : 0
+  }
+
+  #flagsOf(session: number, seq: number): number {
+    const row = this.#sql.flags.get(session, seq) as { flags: number } | undefined
+    return row?.flags ?? 0
   }
 
   /** After something was taken back, or after events found the call they hang on. */

@@ -219,8 +219,9 @@ export class CacheWriter {
     session.nextSeq++
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
-    const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session.id, parentSeq) : 0)
+    const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session, parentSeq) : 0)
     session.lastKey = ids.key
+    session.lastFlags = flags
     if (event.ts !== null) session.lowAt = Math.min(session.lowAt ?? event.ts, event.ts)
     this.#storePayload(event, ids, batch, session)
     const { lastInsertRowid } = this.#sql.insert.run(
@@ -264,6 +265,7 @@ export class CacheWriter {
       const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
       this.#takenBack.settle(session.id)
+      session.lastFlags = null
     }
     // What a repair took out (`repair.ts`) comes back with its source.
     const isLost = this.#sql.hasPayload.get(known.payload) === undefined
@@ -348,6 +350,7 @@ export class CacheWriter {
 
   #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
     const session = this.#session(item.sessionUid)
+    session.lastFlags = null
     for (const key of item.keys) {
       const row = this.#sql.event.get(key, session.id) as unknown as Row | undefined
       if (!row) continue

@@ -295,18 +295,22 @@ function repeating(steps: () => Steps): void {
     const items: Item[] = [
       event('a', 'k1', at(1)),
       event('a', 'k2', at(2)),
-      event('a', 'side', { ...at(2), isSidechain: true }),
-      event('a', 'k3', at(3)),
+      event('a', 'beside', { ...at(2), parentKey: 'k1', isSidechain: true }),
+      event('a', 'below', { ...at(2), parentKey: 'k2', isSidechain: true }),
+      event('a', 'k3', { ...at(3), parentKey: 'k2' }),
       { type: 'supersede', session: 'a', sinceKey: 'k2', reason: 'rewind' },
       event('a', 'k4', at(4)),
     ]
     const taken = () => it_.events().map((one) => one.is_superseded)
     it_.write('s', ...items)
-    expect(taken()).toEqual([false, true, false, true, false])
+    expect(taken()).toEqual([false, true, false, true, true, false])
     it_.write('s', ...items)
-    expect(taken()).toEqual([false, true, false, true, false])
+    expect(taken()).toEqual([false, true, false, true, true, false])
     it_.append('s', { type: 'supersede', session: 'a', keys: ['k4', 'never'], reason: 'retracted' })
-    expect(taken()).toEqual([false, true, false, true, true])
+    expect(taken()).toEqual([false, true, false, true, true, true])
+    // What hangs on it and comes later is taken back with it.
+    it_.append('s', event('a', 'late', { ...at(9), parentKey: 'below', isSidechain: true }))
+    expect(taken()).toEqual([false, true, false, true, true, true, true])
   })
 }
 

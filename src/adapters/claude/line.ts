@@ -36,6 +36,8 @@ export interface State {
   hasEnded?: boolean
   isQueuedAgain?: boolean
   isResumed?: boolean
+  /** The session that this one was forked from, until the first line of its own. */
+  origin?: string
   /** [id, key of the first line] of the answer that the present lines belong to, where its id says too little. */
   answer?: [string, string]
   /** Where the first line of this file was written; lines from elsewhere say so. */

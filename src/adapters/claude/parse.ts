@@ -1,7 +1,7 @@
 // From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
 import { basename, dirname } from 'node:path'
 import { readBeginning } from '../../files/beginning.ts'
-import type { Item, Position, SessionItem, Source } from '../adapter.ts'
+import type { EdgeItem, Item, Position, SessionItem, Source } from '../adapter.ts'
 import { isRecord, str } from '../guards.ts'
 import { readLines } from '../lines.ts'
 import { takenBack } from './branch.ts'
@@ -118,33 +118,42 @@ function noteFacts(line: Line): void {
   const { record, state } = line
   const { facts } = state
   const item: SessionItem = { type: 'session', session: state.session }
+  const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['sessionId']) : undefined
   const cwd = str(record['cwd'])
-  if (facts.cwd === undefined && cwd) facts.cwd = item.cwd = cwd
+  const isOwn = line.uuid !== undefined && !forkedFrom
+  // Where its origin was is where a fork was, until it says otherwise.
+  const isNew = facts.cwd === undefined || (isOwn && state.origin !== undefined)
+  if (isNew && cwd && cwd !== facts.cwd) facts.cwd = item.cwd = cwd
   const gitBranch = str(record['gitBranch'])
   if (gitBranch && gitBranch !== facts.gitBranch) facts.gitBranch = item.gitBranch = gitBranch
   const version = str(record['version'])
   if (version && version !== facts.version) facts.version = item.agentVersion = version
-  const isOwn = line.uuid !== undefined && record['forkedFrom'] === undefined
   if (isOwn && line.ts !== null && line.ts < (facts.startedAt ?? Infinity))
     facts.startedAt = item.startedAt = line.ts
   const message = record['message']
   const model = line.type === 'assistant' && isRecord(message) ? str(message['model']) : undefined
   if (model && model !== SYNTHETIC && model !== facts.model) facts.model = item.model = model
   if (record['sessionKind'] === 'bg' && !facts.isBackground) facts.isBackground = item.isBackground = true
-  const forkedFrom = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['sessionId']) : undefined
   if (forkedFrom && facts.relation !== 'fork') {
     facts.relation = item.relation = 'fork'
-    line.items.push({
-      type: 'edge',
-      kind: 'interactive_fork',
-      session: state.session,
-      parent: forkedFrom,
-      at: line.ts,
-      evidence: `${line.key}#0`,
-    })
+    state.origin = forkedFrom
+    line.items.push({ ...bornFrom(line, forkedFrom), evidence: `${line.key}#0` })
   } else if (facts.relation === undefined) facts.relation = item.relation = 'main'
+  if (isOwn && state.origin !== undefined && line.ts !== null) {
+    // The times of what it copied are its origin's.
+    line.items.push({ ...bornFrom(line, state.origin), at: line.ts })
+    delete state.origin
+  }
   if (Object.keys(item).length > 2) line.items.push(item)
 }
+
+const bornFrom = ({ state }: Line, parent: string): EdgeItem => ({
+  type: 'edge',
+  kind: 'interactive_fork',
+  session: state.session,
+  parent,
+  at: null,
+})
 
 function noteLeaf(line: Line): void {
   const { state, uuid } = line

@@ -319,11 +319,15 @@ function title(line: Line, draft: Draft): Draft[] {
   return []
 }
 
+/** Old versions wrote down what came back when they asked for a title. */
+const IS_ERROR =
+  /^(?:API Error\b|Invalid API key\b|Credit balance is too low|Claude (?:AI )?usage limit reached)/
+
 /** A summary may describe another session: it is a title only if its leaf is in this file. */
 function summary(line: Line, draft: Draft): Draft {
   const text = str(line.record['summary'])
   const leaf = str(line.record['leafUuid'])
-  if (text && leaf) {
+  if (text && leaf && !IS_ERROR.test(text)) {
     if (line.state.recent.includes(leaf)) nameSession(line, text)
     else remember(line.state.titles, [leaf, text])
   }
