@@ -1,6 +1,6 @@
 // The whole round trip of our own formats: sessions made up at random are recorded through the library and the pipe, swept,
 // and asked for; every word, call, result and token has to come back, in order and once.
-import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -301,6 +301,26 @@ describe('in one memory', () => {
       const report = await world.sweep({ full: true })
       expect(report.sources[0]?.gaps).toMatchObject({ spill: expect.anything() })
       expect(bodiesOf(world, uid)).toEqual(before)
+    }))
+
+  it('a whole project may be a root: packages and git are neither walked through nor complained of', () =>
+    withWorld(async (world) => {
+      world.configure(`[sources.entire]\nroots = [${JSON.stringify(project(world))}]\n`)
+      mkdirSync(join(project(world), 'node_modules', ...Array<string>(20).fill('deep')), { recursive: true })
+      mkdirSync(join(project(world), '.git'))
+      symlinkSync(world.home, join(project(world), '.git', 'elsewhere'))
+      for (const name of ['.', 'node_modules', 'packages/one']) {
+        const cwd = join(project(world), name)
+        mkdirSync(cwd, { recursive: true })
+        await new EntireTranscript({ cwd, version: '1', flush: 'os' }).user(name)
+      }
+      const report = await world.sweep()
+      expect(report.problems).toEqual([])
+      const { sessions } = JSON.parse(cli(world.env, 'sessions', '--json').stdout)
+      expect(sessions.map((one: { cwd: string }) => one.cwd.slice(project(world).length)).sort()).toEqual([
+        '',
+        '/packages/one',
+      ])
     }))
 
   it('the model that an agent tells in context.md alone, at its end, is that of its responses', () =>

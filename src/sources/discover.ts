@@ -21,6 +21,11 @@ export interface Discovery {
 
 const MAX_DEPTH = 16
 
+const OTHERS = new Set(['node_modules', '.git'])
+
+/** A root may be a whole project: what packages and git keep in it is large, full of links, and never a transcript. */
+export const isPassedOver = (name: string): boolean => OTHERS.has(name)
+
 /** Every source below the adapters' own roots and the extra ones configured per flavor. */
 export function discover(adapters: readonly Adapter[], env: Environment, extraRoots: Roots = {}): Discovery {
   const result: Discovery = { found: [], problems: [], roots: [] }
@@ -108,6 +113,7 @@ export function walk(directory: string, context: Walk, depth: number, isFlat = f
     return
   }
   for (const entry of entries) {
+    if (isPassedOver(entry.name)) continue
     // The directory is a real path: there is nothing for join() to tidy, and it takes its time.
     const path = `${directory}${sep}${entry.name}`
     if (entry.isDirectory()) {

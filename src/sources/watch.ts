@@ -4,6 +4,7 @@
 import { type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import { errnoOf } from '../errors.ts'
+import { isPassedOver } from './discover.ts'
 
 export interface TreeEvents {
   /** Something happened at a path: it was written, came, or went. */
@@ -163,7 +164,9 @@ function statsOf(path: string, isFollowed = false): Stats | undefined {
 function directoriesIn(directory: string): string[] {
   try {
     const entries = readdirSync(directory, { withFileTypes: true })
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+    return entries
+      .filter((entry) => entry.isDirectory() && !isPassedOver(entry.name))
+      .map((entry) => entry.name)
   } catch {
     return []
   }
