@@ -166,6 +166,13 @@ describe('reverted threads', () => {
     expect(left(`codex:${THREAD}`)).toEqual(['D', 'd'])
     expect(left(`codex:${ORIGIN}`)).toEqual(['A', 'B', 'a', 'b'])
   })
+
+  test('are the same though the file between two others comes last', async () => {
+    const [first, second, third] = Object.keys(files) as [string, string, string]
+    const wanted = await swept(files, [first, second, third], () => false)
+    const found = await swept(files, [third, first, second], () => true)
+    expect(differences(found, wanted)).toEqual([])
+  })
 })
 
 describe('copies and kin of a Codex thread', () => {
@@ -303,6 +310,18 @@ test('our own formats', async () => {
   await history.idle()
   const { sources } = await expectNoOrder(treeOf(home), 3)
   expect(new Set(sources.map((row) => row['flavor']))).toEqual(new Set(['turns', 'lineage']))
+})
+
+test('notes on a sub-agent of Grok that are read before, with or after the line about it', async () => {
+  const files = treeOf(join(unpackAgent('grok-1.0.5'), 'subagent'))
+  const names = Object.keys(files).sort()
+  const [notes, others] = [/meta\.json$/, /updates\.jsonl$/].map((last) => [
+    ...names.filter((name) => !last.test(name)),
+    ...names.filter((name) => last.test(name)),
+  ]) as [string[], string[]]
+  const wanted = await swept(files, names, () => false)
+  for (const order of [notes, others])
+    expect(differences(await swept(files, order, () => true), wanted)).toEqual([])
 })
 
 /** Scenarios in which several files speak of one session, or of sessions that have something in common. */

@@ -8,7 +8,7 @@ import { agentLetter, agentMessage, message, reasoning, reasoningParts } from '.
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
 import { type RolloutName, rolloutName } from './paths.ts'
-import { revertedFrom, takenBack } from './revert.ts'
+import { type Reverted, revertedFrom, takenBack } from './revert.ts'
 import type { Spot, State } from './state.ts'
 import { toolCall, toolNames, toolOutput } from './tools.ts'
 import { usageRecord } from './usage.ts'
@@ -18,7 +18,7 @@ type Native = Record<string, unknown>
 /** The parser of one file. */
 export function parserOf(path: string): (state: State, line: { record: Native }) => Item[] {
   const name = rolloutName(path)
-  let end: { ordinal: number | undefined } | undefined
+  let reverted: Reverted | undefined
   return (state, { record }) => {
     state.count++
     const payload = record['payload']
@@ -28,7 +28,7 @@ export function parserOf(path: string): (state: State, line: { record: Native })
     const ts = time(record['timestamp'])
     const ordinal = isWrapped ? nextOrdinal(state, record['ordinal']) : undefined
     // Only threads whose lines are numbered can be reverted.
-    if (ordinal !== undefined) end ??= { ordinal: revertedFrom(path, name.thread) }
+    if (ordinal !== undefined) reverted ??= revertedFrom(path, name.thread)
     const spot: Spot = {
       state,
       session: state.session,
@@ -40,10 +40,10 @@ export function parserOf(path: string): (state: State, line: { record: Native })
       ts,
       inherited: isCopied(state, record, ts),
       path,
-      goesOnElsewhere: end?.ordinal !== undefined,
+      goesOnElsewhere: reverted?.goesOnElsewhere ?? false,
     }
     const items = isWrapped ? wrapped(spot) : datedFlat(spot, record)
-    const isTakenBack = ordinal !== undefined && end?.ordinal !== undefined && ordinal >= end.ordinal
+    const isTakenBack = ordinal !== undefined && reverted?.from !== undefined && ordinal >= reverted.from
     return isTakenBack ? takenBack(spot.session, items) : items
   }
 }

@@ -33,7 +33,7 @@ export function supersedeReverted(spot: Spot): Item[] {
   const keys = foldersOf(path)
     .flatMap((folder) => rolloutsBelow(folder, thread))
     .flatMap((file) => {
-      const end = file.path === path ? undefined : revertedFrom(file.path, thread)
+      const end = file.path === path ? undefined : revertedFrom(file.path, thread).from
       const suffix = file.segment ? `@${file.segment}` : ''
       const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
       return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
@@ -47,17 +47,24 @@ export function takenBack(session: string, items: Item[]): Item[] {
   return keys.length > 0 ? [...items, { type: 'supersede', session, keys, reason: REASON }] : items
 }
 
-/** The ordinal from which on newer files of the thread take back what this one says; undefined where there are none. */
-export function revertedFrom(path: string, thread: string): number | undefined {
+export interface Reverted {
+  /** Newer files of the thread are there. */
+  goesOnElsewhere: boolean
+  /** The ordinal from which on they take back what this one says, as far as they tell. */
+  from: number | undefined
+}
+
+export function revertedFrom(path: string, thread: string): Reverted {
   const { segment } = rolloutName(path)
   const segments = segmentsOf(path).get(thread) ?? []
-  let least: number | undefined
+  const reverted: Reverted = { goesOnElsewhere: false, from: undefined }
   for (const newer of segments) {
     if (newer.path === path || newer.segment === undefined || !isOlder(segment, newer.segment)) continue
+    reverted.goesOnElsewhere = true
     const end = visibleEnd(segment ?? thread, newer.path, thread, segments)
-    if (end !== undefined) least = Math.min(least ?? end, end)
+    if (end !== undefined) reverted.from = Math.min(reverted.from ?? end, end)
   }
-  return least
+  return reverted
 }
 
 interface ThreadFile {

@@ -1,6 +1,8 @@
 // What the small files say of a session as a whole: summary.json, usage.json, the notes on sub-agents, and
 // prompt_history.jsonl, which lies beside the sessions of one working directory.
+
 import { existsSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
@@ -85,6 +87,13 @@ export function edge(
   evidence?: string,
 ): EdgeItem {
   return { type: 'edge', kind, session, parent, at, ...(evidence === undefined ? {} : { evidence }) }
+}
+
+/** When a sub-agent began, by the notes on it; undefined where there are none yet. */
+export function notedStart(session: Session, child: string): number | null | undefined {
+  const path = metaFiles(session.files).find((one) => basename(dirname(one)) === child)
+  const meta = path === undefined ? undefined : readJson(path, [])
+  return meta && time(meta['started_at'])
 }
 
 /** A child's own files do not name its parent: only the parent's notes do. */

@@ -56,6 +56,7 @@ export interface State {
   model: string | null
   /** Message of the last failure, so that the end of the turn does not report it a second time. */
   lastError: string
+  /** Sub-agents whose notes were told of. */
   children: string[]
   /** Key, time and body of turn_ended rows that wait to see whether the session has turn_completed. */
   turnEnds: [string, number | null, unknown][]

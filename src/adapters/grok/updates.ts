@@ -5,7 +5,7 @@ import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { firstLine } from '../text.ts'
 import { demoteTurnEnds, stopKind } from './events.ts'
-import { edge, type Session, usageItems } from './facts.ts'
+import { edge, notedStart, type Session, usageItems } from './facts.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 
@@ -277,9 +277,13 @@ function* subagentSpawned(session: Session, state: State, update: Update): Gener
   yield note(session, update, 'lifecycle', `sub-agent started: ${description}`)
   const child = str(body['child_session_id']) ?? str(body['subagent_id'])
   if (!child) return
-  if (!state.children.includes(child)) remember(state.children, child, 256)
+  // Notes that come later tell it again: the earlier of both moments counts, whichever is read first.
+  const noted = notedStart(session, child)
+  if (noted !== undefined && !state.children.includes(child)) remember(state.children, child, 256)
+  const at = Math.min(update.ts ?? Number.POSITIVE_INFINITY, noted ?? Number.POSITIVE_INFINITY)
   // In a fork's copy the line still names the session that really started it.
-  yield edge('subagent', child, str(body['parent_session_id']) || session.id, update.ts, update.key)
+  const parent = str(body['parent_session_id']) || session.id
+  yield edge('subagent', child, parent, Number.isFinite(at) ? at : null, update.key)
   const before = str(body['resumed_from'])
   if (before && before !== child) yield edge('resumed', child, before, update.ts, update.key)
 }
