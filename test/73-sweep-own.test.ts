@@ -338,12 +338,18 @@ describe('in one memory', () => {
           .rows.map((row: { key: string }) => row.key)
           .sort()
       expect(models()).toEqual(['another', null])
+      // Ours repeats what the lines say.
+      await transcript.end()
+      expect((await world.sweep()).counts.unchanged).toBe(1)
       for (const line of ['- Model: told-1', '**Model:** told-1']) {
         const head = `# Session ${transcript.sessionId}\n\n${line}\n\n## Key Actions\n`
         writeFileSync(join(transcript.directory, 'context.md'), head)
         await world.sweep()
         expect(models()).toEqual(['another', 'told-1'])
       }
+      rmSync(join(transcript.directory, 'context.md'))
+      symlinkSync(transcript.path, join(transcript.directory, 'context.md'))
+      expect((await world.sweep()).problems).toEqual([])
     }))
 
   it('turns of any size that the writer takes come back', () =>

@@ -1,10 +1,11 @@
 // metadata.json of a session in a checkpoint: whose transcript it is, and what Entire found out about it. Tokens in it are
 // sometimes a delta and sometimes a total: they stay in the payload and are never counted.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { readBeginning } from '../../files/beginning.ts'
 import type { EventItem, SessionItem } from '../adapter.ts'
 import { isRecord, str, time } from '../guards.ts'
 import { firstLine, leaves } from '../text.ts'
+import { tellsMore } from './paths.ts'
 
 export type Metadata = Record<string, unknown>
 
@@ -23,7 +24,7 @@ const PEEK_BYTES = 4096
 
 /** The model that context.md names: an agent that records itself need not write it anywhere else. */
 export function modelInContext(path: string): string | undefined {
-  if (!existsSync(path)) return undefined
+  if (!tellsMore(path)) return undefined
   const head = readBeginning(path, PEEK_BYTES).bytes.toString('utf8')
   const model = /^\W*Model:[\s*]*(\S.*)$/m.exec(head)?.[1]?.trim()
   return model === 'unknown' ? undefined : model

@@ -2,6 +2,7 @@
 // root may be a project, its `.entire`, or an exported tree of checkpoints.
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { readBeginning } from '../../files/beginning.ts'
 import type { Source } from '../adapter.ts'
 
 export const FLAVOR = 'entire'
@@ -23,8 +24,7 @@ export function claim(path: string): Source | null {
   // The name of old versions; a newer copy of the same transcript may stand beside it.
   if (name === 'full.log' && existsSync(join(dirname(path), 'full.jsonl'))) return null
   const companions = [metadataOf(path), ...partsOf(path), nextPart(path)]
-  // Entire writes it anew with every turn, and a summary beside it; an agent that records itself, once, at its end.
-  if (!existsSync(join(dirname(path), 'summary.txt'))) companions.push(contextOf(path))
+  if (tellsMore(contextOf(path))) companions.push(contextOf(path))
   return { flavor: FLAVOR, path, companions }
 }
 
@@ -67,6 +67,19 @@ export function placeInTree(directory: string): string {
 export function withoutDate(session: string): string {
   return session.replace(/^\d{4}-\d\d-\d\d-(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)/i, '')
 }
+
+/** Whether a context.md is another's: Entire's, and ours, only repeat the transcript, and are written anew all the time. */
+export function tellsMore(context: string): boolean {
+  if (!existsSync(context)) return false
+  try {
+    return !readBeginning(context, REPEATED.length).bytes.equals(REPEATED)
+  } catch {
+    // No file of ours to read: a link, a directory, one that is gone by now.
+    return false
+  }
+}
+
+const REPEATED = Buffer.from('# Session Context')
 
 export const contextOf = (path: string): string => join(dirname(path), 'context.md')
 
