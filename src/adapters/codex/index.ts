@@ -5,7 +5,7 @@ import { readRollout } from './lines.ts'
 import { readIndex } from './names.ts'
 import { parserOf } from './parse.ts'
 import { claim, FLAVOR, INDEX, roots } from './paths.ts'
-import { forgetSegments } from './revert.ts'
+import { forgetFiles } from './revert.ts'
 import { newState } from './state.ts'
 
 export const codex: Adapter = {
@@ -13,7 +13,7 @@ export const codex: Adapter = {
   version: 11,
   roots(env) {
     // A sweep asks for them first.
-    forgetSegments()
+    forgetFiles()
     return roots(env)
   },
   claim,

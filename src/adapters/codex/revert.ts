@@ -8,7 +8,7 @@ import type { Item } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { readRecords } from './lines.ts'
 import { claim, homeOf, rolloutName } from './paths.ts'
-import type { Spot } from './state.ts'
+import { birthOf, type Spot } from './state.ts'
 
 const REASON = 'thread reverted'
 
@@ -28,16 +28,15 @@ function baseOf(meta: unknown): Base | undefined {
 export function supersedeReverted(spot: Spot): Item[] {
   const { path, segment, session } = spot
   if (!segment || !baseOf(spot.payload)) return []
-  forgetSegments()
   const { thread } = rolloutName(path)
-  const keys = foldersOf(path)
-    .flatMap((folder) => rolloutsBelow(folder, thread))
-    .flatMap((file) => {
-      const end = file.path === path ? undefined : revertedFrom(file.path, thread).from
-      const suffix = file.segment ? `@${file.segment}` : ''
-      const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
-      return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
-    })
+  // Without a sweep nobody says that there may be others by now.
+  if (!filesOf(path, thread).some((file) => file.path === path)) forgetFiles()
+  const keys = filesOf(path, thread).flatMap((file) => {
+    const end = file.path === path ? undefined : revertedFrom(file.path, thread).from
+    const suffix = file.segment ? `@${file.segment}` : ''
+    const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
+    return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
+  })
   return keys.length > 0 ? [{ type: 'supersede', session, keys, reason: REASON }] : []
 }
 
@@ -56,12 +55,12 @@ export interface Reverted {
 
 export function revertedFrom(path: string, thread: string): Reverted {
   const { segment } = rolloutName(path)
-  const segments = segmentsOf(path).get(thread) ?? []
+  const files = filesOf(path, thread)
   const reverted: Reverted = { goesOnElsewhere: false, from: undefined }
-  for (const newer of segments) {
+  for (const newer of files) {
     if (newer.path === path || newer.segment === undefined || !isOlder(segment, newer.segment)) continue
     reverted.goesOnElsewhere = true
-    const end = visibleEnd(segment ?? thread, newer.path, thread, segments)
+    const end = visibleEnd(segment ?? thread, newer.path, thread, files)
     if (end !== undefined) reverted.from = Math.min(reverted.from ?? end, end)
   }
   return reverted
@@ -81,7 +80,8 @@ function foldersOf(path: string): string[] {
   return home ? [join(home, 'sessions'), join(home, 'archived_sessions')] : [dirname(path)]
 }
 
-function rolloutsBelow(directory: string, thread: string): ThreadFile[] {
+/** Below `sessions` lie years, months and days: those before a day are passed over. */
+function rolloutsBelow(directory: string, since: string, date = ''): ThreadFile[] {
   let entries: ReturnType<typeof entriesOf>
   try {
     entries = entriesOf(directory)
@@ -91,46 +91,63 @@ function rolloutsBelow(directory: string, thread: string): ThreadFile[] {
   }
   return entries.flatMap((entry) => {
     const path = join(directory, entry.name)
-    if (entry.isDirectory()) return rolloutsBelow(path, thread)
-    const isOfThread = entry.isFile() && entry.name.includes(thread) && claim(path, true)
-    return isOfThread ? [{ path, segment: rolloutName(path).segment }] : []
+    if (entry.isDirectory()) {
+      const at = date === '' ? entry.name : `${date}/${entry.name}`
+      const isBefore = /^\d{4}(?:\/\d\d){0,2}$/.test(at) && at < since.slice(0, at.length)
+      return isBefore ? [] : rolloutsBelow(path, since, at)
+    }
+    return entry.isFile() && claim(path, true) ? [{ path, segment: rolloutName(path).segment }] : []
   })
 }
 
 const entriesOf = (directory: string) => readdirSync(directory, { withFileTypes: true })
 
-type Segments = Map<string, ThreadFile[]>
+interface Looked {
+  /** Where the looking began. */
+  since: string
+  threads: Map<string, ThreadFile[]>
+}
 
-/** The files with a segment, by thread, of each home that was looked into. */
-const known = new Map<string, Segments>()
+/** The files of reverted threads of each home that was looked into. */
+const known = new Map<string, Looked>()
 
 /** A sweep begins: there may be others by now. */
-export function forgetSegments(): void {
+export function forgetFiles(): void {
   known.clear()
 }
 
-function segmentsOf(path: string): Segments {
+/** Looks no further back than the thread can go; the second time everywhere, because then old threads are read. */
+function filesOf(path: string, thread: string): ThreadFile[] {
   const folders = foldersOf(path)
   const place = folders.join('\n')
-  const found = known.get(place)
-  if (found) return found
-  const threads: Segments = new Map()
-  for (const file of folders.flatMap((folder) => rolloutsBelow(folder, '_'))) {
-    if (file.segment === undefined) continue
-    const { thread } = rolloutName(file.path)
-    threads.set(thread, [...(threads.get(thread) ?? []), file])
+  const since = dayBefore(thread)
+  let found = known.get(place)
+  if (!found || found.since > since) {
+    const from = found ? '' : since
+    found = { since: from, threads: revertedThreads(folders.flatMap((one) => rolloutsBelow(one, from))) }
+    known.set(place, found)
   }
-  known.set(place, threads)
+  return found.threads.get(thread) ?? []
+}
+
+/** `2026/11/15`: directories have local dates, ids the time. */
+function dayBefore(thread: string): string {
+  const born = birthOf(thread)
+  return born === undefined ? '' : new Date(born - DAY).toISOString().slice(0, 10).replaceAll('-', '/')
+}
+
+const DAY = 86_400_000
+
+function revertedThreads(files: ThreadFile[]): Map<string, ThreadFile[]> {
+  const threads = new Map<string, ThreadFile[]>()
+  const threadOf = (file: ThreadFile): string => rolloutName(file.path).thread
+  for (const file of files) if (file.segment !== undefined) threads.set(threadOf(file), [])
+  if (threads.size > 0) for (const file of files) threads.get(threadOf(file))?.push(file)
   return threads
 }
 
 /** The ordinal where what a newer file builds on ends in a rollout: 0 for nothing of it, undefined where a file in between is missing. */
-function visibleEnd(
-  rollout: string,
-  newer: string,
-  thread: string,
-  segments: ThreadFile[],
-): number | undefined {
+function visibleEnd(rollout: string, newer: string, thread: string, files: ThreadFile[]): number | undefined {
   const passed = new Set<string>()
   for (let base = firstBase(newer); base && !passed.has(base.rollout); ) {
     if (base.rollout === rollout) return base.endOrdinal
@@ -138,7 +155,7 @@ function visibleEnd(
     if (base.rollout <= thread) return 0
     passed.add(base.rollout)
     const { rollout: before }: Base = base
-    const file = segments.find((one) => one.segment === before)
+    const file = files.find((one) => one.segment === before)
     base = file ? firstBase(file.path) : undefined
   }
   return undefined
