@@ -49,7 +49,6 @@ beforeAll(async () => {
   // Ids of a log that anybody may write, one of them its own ancestor.
   const ids = [`a${EVIL}`, `b${EVIL}`, 'c']
   write(join(world.home, '.ollim-bot', 'session_history.jsonl'), [
-    { session_id: ids[0], event: 'created', timestamp: '2026-11-15T10:00:00Z', parent_session_id: null },
     { session_id: ids[1], event: 'compacted', timestamp: '2026-11-15T10:01:00Z', parent_session_id: ids[0] },
     { session_id: ids[2], event: 'compacted', timestamp: '2026-11-15T10:02:00Z', parent_session_id: ids[1] },
     { session_id: ids[0], event: 'compacted', timestamp: '2026-11-15T10:03:00Z', parent_session_id: ids[2] },
