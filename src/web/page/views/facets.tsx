@@ -16,15 +16,16 @@ const NAMES: Record<Facet, string> = {
 }
 const SHOWN = 8
 
+/** What has one value everywhere narrows nothing. */
+export const telling = (facets: BriefPage['facets']): Facet[] =>
+  (Object.keys(NAMES) as Facet[]).filter((name) => facets[name].length > 1 || param(name) !== undefined)
+
 export function Facets({ facets }: { facets: BriefPage['facets'] }): JSX.Element {
   return (
     <>
-      {(Object.keys(NAMES) as Facet[])
-        // What has one value everywhere narrows nothing.
-        .filter((name) => facets[name].length > 1 || param(name) !== undefined)
-        .map((name) => (
-          <FacetGroup name={name} values={facets[name]} />
-        ))}
+      {telling(facets).map((name) => (
+        <FacetGroup name={name} values={facets[name]} />
+      ))}
     </>
   )
 }

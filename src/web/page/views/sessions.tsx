@@ -9,7 +9,7 @@ import { count, duration, plural, short, titleOf, usd } from '../format.ts'
 import { useKeys } from '../keys.ts'
 import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
 import { cameBack, go, param, sessionPath, setParams } from '../router.ts'
-import { Facets } from './facets.tsx'
+import { Facets, telling } from './facets.tsx'
 
 type Row = Brief & { context_fill: number[] }
 type Page = Omit<BriefPage, 'sessions'> & { sessions: Row[] }
@@ -110,7 +110,11 @@ export function SessionsView(): JSX.Element {
   const shown = Array.from({ length: Math.max(0, Math.min(total, last) - first) }, (_, i) => first + i)
   return (
     <div class="with-side">
-      <aside class="facets" aria-label="narrow the list">
+      <aside
+        class="facets"
+        aria-label="narrow the list"
+        hidden={head ? telling(head.facets).length === 0 : problem !== undefined}
+      >
         {head && <Facets facets={head.facets} />}
       </aside>
       <div class="main-column">
