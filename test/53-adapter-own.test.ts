@@ -408,7 +408,9 @@ describe('run', () => {
     }
     expect(await facts(join(project, '.devflow'))).toMatchObject({ cwd: project })
     expect(await facts(join(project, 'devflow'))).not.toHaveProperty('cwd')
-    expect(await facts(join(process.env['HOME'] as string, '.devflow'))).not.toHaveProperty('cwd')
+    const shared = await facts(join(process.env['HOME'] as string, '.devflow'))
+    expect(shared).not.toHaveProperty('cwd')
+    expect(shared).toMatchObject({ session: expect.not.stringContaining('@') })
     expect(runs.roots({ HOME: '/h' })).toEqual(['/h/.devflow/runs'])
   })
 })

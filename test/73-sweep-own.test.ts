@@ -352,7 +352,7 @@ describe('in one memory', () => {
       expect((await world.sweep()).problems).toEqual([])
     }))
 
-  it('turns of any size that the writer takes come back', () =>
+  it('turns larger than any line of an agent come back', () =>
     withWorld(async (world) => {
       const writer = new TranscriptWriter(agents(world), { flush: 'os' })
       const rows = Array.from({ length: 60_000 }, (_, n) => [n, null])

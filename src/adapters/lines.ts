@@ -1,7 +1,7 @@
 // What adapters of line-based formats share: the loop that turns lines into items, one step per line.
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { RecollectError } from '../errors.ts'
-import { MAX_LINE_BYTES as LONGEST_WRITTEN, openForReading, readJsonlFrom } from '../files/jsonl.ts'
+import { openForReading, readJsonlFrom } from '../files/jsonl.ts'
 import type { Item, Position } from './adapter.ts'
 
 export interface Line {
@@ -18,8 +18,8 @@ export const MAX_LINE_BYTES = 10 << 20
 /** Every value can become an event. */
 export const MAX_VALUES = 100_000
 
-/** Of a record that our own writers take. Its values are what a tool was given or gave back: they are one event. */
-export const OWN_LIMITS = { maxLineBytes: LONGEST_WRITTEN, maxValues: 1_000_000 }
+/** Of our own writers' records, whose values are mostly of one event. They take more; a sweep has its bound on memory. */
+export const OWN_LIMITS = { maxLineBytes: 40 << 20, maxValues: 300_000 }
 
 /** Reads a JSON Lines file from `from`, calling `step` per record; `state` is changed in place and kept in the position. */
 export function* readLines<State>(

@@ -11,7 +11,7 @@ import { type CallBook, newCallBook } from '../calls.ts'
 import { time } from '../guards.ts'
 import { firstLine, leaves } from '../text.ts'
 import { callParts, resultParts } from '../tools.ts'
-import { projectOf } from './paths.ts'
+import { isShared, projectOf } from './paths.ts'
 
 export function* read(source: Source, from: Position | null): Generator<Item> {
   const directory = dirname(source.path)
@@ -45,7 +45,9 @@ function markOf(path: string): string {
 /** Two projects may each have a run of one id on one day: when it began tells them apart, and is equal in every copy. */
 function sessionOf(directory: string, { startedAt }: RunMeta): string {
   const at = when(startedAt)
-  return at === null ? basename(directory) : `${basename(directory)}@${at.toString(36)}`
+  return at === null || isShared(directory)
+    ? basename(directory)
+    : `${basename(directory)}@${at.toString(36)}`
 }
 
 /** The zero time means that there is none. */

@@ -27,9 +27,13 @@ export function claim(path: string): Source | null {
   }
 }
 
+/** Whether a run lies in the directory that all projects share, where no two have one id. */
+export const isShared = (runDirectory: string): boolean => dirname(baseOf(runDirectory)) === homedir()
+
 /** The project a run belongs to: `<project>/.devflow/runs/<runId>`; undefined where the base lies in the home directory or is no dot directory. */
 export function projectOf(runDirectory: string): string | undefined {
-  const base = dirname(dirname(runDirectory))
-  const project = dirname(base)
-  return basename(base).startsWith('.') && project !== homedir() ? project : undefined
+  const base = baseOf(runDirectory)
+  return basename(base).startsWith('.') && !isShared(runDirectory) ? dirname(base) : undefined
 }
+
+const baseOf = (runDirectory: string): string => dirname(dirname(runDirectory))
