@@ -32,7 +32,10 @@ function account(world: World) {
       digests: Object.fromEntries(
         sessions.map((row) => [row['session_uid'], toldOf(row['session_uid'] as string)]),
       ),
-      usage: all('SELECT * FROM usage ORDER BY session_uid, response_id'),
+      // Without what was told of a turn before a better file told of its responses: it is kept, and counts nowhere.
+      usage: all(
+        "SELECT * FROM usage WHERE NOT (is_nested AND response_id LIKE 'turn@%') ORDER BY session_uid, response_id",
+      ),
       slots: all('SELECT * FROM usage_slots ORDER BY session_uid, slot, model, prompt_over'),
     }
   })
