@@ -140,7 +140,10 @@ describe('a digest', () => {
     memory.unanalyze()
     const { problems, digestedCount } = await memory.sweep()
     expect(digestedCount).toBe(0)
-    expect(problems).toEqual([{ path: one?.uid, reason: expect.stringContaining('cannot be read') }])
+    expect(problems).toMatchObject([
+      { code: 'CORRUPT', path: one?.uid, hint: expect.stringContaining('--repair') },
+    ])
+    expect(problems[0]?.reason).toContain('cannot be read')
     expect(digestOf(one?.uid as string)).toEqual(before)
   })
 })
