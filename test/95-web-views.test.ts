@@ -350,14 +350,15 @@ describeInBrowser('the views', () => {
   it('says what to do where there is nothing to show', async () => {
     const said = async (place: string): Promise<string> => {
       await web.goto(place)
-      return await web.page.locator('.empty, .transcript-main [role=note]').first().innerText()
+      const shown = web.page.locator('.empty, .transcript-main [role=note]').first()
+      return (await shown.textContent()) ?? ''
     }
     expect(await said('/search?q=-colours')).toContain('Which word must be there?')
     expect(await said('/usage?since=someday')).toContain('someday is no time')
     expect(await said(`/s/${encodeURIComponent(TOLD)}?seq=99999`)).toContain('no event #99999')
     expect(await said('/s/nothing-like-it')).toContain('All sessions')
     // What can be copied can be typed.
-    expect(await web.page.locator('.problem .command code').innerText()).toBe('recollect sessions')
+    expect(await web.page.locator('.problem .command code').textContent()).toBe('recollect sessions')
     await web.page.getByRole('link', { name: 'All sessions' }).click()
     await web.page.locator('.row').first().waitFor()
   })

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 
 const LARGE_BYTES = 4 << 20
 /** Small ones leave buffers behind as well, some dozen megabytes at the peak. Oftener would cost a twentieth of a sweep (docs/decisions/0014). */
-const MANY_BYTES = 192 << 20
+const MANY_BYTES = 96 << 20
 
 let passedBytes = 0
 let collect: (() => void) | undefined
