@@ -7,7 +7,7 @@ import { EVENT_KINDS } from '../src/model.ts'
 import { SessionHistory, TranscriptWriter } from '../src/record/index.ts'
 import { FLAG } from '../src/store/rows.ts'
 import { filesBelow } from './setup/collect.ts'
-import { type Dump, differences } from './setup/dump.ts'
+import { type Dump, differences, isRepetition, loose } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import * as grok from './setup/grok-session.ts'
 import { randomFrom } from './setup/growing.ts'
@@ -38,17 +38,6 @@ function settled(dump: Dump) {
   const usage = dump.usage.filter((row) => !isRepetition(row))
   return { ...dump, events: Object.fromEntries(events) as Dump['events'], sessions, usage }
 }
-
-const isRepetition = (row: Record<string, unknown>): boolean =>
-  row['is_nested'] === 1 && String(row['response_id']).startsWith('turn@')
-
-/** Rows of a second file stand among those of the first by their time: which of them is before which of one moment is open. */
-const loose = (row: Record<string, unknown>) => ({
-  ...row,
-  seq: null,
-  parent: null,
-  flags: row['kind'] === LIFECYCLE ? (row['flags'] as number) & ~FLAG.superseded : row['flags'],
-})
 
 async function swept(files: Tree, order: readonly string[], sweeps: () => boolean) {
   const world = new World()

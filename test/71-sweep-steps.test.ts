@@ -2,18 +2,15 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { EVENT_KINDS } from '../src/model.ts'
 import { EntireTranscript, SessionHistory, TranscriptWriter } from '../src/record/index.ts'
 import { FLAG } from '../src/store/rows.ts'
-import type { Dump } from './setup/dump.ts'
-import { differences } from './setup/dump.ts'
+import { type Dump, differences, isRepetition, loose } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
 /** Many steps where it matters which session came first, fewer elsewhere. */
 const stepsOf = (scenario: string): number => (/fork|rewind|subagent|compact/.test(scenario) ? 20 : 5)
-const LIFECYCLE = EVENT_KINDS.indexOf('lifecycle')
 
 /**
  * Where several files make up a session, the order in which events were first seen may differ; where the format has no
@@ -37,17 +34,6 @@ function comparable(dump: Dump): Dump {
   const usage = dump.usage.filter((row) => !isRepetition(row))
   return { ...dump, events, sessions, usage }
 }
-
-const isRepetition = (row: Record<string, unknown>): boolean =>
-  row['is_nested'] === 1 && String(row['response_id']).startsWith('turn@')
-
-/** Notes on a turn come from a file of their own: whether they fall before or after a rewind of the same moment is open. */
-const loose = (row: Record<string, unknown>) => ({
-  ...row,
-  seq: null,
-  parent: null,
-  flags: row['kind'] === LIFECYCLE ? (row['flags'] as number) & ~FLAG.superseded : row['flags'],
-})
 
 /** Numbers without a hole, parents that are there and no circle. */
 function expectSound(rows: Record<string, Record<string, unknown>>): void {

@@ -1,8 +1,10 @@
 // Everything a memory holds, as a value that two memories of equal content share: rows by name and native key, never by
 // row id; payloads by what they say; the full-text index word by word. Times of our own doing are left out.
 import { createHash } from 'node:crypto'
+import { EVENT_KINDS } from '../../src/model.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { StorePaths } from '../../src/store/reading.ts'
+import { FLAG } from '../../src/store/rows.ts'
 import { openStore } from '../../src/store/sqlite.ts'
 
 type Row = Record<string, unknown>
@@ -16,7 +18,7 @@ export interface Dump {
   gaps: Row[]
   unknown: Row[]
   sources: Row[]
-  redactions: Record<string, unknown>
+  redactions: Row
 }
 
 const hex = (value: unknown): string | null =>
@@ -120,3 +122,17 @@ export function differences(found: unknown, wanted: unknown, at = ''): string[] 
   for (const name of names) lines.push(...differences(found[name], wanted[name], `${at}/${name}`))
   return lines.slice(0, 40)
 }
+
+/** A turn told by usage.json before a better file told of its responses: kept, and counted nowhere. */
+export const isRepetition = (row: Row): boolean =>
+  row['is_nested'] === 1 && String(row['response_id']).startsWith('turn@')
+
+const LIFECYCLE = EVENT_KINDS.indexOf('lifecycle')
+
+/** Rows of a second file stand among those of the first by their time: which comes first of one moment is open, also around a rewind. */
+export const loose = (row: Row): Row => ({
+  ...row,
+  seq: null,
+  parent: null,
+  flags: row['kind'] === LIFECYCLE ? (row['flags'] as number) & ~FLAG.superseded : row['flags'],
+})
