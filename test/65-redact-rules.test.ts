@@ -2,16 +2,16 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { UNLIMITED } from '../src/redact/budget.ts'
+import { Budget } from '../src/redact/budget.ts'
 import { createRedactor, type Findings, listRules } from '../src/redact/index.ts'
 import { type ProviderRule, providerRules } from '../src/redact/rules-providers.ts'
 import { STRUCTURE_RULES } from '../src/redact/rules-structure.ts'
 import { Scanner } from '../src/redact/scan.ts'
 import { drawMatch, seeded } from './support/shapes.ts'
+import { STRUCTURE } from './support/structures.ts'
 
 const redactor = createRedactor({ key: new Uint8Array(32).fill(1) })
 const random = seeded(20_260_801)
-const MIXED = '[A-Za-z0-9]'
 const draw = (source: string): string => drawMatch(source, random)
 
 function token(rule: ProviderRule, literal: string): string {
@@ -40,7 +40,7 @@ describe('provider rules', () => {
           ['out\\n', '\\n'],
         ] as const) {
           const text = before + secret + after
-          const found = alone.scan(text, '', UNLIMITED) ?? []
+          const found = alone.scan(text, '', new Budget(text.length))?.findings ?? []
           const own = found.find((finding) => finding.rule === rule.id)
           expect(own, `${rule.id} in ${JSON.stringify([before, after])}`).toBeDefined()
           expect(text.slice(own?.start, own?.end)).toBe(secret)
@@ -54,73 +54,14 @@ describe('provider rules', () => {
     const alone = new Scanner([rule])
     for (const literal of rule.literals) {
       const whole = token(rule, literal)
-      const cut = rule.left
+      const cut = !whole.startsWith(literal)
         ? whole.slice(whole.indexOf(literal))
         : literal + whole.slice(literal.length, literal.length + 4)
-      const found = alone.scan(`see ${cut} here and-so-on-for-a-while`, '', UNLIMITED) ?? []
+      const found = alone.scan(`see ${cut} here and-so-on-for-a-while`, '', new Budget(1000))?.findings ?? []
       expect(found.map((finding) => finding.rule)).not.toContain(rule.id)
     }
   })
 })
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64')
-const password = (): string => `${draw('[A-Za-z]{4}[0-9]{2}[A-Za-z]{3}')}!${draw('[0-9]{2}')}`
-
-// [rule, text around `§`, how to draw the secret put there]
-const STRUCTURE: [string, string, () => string][] = [
-  [
-    'private-key',
-    '-----BEGIN RSA PRIVATE KEY-----§-----END RSA PRIVATE KEY-----',
-    () => `\n${draw(`${MIXED}{64}`)}\n${draw(`${MIXED}{30}`)}==\n`,
-  ],
-  [
-    'private-key',
-    'k: "-----BEGIN EC PRIVATE KEY-----§-----END EC PRIVATE KEY-----\\n"',
-    () => `\\n${draw(`${MIXED}{64}`)}\\n${draw(`${MIXED}{30}`)}\\n`,
-  ],
-  [
-    'private-key',
-    '-----BEGIN OPENSSH PRIVATE KEY-----§',
-    () => `\n${draw(`${MIXED}{70}`)}\n${draw(`${MIXED}{70}`)}`,
-  ],
-  [
-    'private-key',
-    '-----BEGIN PGP PRIVATE KEY BLOCK-----§-----END PGP PRIVATE KEY BLOCK-----',
-    () => `\nVersion: x\n\n${draw(`${MIXED}{64}`)}\n=${draw(`${MIXED}{4}`)}\n`,
-  ],
-  [
-    'putty-key',
-    'PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2\n§\nPrivate-MAC: 00',
-    () => `${draw(`${MIXED}{64}`)}\n${draw(`${MIXED}{40}`)}`,
-  ],
-  ['url-password', 'postgres://app:§@db.internal:5432/x', password],
-  ['url-password', 'git clone https://bot:§@git.internal/x.git', () => draw(`${MIXED}{14}`)],
-  ['authorization-header', "-H 'Authorization: Basic §'", () => base64(`bot:${password()}`)],
-  ['authorization-header', '"Authorization": "Bearer §"', () => draw(`${MIXED}{24}`)],
-  ['authorization-header', 'proxy-authorization: token §', () => draw(`${MIXED}{24}`)],
-  ['cookie', 'Cookie: §\n', () => `sid=${draw(`${MIXED}{26}`)}; theme=dark`],
-  ['cookie', '< Set-Cookie: §\n', () => `session=${draw(`${MIXED}{26}`)}; Path=/; HttpOnly`],
-  ['docker-auth', '{"auths":{"r.example.org":{"auth": "§"}}}', () => base64(`bot:${password()}`)],
-  ['password', 'password: "§"', password],
-  ['password', 'export DB_PASSWORD=§\n', password],
-  ['password', 'Server=db;User=sa;Password=§;Encrypt=yes', password],
-  ['password', 'mysql --password § db', password],
-  ['password', 'machine git.internal login bot password §', password],
-  ['password', '<password>§</password>', password],
-  ['password', '{\\"password\\": \\"§\\"}', password],
-  ['curl-user', 'curl -s -u bot:§ https://x.internal', password],
-  ['azure-sas', 'https://a.blob.core.windows.net/c?sv=2022&sig=§&se=1', () => `${draw(`${MIXED}{42}`)}%3D`],
-  ['assigned-secret', 'vendor_api_key = "§"', () => draw('[0-9a-f]{32}')],
-  ['assigned-secret', 'export VENDOR_TOKEN=§\n', () => draw(`${MIXED}{32}`)],
-  [
-    'assigned-secret',
-    '//registry.example.org/:_authToken=§',
-    () => draw('[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'),
-  ],
-  ['assigned-secret', 'aws_secret_access_key = §', () => draw('[A-Za-z0-9]{20}[/+][A-Za-z0-9]{19}')],
-  ['assigned-secret', 'client_secret: §', () => draw('[a-z]{3}[0-9]{3}[A-Z]{2}[0-9]{2}')],
-  ['nearby-secret', 'the secret of the vendor was §', () => draw(`${MIXED}{32}`)],
-]
 
 describe('structural rules', () => {
   it.each(STRUCTURE)('%s in %s', (rule, around, make) => {
@@ -138,6 +79,16 @@ describe('structural rules', () => {
       expect(out.endsWith(tail)).toBe(true)
     }
   })
+
+  it.each([`ssh-keygen -N 'tw0 words' -f id`, 'sshpass -p "tw0 words here" ssh a@b', 'mysql -p"tw0 words"'])(
+    'take the whole of a quoted password: %s',
+    (command) => {
+      const text = redactor.text(command, {})
+      expect(text).toContain('[REDACTED:command-password:')
+      expect(text).not.toContain('words')
+      expect(redactor.text(JSON.stringify({ command }), {})).not.toContain('words')
+    },
+  )
 
   it('each have a case above', () => {
     expect(new Set(STRUCTURE.map(([rule]) => rule))).toEqual(new Set(Object.keys(STRUCTURE_RULES)))
@@ -167,6 +118,26 @@ describe('structural rules', () => {
     '"auth": "none"',
     'claude-sonnet-4-5-20250929 and toolu_01A09q90qw90lq917835lq9',
     'the monkey: 9f86d081884c7d659a2feaa0c55ad015',
+    '--- PASS: TestRun_IntegrationV1Fetch (0.05s)',
+    '    --- PASS: TestRun_IntegrationV1Fetch/with_2_retries (0.05s)\n    --- FAIL: TestToken_V2Refresh (0.00s)',
+    'PASS: gcc.dg/tree-ssa/pr12345-2.c execution test',
+    'PASS: test-lib-v2.sh\nFAIL: test-lib-v3.sh\nXPASS: test-lib-v4.sh',
+    'tests/test_auth.py::TestPassword::test_v1_fetch PASSED',
+    ' ✓ test/a.test.ts > password > rejects_abc123_v2 3ms',
+    'FAIL  test/a.test.ts > token > v1_fetch_2',
+    'ok 12 - password: v2_fetch_1'.replace('password: ', 'password '),
+    'Pwd: "C:\\\\Users\\\\bot1", Expected: "C:\\\\Users\\\\bot1"',
+    '"PWD": "~/dev/project-2"',
+    'MOUNT_PWD: `1/true` mounts the directory',
+    'libsecrecy-26b112e0986c6acf.rlib,libpem-ed59bf920a0dd3d5.rlib,libtoken-0a726308dc299393.rlib',
+    'tokens of a turn\n.entire/tmp/pre-prompt-019ed893-d2a6-7c30-a8b8-5a8a49cfa23e.json',
+    'import { a } from "@/components/a1"',
+    'src/a.ts:1234:case:x:y1z2w3',
+    'ssh -p 2222 bot1@host',
+    'docker run -p 8080:80 image1',
+    'mkdir -p build2/out',
+    'after `mysql -p`, `sshpass -p`, `docker login -p` or `ssh-keygen -N` and a1b2c3',
+    'default = "a1b2c3d4"',
   ])('leave %j', (text) => {
     const counts: Findings = {}
     expect(redactor.text(text, counts)).toBe(text)

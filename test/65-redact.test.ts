@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { TimeBudget } from '../src/redact/budget.ts'
 import { createRedactor, type Findings, loadRedactionKey, REDACTION_VERSION } from '../src/redact/index.ts'
 import { providerRules } from '../src/redact/rules-providers.ts'
 import { drawMatch, seeded } from './support/shapes.ts'
@@ -187,24 +186,11 @@ describe('value()', () => {
 
 describe('failing closed', () => {
   it('replaces the whole text when its time is up', () => {
-    const slow = createRedactor({ key, budgetMs: 0 })
+    const slow = createRedactor({ key, effort: 0 })
     const counts: Findings = {}
     const text = `${'name: value, '.repeat(2000)} token: ${github()} ${'token: x, '.repeat(2000)}`
     expect(slow.text(text, counts)).toMatch(/^\[REDACTED:budget:[0-9a-f]{8}\]$/)
     expect(counts).toEqual({ budget: 1 })
-  })
-
-  it('counts the time the process worked, not the time it was kept waiting', () => {
-    const budget = new TimeBudget(400)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
-    expect(budget.isSpent()).toBe(false)
-    const { user, system } = process.cpuUsage()
-    const before = user + system
-    for (let used = 0; used < 1_000_000; ) {
-      const now = process.cpuUsage()
-      used = now.user + now.system - before
-    }
-    expect(budget.isSpent()).toBe(true)
   })
 
   it.each([
@@ -257,7 +243,7 @@ describe('failing closed', () => {
     'testpass1',
     '\u4e2d',
   ])('gets through a million characters of %j', (unit) => {
-    const patient = createRedactor({ key, budgetMs: Number.POSITIVE_INFINITY })
+    const patient = createRedactor({ key, effort: Number.POSITIVE_INFINITY })
     const text = unit.repeat(Math.ceil(1e6 / unit.length))
     expect(patient.text(text, {}).length).toBeGreaterThan(0)
   })

@@ -1,10 +1,10 @@
 // Reads backwards from a value: which name is it assigned to, or which secret-like word stands before it on the line?
 // Written by hand, since a regular expression anchored at its end tries every start.
-import { looksLikeIdentity } from './entropy.ts'
-import { readEscapes } from './escapes.ts'
+import { looksLikeFile, looksLikeIdentity } from './entropy.ts'
+import { readCodes } from './escapes.ts'
+import { MARKER } from './finding.ts'
 import { nameKind } from './names.ts'
 
-const MARKER = '[REDACTED:'
 const MAX_NAME = 60
 
 const isNameCode = (code: number): boolean =>
@@ -74,9 +74,10 @@ function hasNearWord(line: string): boolean {
 
 /** The rule that makes random-looking `value` a secret by what stands before it, or undefined. */
 export function byContext(before: string, value: string): string | undefined {
+  if (looksLikeFile(value)) return undefined
   const marker = before.lastIndexOf(MARKER)
   const after = marker < 0 ? before : before.slice(before.indexOf(']', marker) + 1 || before.length)
-  let context = readEscapes(after)
+  let context = readCodes(after)
   const line = context.lastIndexOf('\n')
   // A value alone on its line belongs to the name on the line before.
   if (line >= 0 && /[^\s"'`({[<\\]/.test(context.slice(line + 1))) context = context.slice(line + 1)

@@ -74,19 +74,39 @@ export function isStandIn(text: string): boolean {
 
 const CODE =
   /^[$%@#&]?[{([<]|\$\{|\{\{|<%|%[A-Z_]+%|^[$@%][A-Za-z_]|^(?:process|import|os|env|config|settings|self|this|props|options|args|req|request|ctx|context|data|body|params|user|state|secrets|vault|var|local|module)(?:\.|\[|\?\.)|=>|\(\)?|\\[dwsbDWSB]|::|^\W+$/
+// Each word is read in one way only: a second way for one would double the work with every repetition.
 const COMMON =
-  /^(?:pass(?:word|wd|phrase)?|secret|token|key|admin|root|user(?:name)?|test(?:ing|er|user)?|guest|demo|default|example|dummy|foo|bar|baz|hello|hidden|none|null|nil|true|false|string|number|boolean|any|unknown|void|optional|required|bearer|basic|postgres|mysql|redis|mongo|rabbitmq|localhost|development|production|staging|my|the|new|old|valid|invalid|wrong|correct|some|str|text|bytes|sha256|md5|utf-?8|base64|hex|oauth2?|jwt|[-_.!@#\d])+$/i
+  /^(?:pass(?:word|wd|phrase)?|secret|token|key|admin|root|user(?:name)?|test(?:ing|er)?|guest|demo|default|example|dummy|foo|bar|baz|hello|hidden|none|null|nil|true|false|string|number|boolean|any|unknown|void|optional|required|bearer|basic|postgres|mysql|redis|mongo|rabbitmq|localhost|development|production|staging|my|the|new|old|valid|invalid|wrong|correct|some|str|text|bytes|sha256|md5|utf|base64|hex|oauth|jwt|[-_.!@#/|\d])+$/i
 const NAME_LIKE = /^[A-Za-z]+(?:[-_./:@ ][A-Za-z]+)*\d{0,2}$/
 
 /** A short value beside `password` or the like: is it a literal secret rather than code, a type or a stand-in? */
 export function looksLikePassword(value: string, quoted: boolean): boolean {
   if (value.length < 6 || value.length > 200 || /\s/.test(value)) return false
-  if (CODE.test(value) || COMMON.test(value) || isStandIn(value)) return false
+  if (CODE.test(value) || (value.length < 64 && COMMON.test(value)) || isStandIn(value)) return false
   const hasDigit = /\d/.test(value)
   const hasLetter = /[A-Za-z]/.test(value)
   const hasMark = /[^A-Za-z0-9_.\-/:]/.test(value)
   if (!hasLetter || !(hasDigit || (quoted && hasMark))) return false
   if (NAME_LIKE.test(value)) return false
-  if (/^(?:\.{0,2}\/|[a-z]+:\/\/|\w+\.\w+\()/.test(value)) return false
+  // A path (`pwd` is also the working directory), a URL, a call.
+  if (/^(?:\.{0,2}\/|~[\\/]|[A-Za-z]:[\\/]|[a-z]{1,20}:\/\/|\w{1,60}\.\w{1,60}\()/.test(value)) return false
+  if (looksLikeFile(value)) return false
   return quoted || !/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*|\[\w*\])+$/.test(value)
+}
+
+const PLAIN_PASSWORD =
+  /^(?:pass(?:word|wd)?|pw|pwd|secret|test(?:ing)?|user|root|admin|guest|postgres|mysql|redis|changeme|example|dummy|token|key|p|x+|\*+|\.+)\d{0,4}$/i
+
+/** Where only a password can stand, as in a URL: is it one, rather than a variable or a stand-in? */
+export function isTypedPassword(value: string): boolean {
+  if (/[${}<>%]/.test(value.slice(0, 2)) || /^(?:\[|\.{3})/.test(value)) return false
+  return !PLAIN_PASSWORD.test(value) && !isStandIn(value)
+}
+
+const FILE =
+  /\.(?:rlib|rmeta|so|dylib|dll|[ao]|exe|wasm|[cm]?[jt]sx?|map|css|html?|vue|json[lc5]?|ya?ml|toml|xml|md|mdx|txt|log|csv|lock|pyc?|go|rs|rb|java|kt|php|sh|sql|[ch]pp|cc|hh|swift|png|jpe?g|svg|gif|webp|ico|pdf|tar|t?gz|zip|whl|jar|tmp|db|sqlite|snap|pem|crt)$/
+
+/** The name of a file: what is random in it tells files apart. */
+export function looksLikeFile(value: string): boolean {
+  return FILE.test(value)
 }

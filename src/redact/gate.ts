@@ -2,6 +2,7 @@
 // almost every "none" with one look; measured against the alternatives in docs/redaction.md.
 
 const SIZE = 1 << 15
+const NONE: never[] = []
 
 /** Folds three character codes into a table index. */
 function slot(a: number, b: number, c: number): number {
@@ -10,7 +11,7 @@ function slot(a: number, b: number, c: number): number {
 
 export class LiteralGate<Rule> {
   readonly #marks = new Uint8Array(SIZE)
-  readonly #bySlot = new Map<number, { literal: string; rules: Rule[] }[]>()
+  readonly #bySlot: { literal: string; rules: Rule[] }[][] = Array.from({ length: SIZE })
 
   /** A literal of two characters marks every slot its third one can lead to. */
   add(literal: string, rule: Rule): void {
@@ -21,11 +22,11 @@ export class LiteralGate<Rule> {
     for (const c of thirds) {
       const index = slot(a, b, c)
       this.#marks[index] = 1
-      const entries = this.#bySlot.get(index) ?? []
+      const entries = this.#bySlot[index] ?? []
       const known = entries.find((entry) => entry.literal === literal)
       if (known && !known.rules.includes(rule)) known.rules.push(rule)
       if (!known) entries.push({ literal, rules: [rule] })
-      this.#bySlot.set(index, entries)
+      this.#bySlot[index] = entries
     }
   }
 
@@ -38,11 +39,8 @@ export class LiteralGate<Rule> {
     return -1
   }
 
-  /** The literals that begin there. */
-  at(text: string, at: number): { literal: string; rules: Rule[] }[] {
-    const entries = this.#bySlot.get(
-      slot(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)),
-    )
-    return entries?.filter((entry) => text.startsWith(entry.literal, at)) ?? []
+  /** The literals that may begin there. */
+  near(codes: Uint16Array, at: number): readonly { literal: string; rules: Rule[] }[] {
+    return this.#bySlot[slot(codes[at] as number, codes[at + 1] as number, codes[at + 2] as number)] ?? NONE
   }
 }

@@ -2,19 +2,21 @@
 // never a promise: docs/redaction.md says what it finds and what it cannot.
 import { createHmac } from 'node:crypto'
 import { RecollectError } from '../errors.ts'
-import { type Budget, TimeBudget, UNLIMITED } from './budget.ts'
-import { readEscapes, unescapedView } from './escapes.ts'
+import { Budget } from './budget.ts'
+import { readCodes } from './escapes.ts'
+import { MARKER } from './finding.ts'
 import { mergeSecrets, type Secret } from './merge.ts'
 import { makeRule, providerRules } from './rules-providers.ts'
 import { STRUCTURE_RULES, wholeValue } from './rules-structure.ts'
-import { isOneWord, MIN_RUN, Scanner } from './scan.ts'
+import { isOneWord, Scanner } from './scan.ts'
 import { selfTest } from './self-test.ts'
+import { MIN_RUN } from './tokens.ts'
 import { walk } from './walk.ts'
 
 export { loadRedactionKey } from './key.ts'
 
 /** Raised whenever a rule changes; stored beside what was redacted so that old rows can be scanned again. */
-export const REDACTION_VERSION = 1
+export const REDACTION_VERSION = 2
 
 /** How often each rule found something. */
 export interface Findings {
@@ -32,8 +34,8 @@ export interface RedactorOptions {
   /** From `loadRedactionKey`. */
   key: Uint8Array
   rules?: UserRule[]
-  /** Milliseconds of processor time allowed per million characters of one string, and at least for each string (default 2000). */
-  budgetMs?: number
+  /** How many times the usual work one string may cause before it is replaced whole (default 1). */
+  effort?: number
 }
 
 export interface Redactor {
@@ -46,15 +48,15 @@ export interface Redactor {
 const MIN_LENGTH = 8
 /** Nothing shorter is taken for the value of a secret-like name. */
 const MIN_PASSWORD = 6
-const MARKER = /\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]/g
+const MARKERS = /\[REDACTED:[a-z0-9-]{1,60}:[0-9a-f]{8}\]/g
 const MAX_ROUNDS = 12
 const TOO_DEEP = /^\[REDACTED:too-deep:[0-9a-f]{8}\]$/
-/** Below this a string cannot take long, and asking the clock would cost more than the scan. */
-const TIMED_LENGTH = 4096
+/** The work of a round for each character, charged from the third on; the second only proves that the first was enough. */
+const ROUND = 2
 
 /** Makes a redactor; throws BAD_CONFIG when a rule cannot load or the self-test fails, so none ever runs half-armed. */
 export function createRedactor(options: RedactorOptions): Redactor {
-  const { key, budgetMs = 2000 } = options
+  const { key, effort = 1 } = options
   if (!(key instanceof Uint8Array) || key.length < 16) {
     throw new RecollectError('BAD_CONFIG', 'the redaction key is missing or too short', {
       where: 'key',
@@ -64,7 +66,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   try {
     const scanner = loadScanner(options.rules ?? [])
     selfTest(build(key, scanner, Number.POSITIVE_INFINITY).text)
-    return build(Uint8Array.from(key), scanner, budgetMs)
+    return build(Uint8Array.from(key), scanner, effort)
   } catch (cause) {
     throw new RecollectError('BAD_CONFIG', 'the redaction rules cannot be used', {
       where: 'rules',
@@ -104,7 +106,7 @@ function loadScanner(userRules: UserRule[]): Scanner {
   return new Scanner(rules, own)
 }
 
-function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
+function build(key: Uint8Array, scanner: Scanner, effort: number): Redactor {
   // The user's own tokens may be of any length.
   const isPlain = !scanner.hasOwnRules
   const marker = (rule: string, secret: string): string => {
@@ -116,15 +118,19 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
     if (value.length < MIN_LENGTH && (name === '' || (isPlain && value.length < MIN_PASSWORD))) return value
     // Most strings are this short, and a secret among them is known by its name alone.
     if (isPlain && value.length < MIN_RUN && isOneWord(value) && !wholeValue(value, name)) return value
-    const isTimed = value.length >= TIMED_LENGTH
-    const budget = isTimed ? new TimeBudget(budgetMs * Math.max(1, value.length / 1e6)) : UNLIMITED
+    const budget = new Budget(value.length, effort)
     let text = value
-    // A token glued to another shows only after the first was replaced, so look until nothing is found.
+    const found: Findings = {}
+    // What stands beside a secret may show only after it was replaced, so look until nothing is found.
     for (let round = 0; round < MAX_ROUNDS; round++) {
+      if (round > 1) budget.left -= ROUND * text.length
       const secrets = findSecrets(scanner, text, name, budget)
       if (secrets === undefined) break
-      const replaced = secrets.length === 0 ? text : replace(text, secrets, findings, marker)
-      if (replaced === text) return text
+      const replaced = secrets.length === 0 ? text : replace(text, secrets, found, marker)
+      if (replaced === text) {
+        for (const rule in found) findings[rule] = (findings[rule] ?? 0) + (found[rule] as number)
+        return text
+      }
       text = replaced
     }
     findings['budget'] = (findings['budget'] ?? 0) + 1
@@ -148,25 +154,25 @@ function build(key: Uint8Array, scanner: Scanner, budgetMs: number): Redactor {
 
 const NONE: Secret[] = []
 
-/** Findings in the text as it stands and in its unescaped view, joined; undefined when time ran out. */
+/** Findings in the text as it stands and in its decoded view, joined; undefined when the budget is spent. */
 function findSecrets(scanner: Scanner, value: string, name: string, budget: Budget): Secret[] | undefined {
   const raw = scanner.scan(value, name, budget)
   if (raw === undefined) return undefined
   const whole = name === '' ? undefined : wholeValue(value, name)
-  const view = unescapedView(value)
-  if (raw.length === 0 && !whole && !view) return NONE
-  const secrets: Secret[] = raw.map((f) => ({
-    ...f,
-    text: readEscapes(value.slice(f.start, f.end)),
-    unescaped: false,
+  const { view } = raw
+  if (raw.findings.length === 0 && !whole && !view) return NONE
+  const secrets: Secret[] = raw.findings.map((finding) => ({
+    ...finding,
+    text: readCodes(value.slice(finding.start, finding.end)),
+    decoded: false,
   }))
-  if (whole) secrets.push({ ...whole, text: value, unescaped: false })
+  if (whole) secrets.push({ ...whole, text: value, decoded: false })
   if (view) {
-    const found = scanner.scan(view.text, name, budget)
-    if (found === undefined) return undefined
-    for (const { start, end, rule } of found) {
+    const decoded = scanner.scan(view.text, name, budget)
+    if (decoded === undefined) return undefined
+    for (const { start, end, rule } of decoded.findings) {
       const text = view.text.slice(start, end)
-      secrets.push({ start: view.toSource(start), end: view.toSource(end), rule, text, unescaped: true })
+      secrets.push({ start: view.startOf(start), end: view.endOf(end - 1), rule, text, decoded: true })
     }
   }
   return secrets.length < 2 ? secrets : mergeSecrets(secrets)
@@ -178,7 +184,16 @@ function replace(
   findings: Findings,
   marker: (rule: string, secret: string) => string,
 ): string {
-  const kept = value.includes('[REDACTED:') ? [...value.matchAll(MARKER)] : []
+  const kept = value.includes(MARKER) ? [...value.matchAll(MARKERS)] : []
+  // The same secret often stands in a text many times.
+  const made = new Map<string, string>()
+  const markerOf = (rule: string, secret: string): string => {
+    let known = made.get(secret)
+    if (known?.startsWith(`${rule}:`, MARKER.length)) return known
+    known = marker(rule, secret)
+    made.set(secret, known)
+    return known
+  }
   let nextKept = 0
   let out = ''
   let done = 0
@@ -197,7 +212,7 @@ function replace(
     for (const [first, last] of pieces) {
       const piece = value.slice(first, last)
       if (first >= last || !/[A-Za-z0-9]/.test(piece)) continue
-      out += value.slice(done, first) + marker(rule, piece.length === end - start ? text : piece)
+      out += value.slice(done, first) + markerOf(rule, piece.length === end - start ? text : piece)
       done = last
       findings[rule] = (findings[rule] ?? 0) + 1
     }

@@ -6,17 +6,17 @@ export interface Secret {
   start: number
   end: number
   rule: string
-  /** The secret as it reads unescaped. */
+  /** The secret as it reads with its codes read. */
   text: string
-  /** Found in the unescaped view, whose reading of the secret is the better one. */
-  unescaped: boolean
+  /** Found in the decoded view, whose reading of the secret is the better one. */
+  decoded: boolean
 }
 
 const isStructural = (rule: string): boolean => Object.hasOwn(STRUCTURE_RULES, rule)
 
-/** True if `a` names the secret better than `b`: unescaped before raw, then longer, then the more specific rule. */
+/** True if `a` names the secret better than `b`: decoded before raw, then longer, then the more specific rule. */
 function better(a: Secret, b: Secret): boolean {
-  if (a.unescaped !== b.unescaped) return a.unescaped
+  if (a.decoded !== b.decoded) return a.decoded
   if (a.text.length !== b.text.length) return a.text.length > b.text.length
   return isStructural(b.rule) && !isStructural(a.rule)
 }

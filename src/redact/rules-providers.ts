@@ -9,6 +9,8 @@ const H = '[0-9a-f]'
 const B = '[A-Za-z0-9+/]'
 const UUID = `${H}{8}-${H}{4}-${H}{4}-${H}{4}-${H}{12}`
 const END = '(?![A-Za-z0-9])'
+// For literals that base64 holds by chance: there a dash or an underscore before them begins no word.
+const START = '(?<![A-Za-z0-9_-])'
 
 const TABLE = `
 aws-access-key  AKIA ASIA ABIA ACCA A3T  [A-Z0-9]{16,17}${END}  AWS access key id
@@ -135,6 +137,7 @@ grafana-legacy-key  eyJrIjoi  ${B}{60,400}={0,3}  Grafana API key
 newrelic-key  NRAK- NRJS- NRII- NRIQ- NRRA-  ${W}{19,50}  New Relic key
 sentry-token  sntrys_eyJ sntryu_  [A-Za-z0-9+/=_-]{60,500}  Sentry token
 dynatrace-token  dt0c01. dt0s01. dt0s02. dt0s16.  [A-Z2-7]{8,24}\\.[A-Z2-7]{40,64}  Dynatrace token
+fcm-key  :APA91b  ${W}{8,24}<>${W}{100,200}  Firebase Cloud Messaging key or device token
 posthog-key  phx_ phs_ phc_  ${A}{40,60}  PostHog key
 honeycomb-key  hcaik_ hcxik_ hcalk_ hcxlk_ hcamk_ hcbik_  [a-z0-9]{58,62}  Honeycomb key
 logfire-token  pylf_v  ${W}{40,120}  Logfire token
@@ -163,8 +166,8 @@ adafruit-key  aio_  ${A}{28}${END}  Adafruit IO key
 adobe-secret  p8e-  ${W}{32}  Adobe client secret
 facebook-token  EAAM EAAC EAAB EAAG EAAJ EAAD EAAK EAAL EAAP EAAQ  ${A}{80,260}  Meta access token
 twitter-bearer  AAAAAAAAAAAAAAAAAAAAA  [A-Za-z0-9%]{60,120}  X (Twitter) bearer token
-linkedin-token  AQX AQV AQU  ${W}{150,400}  LinkedIn access token
-instagram-token  IGQ IGAA  ${W}{80,250}  Instagram token
+linkedin-token  AQX AQV AQU  ${START}<>${W}{150,400}  LinkedIn access token
+instagram-token  IGQ IGAA  ${START}<>${W}{80,250}  Instagram token
 dropbox-token  sl.u. sl.B sl.A  ${W}{100,1400}  Dropbox short-lived token
 wakatime-key  waka_  ${UUID}  WakaTime key
 tailscale-key  tskey-  [a-z]{2,12}-${W}{14,80}  Tailscale key
@@ -191,7 +194,7 @@ voiceflow-key  VF.DM. VF.WS.  ${H}{24}\\.${A}{16}  Voiceflow key
 ramp-token  ramp_id_ ramp_sec_ ramp_tok_  ${A}{32,60}  Ramp credential
 webflow-token  ws-  ${H}{64}  Webflow token
 jwt  eyJ  [A-Za-z0-9+_/=-]{13,4000}\\.(?:[A-Za-z0-9+_/=-]{10,8000}|)\\.(?:[A-Za-z0-9+_/=-]{10,2000})?  JSON Web Token
-jwt-unsigned  eyJ  [A-Za-z0-9+_/=-]{16,4000}\\.ey[A-Za-z0-9+_/=-]{10,8000}  JSON Web Token cut short
+jwt-unsigned  eyJ  [A-Za-z0-9+_/-]{16,4000}={0,2}\\.ey[A-Za-z0-9+_/-]{10,8000}={0,2}  JSON Web Token cut short
 jwt-base64  ZXlK  ${B}{60,8000}={0,2}  JSON Web Token in base64
 private-key-base64  LS0tLS1CRUdJTi  ${B}{60,20000}={0,2}  PEM block in base64
 `
@@ -204,6 +207,8 @@ export interface ProviderRule {
   left: RegExp | undefined
   /** Matches what follows the literal, anchored at its start. */
   right: RegExp
+  /** No match of `right` is longer. */
+  longest: number
   note: string
 }
 
@@ -220,9 +225,13 @@ export function providerRules(): ProviderRule[] {
     })
 }
 
-/** Compiles one rule; `shape` is as in the table. */
-export function makeRule(id: string, literals: string[], shape: string, note: string): ProviderRule {
-  const [first, second] = shape.split('<>')
+/** Compiles one rule; `row` is its shape as in the table. */
+export function makeRule(id: string, literals: string[], row: string, note: string): ProviderRule {
+  const [first, second] = row.split('<>')
   const left = second === undefined ? undefined : new RegExp(`(?:${first})$`)
-  return { id, literals, left, right: new RegExp(`^(?:${second ?? first})`), note }
+  const shape = second ?? (first as string)
+  let longest = 0
+  for (const [, least, most] of shape.matchAll(/\{(\d{1,5})(?:,(\d{1,5}))?\}/g))
+    longest += Number(most ?? least)
+  return { id, literals, left, right: new RegExp(`^(?:${shape})`), longest, note }
 }

@@ -1,14 +1,12 @@
 // Secrets known by where they stand, not by how they look: after a secret-like name, in a URL, a header, a key block.
 // Each function is called at one character of the text and gives the range of the secret, or nothing.
+import type { Budget } from './budget.ts'
 import { nameBefore } from './context.ts'
-import { isStandIn, looksLikePassword, looksRandom } from './entropy.ts'
+import { isStandIn, isTypedPassword, looksLikePassword, looksRandom } from './entropy.ts'
+import { type Finding, MARKER } from './finding.ts'
 import { nameKind } from './names.ts'
-
-export interface Finding {
-  start: number
-  end: number
-  rule: string
-}
+import { puttyLines } from './rules-blocks.ts'
+import { atUserFlag, mayBePgpass, pgpass } from './rules-commands.ts'
 
 /** The structural rules, with what they find; docs and tests read this list. */
 export const STRUCTURE_RULES: Record<string, string> = {
@@ -22,14 +20,23 @@ export const STRUCTURE_RULES: Record<string, string> = {
   'assigned-secret': 'random-looking text assigned to a secret-like name',
   'nearby-secret': 'random-looking text on the same line after a secret-like word',
   'curl-user': 'password of `curl -u user:password`',
+  'command-password':
+    'password after `mysql -p`, `sshpass -p`, `redis-cli -a`, `docker login -p` or `ssh-keygen -N`',
+  'dsn-password': 'password in a data source name of Go or MySQL (`user:password@tcp(…)`)',
+  'sentry-dsn': 'keys in a Sentry DSN',
+  pgpass: 'password in a line of `.pgpass`',
   'azure-sas': 'signature of a shared access URL',
+  'signed-url': 'signature of a signed URL of Google, Amazon or CloudFront',
 }
+
+/** What reading the value of a name costs that may be a secret's. */
+const USED = 300
 
 const QUOTE = /["'`]/
 
 // The last three letters of the names that matter at an operator: one look spares the regular expressions almost always.
 const LAST_THREE = new Uint8Array(1 << 15)
-for (const end of 'ord swd pwd ass ase ret ken key ion kie sig uth nes ial als'.split(' ')) {
+for (const end of 'ord swd pwd ass ase ret ken key ion kie sig uth nes ial als psk ult ure'.split(' ')) {
   LAST_THREE[((end.charCodeAt(0) & 31) << 10) | ((end.charCodeAt(1) & 31) << 5) | (end.charCodeAt(2) & 31)] =
     1
 }
@@ -37,7 +44,7 @@ for (const end of 'ord swd pwd ass ase ret ken key ion kie sig uth nes ial als'.
 const isLetter = (code: number): boolean => (code > 96 && code < 123) || (code > 64 && code < 91)
 
 /** Could the name before the operator at `at` be secret-like? */
-export function mayBeSecretName(codes: Uint16Array, at: number): boolean {
+function mayBeSecretName(codes: Uint16Array, at: number): boolean {
   let last = at - 1
   // Over quotes, brackets, spaces and a trailing number: `"password" :`, `token2=`.
   while (last > 1 && at - last < 6 && !isLetter(codes[last] as number)) last--
@@ -46,32 +53,79 @@ export function mayBeSecretName(codes: Uint16Array, at: number): boolean {
   return LAST_THREE[end | ((codes[last] as number) & 31)] === 1
 }
 
-/** At `=`, `:` or `>`: a value assigned to a secret-like name, a header, or a URL's password. */
-export function atOperator(text: string, at: number): Finding | undefined {
-  if (text.charCodeAt(at + 1) === 47 && text.charCodeAt(at + 2) === 47) return urlPassword(text, at + 3)
-  const name = nameBefore(text, at)
-  if (name === '') return undefined
+/** Whether the operator at `at` can be one of those below: asked for every sign of a text, so quick to say no. */
+export function mayBeOperator(codes: Uint16Array, at: number): boolean {
+  if (codes[at + 1] === 47) return true
+  // Of a doubled sign the first one counts.
+  if (codes[at - 1] === codes[at]) return false
+  return mayBeSecretName(codes, at) || (codes[at] === 58 && mayBePgpass(codes, at))
+}
+
+/** At `=`, `:` or `>`: a value assigned to a secret-like name, a header, a URL's password or a line of a password file. */
+export function atOperator(text: string, at: number, budget: Budget): Finding | undefined {
+  if (text.charCodeAt(at + 1) === 47 && text.charCodeAt(at + 2) === 47) return inUrl(text, at + 3, budget)
   const isColon = text.charCodeAt(at) === 58
-  switch (useOf(name)) {
+  const line = isColon && /[\d*]/.test(text[at + 1] ?? '') ? pgpass(text, at) : undefined
+  if (line) return line
+  const name = nameBefore(text, at)
+  if (name === '' || isScope(text, at)) return undefined
+  const use = useOf(name)
+  if (use !== 'none') budget.left -= USED
+  switch (use) {
     case 'putty':
-      if (isColon) return puttyLines(text, at)
+      if (isColon) return puttyLines(text, at, budget)
       break
     case 'cookie':
-      if (isColon) return cookie(text, at + 1)
+      if (isColon) return cookie(text, at + 1, budget)
       break
     case 'authorization':
-      return authorization(text, at + 1)
+      return authorization(text, at + 1, budget)
     case 'signature':
-      return sasSignature(text, at + 1)
+      return signature(text, at + 1, name)
     case 'auth':
       return dockerAuth(text, at + 1)
+    case 'default':
+      return isColon ? undefined : terraformDefault(text, at, budget)
+    case 'verdict':
+      if (isColon && !followsUser(text, at)) return undefined
+      break
     case 'none':
       return undefined
   }
-  return assigned(text, at + 1, name)
+  return assigned(text, at + 1, name, budget)
 }
 
-type Use = 'putty' | 'cookie' | 'authorization' | 'signature' | 'auth' | 'secret' | 'none'
+/** `Password::test_v1` and `suite > password > case`: parts of a name, as languages and test runners write them. */
+function isScope(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  switch (text.charCodeAt(at)) {
+    case 58:
+      // `::=` assigns.
+      return text.charCodeAt(at + 1) === 58 && text.charCodeAt(at + 2) !== 61
+    case 62:
+      return before === 32
+    default:
+      return false
+  }
+}
+
+/** `USER: bot PASS: …` is a password; otherwise `PASS:` is what a test runner says before the name of a test. */
+function followsUser(text: string, at: number): boolean {
+  return /(?:user(?:name)?|login|email|account)["'`]?[ \t]{0,4}[:=]/i.test(
+    text.slice(Math.max(0, at - 100), at),
+  )
+}
+
+type Use =
+  | 'putty'
+  | 'cookie'
+  | 'authorization'
+  | 'signature'
+  | 'auth'
+  | 'default'
+  | 'verdict'
+  | 'secret'
+  | 'none'
 
 const knownUses = new Map<string, Use>()
 
@@ -87,32 +141,21 @@ function useOf(name: string): Use {
 }
 
 function judgeUse(name: string): Use {
-  const last = /[\w$@-]*$/.exec(name)?.[0].toLowerCase() ?? ''
+  const word = name.slice(name.lastIndexOf(' ') + 1)
+  if (/^-*PASS$/.test(word)) return 'verdict'
+  const last = word.toLowerCase()
   if (last === 'private-lines') return 'putty'
   if (last === 'cookie' || last === 'set-cookie') return 'cookie'
   if (last.endsWith('authorization')) return 'authorization'
-  if (last === 'sig') return 'signature'
+  if (last === 'sig' || /^(?:x-(?:goog|amz)-)?signature$/.test(last)) return 'signature'
+  if (last === 'default') return 'default'
   if (last === 'auth') return 'auth'
   const kind = nameKind(name)
   return kind === 'none' || kind === 'weak' ? 'none' : 'secret'
 }
 
-/** After `-u` or `--user`: the password, if it is curl's. */
-export function atUserFlag(text: string, start: number, end: number): Finding | undefined {
-  if (!/\bcurl\b(?:\\\r?\n|[^\n;|&]){0,400}$/.test(text.slice(Math.max(0, start - 410), start)))
-    return undefined
-  const match = /^[ =]{1,4}["'`\\]{0,2}([^\s:"'`]{0,80})["'`]?:["'`]?([^\s"'`\\]{3,200})/.exec(
-    text.slice(end, end + 300),
-  )
-  const password = match?.[2] ?? ''
-  if (!match || /^[$<{%[]|^\.{3}/.test(password) || PLAIN_PASSWORD.test(password) || isStandIn(password))
-    return undefined
-  const from = end + match[0].length - password.length
-  return { start: from, end: from + password.length, rule: 'curl-user' }
-}
-
 /** After `--password`, `PASSWORD` and the like followed by a space. */
-export function atFlag(text: string, start: number, end: number): Finding | undefined {
+export function atFlag(text: string, start: number, end: number, budget: Budget): Finding | undefined {
   const name = text.slice(start, end)
   if (name === '--user') return atUserFlag(text, start, end)
   const isFlag = name.startsWith('--')
@@ -120,23 +163,34 @@ export function atFlag(text: string, start: number, end: number): Finding | unde
   if (kind !== 'password' && !(isFlag && kind === 'strong')) return undefined
   const netrc =
     !isFlag && /\b(?:machine|login|user)\b[^\n]{1,80}$/i.test(text.slice(Math.max(0, start - 90), start))
-  return isFlag || netrc ? literalAt(text, end, 'password', false) : undefined
+  return isFlag || netrc ? literalAt(text, end, 'password', false, budget) : undefined
 }
 
-function assigned(text: string, at: number, name: string): Finding | undefined {
+function assigned(text: string, at: number, name: string, budget: Budget): Finding | undefined {
   const kind = nameKind(name)
   if (kind === 'none' || kind === 'weak') return undefined
   // The value of an XML element may stand on a line of its own.
   const lead = text[at - 1] === '>' ? /^(?:\s|\\+[nrt]){0,40}/ : /^[=:>]{0,2}[ \t]{0,8}/
   const skip = lead.exec(text.slice(at, at + 80))?.[0].length ?? 0
-  return literalAt(text, at + skip, kind === 'password' ? 'password' : 'assigned-secret', kind !== 'password')
+  return literalAt(
+    text,
+    at + skip,
+    kind === 'password' ? 'password' : 'assigned-secret',
+    kind !== 'password',
+    budget,
+  )
 }
 
 const BARE_END = /[\s"'`,;&|<>(){}[\]\\]|$/
-const MARKER = '[REDACTED:'
 
 /** The value at `at`, in quotes or bare, if it is a literal secret. */
-function literalAt(text: string, at: number, rule: string, strict: boolean): Finding | undefined {
+function literalAt(
+  text: string,
+  at: number,
+  rule: string,
+  strict: boolean,
+  budget: Budget,
+): Finding | undefined {
   let start = at
   while (start - at < 8 && (text.charCodeAt(start) === 32 || text.charCodeAt(start) === 92)) start++
   const quote = text[start] ?? ''
@@ -148,6 +202,7 @@ function literalAt(text: string, at: number, rule: string, strict: boolean): Fin
   if (length <= 0) return undefined
   while (length > 0 && rest[length - 1] === '\\') length--
   const value = rest.slice(0, length)
+  budget.left -= 400 + 20 * length
   if (strict && (value.length < 8 || !looksRandom(value.padEnd(12, value)))) return undefined
   return looksLikePassword(value, quoted) ? { start, end: start + length, rule } : undefined
 }
@@ -161,30 +216,33 @@ export function wholeValue(text: string, name: string): Finding | undefined {
   return { start: 0, end: text.length, rule: kind === 'password' ? 'password' : 'assigned-secret' }
 }
 
+const SENTRY = /^([0-9a-f]{32}(?::[0-9a-f]{32})?)@[\w.-]{3,100}\/\d/
 const USERINFO = /^([^\s:@/"'`<>\\(){}[\]?#]{0,100}):([^\s@"'`<>\\]{3,300})@(?=[\w[])/
-const PLAIN_PASSWORD =
-  /^(?:pass(?:word|wd)?|pw|pwd|secret|test(?:ing)?|user|root|admin|guest|postgres|mysql|redis|changeme|example|dummy|token|key|p|x+|\*+|\.+)\d{0,4}$/i
 
-function urlPassword(text: string, at: number): Finding | undefined {
-  const match = USERINFO.exec(text.slice(at, at + 420))
+function inUrl(text: string, at: number, budget: Budget): Finding | undefined {
+  const rest = text.slice(at, at + 420)
+  if (!rest.includes('@')) return undefined
+  budget.left -= USED
+  const keys = SENTRY.exec(rest)?.[1]
+  if (keys) return { start: at, end: at + keys.length, rule: 'sentry-dsn' }
+  const match = USERINFO.exec(rest)
   const user = match?.[1] ?? ''
   const password = match?.[2] ?? ''
   if (!match || password.startsWith(MARKER) || password.includes('/')) return undefined
-  if (/[${}<>%]/.test(password.slice(0, 2)) || PLAIN_PASSWORD.test(password) || password === user)
-    return undefined
-  if (isStandIn(password)) return undefined
+  if (password === user || !isTypedPassword(password)) return undefined
   const start = at + user.length + 1
   return { start, end: start + password.length, rule: 'url-password' }
 }
 
 const SCHEME =
-  /^[=:]{0,2}[\s"'`\\({[]{0,6}(?:(basic|bearer|token|apikey|api-key|key|digest|negotiate|aws4-hmac-sha256|splunk|genie[-]?key|sso-key|oauth|discogs token=|bot)[ :]\s*["'`]?)?/i
+  /^[=:]{0,2}[\s"'`\\({[]{0,6}(?:(basic|bearer|token|apikey|api-key|key|digest|negotiate|aws4-hmac-sha256|splunk|genie[-]?key|sso-key|oauth|discogs token=|bot)[ :]\s{0,8}["'`]?)?/i
 const CREDENTIALS = /^[A-Za-z0-9._~+/=:|%-]{8,2000}/
 
-function authorization(text: string, at: number): Finding | undefined {
+function authorization(text: string, at: number, budget: Budget): Finding | undefined {
   const rest = text.slice(at, at + 2100)
   const lead = SCHEME.exec(rest)
   const value = CREDENTIALS.exec(rest.slice(lead?.[0].length ?? 0))?.[0] ?? ''
+  budget.left -= 800 + 10 * value.length
   const hasScheme = lead?.[1] !== undefined
   if (value === '' || isStandIn(value) || !/\d|[a-z][A-Z]|=$/.test(value)) return undefined
   if (!hasScheme && !looksRandom(value)) return undefined
@@ -195,13 +253,13 @@ function authorization(text: string, at: number): Finding | undefined {
   return { start, end: start + value.length, rule: 'authorization-header' }
 }
 
-// Only a name that begins its line or string: inside a cookie the word would have every rest of the line read again.
-const COOKIE_NAME = /(?:^|[\n\r"'`]|\\[nrt])[<> \t]{0,4}(?:set-)?cookie["'`\\ ]{0,4}$/i
+const COOKIE_NAME = /(?:^|[^\w-]|\\[nrt])(?:set-)?cookie["'`\\ ]{0,4}$/i
 const COOKIES = /^[ \t]{0,4}["'`\\]{0,2}[ \t]{0,2}([\w.%-]{1,80}=[^\r\n"'`\\]{8,4000})/
 
-function cookie(text: string, at: number): Finding | undefined {
+function cookie(text: string, at: number, budget: Budget): Finding | undefined {
   if (!COOKIE_NAME.test(text.slice(Math.max(0, at - 24), at - 1))) return undefined
   const match = COOKIES.exec(text.slice(at, at + 4100))
+  budget.left -= 20 * (match?.[0].length ?? 0)
   const pairs = match?.[1]
   if (!match || pairs === undefined || pairs.includes(MARKER)) return undefined
   const hasSecret = pairs.split(';').some((pair) => {
@@ -212,9 +270,26 @@ function cookie(text: string, at: number): Finding | undefined {
   return hasSecret ? { start, end: start + pairs.trimEnd().length, rule: 'cookie' } : undefined
 }
 
-function sasSignature(text: string, at: number): Finding | undefined {
-  const value = /^(?:[A-Za-z0-9+/_-]|%[0-9A-Fa-f]{2}){40,100}={0,2}/.exec(text.slice(at, at + 320))?.[0]
-  return value && looksRandom(value) ? { start: at, end: at + value.length, rule: 'azure-sas' } : undefined
+const SIGNATURE = /^(?:[A-Za-z0-9+/_~-]|%[0-9A-Fa-f]{2}){40,1100}={0,2}/
+
+/** `sig` is Azure's; `Signature` alone means anything unless it is a parameter of a URL. */
+function signature(text: string, at: number, name: string): Finding | undefined {
+  const isSas = /sig$/i.test(name)
+  if (/(?:^|[^-])signature$/i.test(name) && !/[?&]/.test(text[at - 1 - 'signature'.length - 1] ?? ''))
+    return undefined
+  const value = SIGNATURE.exec(text.slice(at, at + (isSas ? 320 : 1200)))?.[0]
+  if (!value || !looksRandom(value)) return undefined
+  return { start: at, end: at + value.length, rule: isSas ? 'azure-sas' : 'signed-url' }
+}
+
+const VARIABLE = /^variable\s{1,8}\\{0,4}"([\w-]{2,60})\\{0,4}"/
+
+/** `default = "…"` in the block of a Terraform variable with a secret-like name. */
+function terraformDefault(text: string, at: number, budget: Budget): Finding | undefined {
+  const before = text.slice(Math.max(0, at - 400), at)
+  const block = before.slice(before.lastIndexOf('variable'))
+  const name = VARIABLE.exec(block)?.[1]
+  return name === undefined || /\n\}/.test(block) ? undefined : assigned(text, at + 1, name, budget)
 }
 
 function dockerAuth(text: string, at: number): Finding | undefined {
@@ -225,31 +300,4 @@ function dockerAuth(text: string, at: number): Finding | undefined {
   if (!/^[\x20-\x7e]{1,100}:[\x20-\x7e]{2,200}$/.test(plain)) return undefined
   const start = at + (match[1]?.length ?? 0)
   return { start, end: start + match[2].length, rule: 'docker-auth' }
-}
-
-const PEM_BEGIN =
-  /^-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----|^-----BEGIN OpenVPN Static key V1-----/
-const PEM_END = /-----END[ A-Za-z0-9_-]{0,60}-----/
-const PEM_BODY = /^(?:[A-Za-z0-9+/=\s\\-]|[A-Z][A-Za-z-]+: ?[^\n\\]{0,200})*/
-const MAX_PEM = 40_000
-
-/** At `-----BEGIN`: the block up to its end line, or as far as its body reaches when it was cut. */
-export function privateKey(text: string, at: number): Finding | undefined {
-  const begin = PEM_BEGIN.exec(text.slice(at, at + 100))
-  if (!begin) return undefined
-  const from = at + begin[0].length
-  const rest = text.slice(from, from + MAX_PEM)
-  const close = PEM_END.exec(rest)
-  const length = close ? close.index : (PEM_BODY.exec(rest)?.[0].length ?? 0)
-  const body = rest.slice(0, length)
-  if (body.includes(MARKER) || body.replace(/\\[nr]|[^A-Za-z0-9+/=]/g, '').length < 24) return undefined
-  return { start: from, end: from + length, rule: 'private-key' }
-}
-
-function puttyLines(text: string, at: number): Finding | undefined {
-  const match = /^: ?\d{1,4}((?:\\[rn]|\s)+)([A-Za-z0-9+/=\s\\]{40,20000})/.exec(text.slice(at, at + 20_100))
-  if (!match?.[2]) return undefined
-  const start = at + match[0].length - match[2].length
-  const stop = match[2].search(/(?:\\[rn]|\s)+Private(?=$|-)/)
-  return { start, end: stop < 0 ? start + match[2].length : start + stop, rule: 'putty-key' }
 }

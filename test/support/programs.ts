@@ -1,11 +1,12 @@
 // Starting the programs under test/programs, and what a killed writer must have left behind.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Format, formats, isWhole } from '../programs/formats.mjs'
+import { isHere } from '../setup/programs.ts'
 
 export interface LoopArguments {
   format: string
@@ -40,15 +41,6 @@ export function temporaryDirectory(parent = tmpdir()): string {
   return directory
 }
 
-function has(program: string): boolean {
-  try {
-    execFileSync('which', [program], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** `test`, or a skip whose title says what is missing: programs (as Debian package names them) or `root`. */
 export function testNeeding(
   needs: string[],
@@ -56,7 +48,7 @@ export function testNeeding(
   timeout: number,
   body: () => Promise<void>,
 ): void {
-  const missing = needs.filter((need) => (need === 'root' ? process.getuid?.() !== 0 : !has(need)))
+  const missing = needs.filter((need) => (need === 'root' ? process.getuid?.() !== 0 : !isHere(need)))
   if (missing.length === 0) test(title, { timeout }, body)
   else test.skip(`${title} [needs ${missing.join(', ')}]`, body)
 }

@@ -1,5 +1,5 @@
 // Makes text that a regular expression matches, so that tokens for tests are drawn at run time and none is committed.
-// Knows what the rule table uses: classes, groups, alternatives, bounded repetition, lookaheads (taken as given).
+// Knows what the rule table uses: classes, groups, alternatives, bounded repetition, lookarounds (taken as given).
 
 /** A random source that gives the same numbers in every run. */
 export function seeded(seed: number): () => number {
@@ -45,11 +45,11 @@ export function drawMatch(source: string, random: () => number): string {
       return () => pick(solid.length > 9 && random() < 0.97 ? solid : members)
     }
     if (c === '(') {
-      const isLookahead = source.startsWith('?!', at) || source.startsWith('?=', at)
-      if (source[at] === '?') at += 2
+      const isLook = /^\?<?[!=]/.exec(source.slice(at, at + 3))
+      if (source[at] === '?') at += isLook?.[0].length ?? 2
       const inner = readAlternatives()
       at++
-      return isLookahead ? () => '' : inner
+      return isLook ? () => '' : inner
     }
     if (c === '\\') {
       const name = source[at++] as string

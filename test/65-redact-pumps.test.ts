@@ -1,0 +1,198 @@
+// No text makes the redactor slow: every literal and every beginning of a structure, repeated, takes at most three times
+// as long as plain text. `REDACT_PUMPS=all` tries all of them at a million characters; otherwise one in forty of the literals is.
+import { describe, expect, it } from 'vitest'
+import { createRedactor, type Findings } from '../src/redact/index.ts'
+import { providerRules } from '../src/redact/rules-providers.ts'
+import { leastTime, plainText, pump, workTime } from './setup/pump.ts'
+import { drawMatch, seeded } from './support/shapes.ts'
+
+const redactor = createRedactor({ key: new Uint8Array(32).fill(5) })
+const random = seeded(23)
+const SIZE = 1_000_000
+const isLong = process.env['REDACT_PUMPS'] === 'all'
+
+const literals = [...new Set(providerRules().flatMap((rule) => rule.literals))]
+const tokens = providerRules().map((rule) => {
+  const left = rule.left ? drawMatch(rule.left.source, random) : ''
+  return `${left}${rule.literals[0]}${drawMatch(rule.right.source, random)} `
+})
+const structures = [
+  ...[
+    'eyJabc.',
+    '-eyJ',
+    'eyJ-',
+    '://a:',
+    '://a:b@',
+    'https://a:b1c2d3@',
+    '@tcp(',
+    'a:b1c2@tcp(',
+    ':5432:',
+    ':*:',
+    'sig=',
+  ],
+  ...[
+    '-----BEGIN PRIVATE KEY-----\n',
+    '-----BEGIN RSA PRIVATE KEY-----',
+    '-----BEGIN',
+    '-----END',
+    'Private-Lines: 1\n',
+  ],
+  ...[
+    'curl ',
+    'curl -u ',
+    ' -u ',
+    ' -u a:',
+    'mysql -p',
+    ' -p',
+    'sshpass -p ',
+    ' -a ',
+    'docker login -p ',
+    'ssh-keygen -N ',
+  ],
+  ...[
+    'Cookie: a=',
+    'cookie=',
+    'Authorization: ',
+    'authorization: Bearer ',
+    'auth: ',
+    '"auth":"',
+    'bearer ',
+    'x-api-key: ',
+  ],
+  ...[
+    'password="',
+    'password=',
+    'password ',
+    '--password ',
+    '--token ',
+    'token: ',
+    'secret: ',
+    'api_key="',
+    'key=',
+    '<password>',
+  ],
+  ...[
+    'password=oauth2',
+    'password: testuser',
+    'password="testuser',
+    'PASS: ',
+    'PASS: a1',
+    'default = ',
+    'variable "a" default =',
+  ],
+  ...[
+    'a1B2c3D4e5F6g7H8i9 ',
+    'token a1B2c3D4e5F6g7H8i9 ',
+    'password=a1b2c3d4!e ',
+    'a1/',
+    'A1b2',
+    'a.b.',
+    'A_b1',
+    'token - ',
+  ],
+  ...[
+    '"\\',
+    '\\',
+    '\\/',
+    '\\n',
+    '\\u002b',
+    '\\x20',
+    '\\u001b[33m',
+    '\\033[0m',
+    '\u001b[33m',
+    '\u001b[',
+    '^[[',
+    '%',
+    '%20',
+    '%25',
+  ],
+  ...[
+    '=3D',
+    '=',
+    '==',
+    '::',
+    '>',
+    ':',
+    '[REDACTED:',
+    '[REDACTED:jwt:0a1b2c3d]',
+    '\u4e2d',
+    '@',
+    '@/',
+    ' -',
+    '- ',
+    'signature=',
+  ],
+]
+
+describe('pumps', () => {
+  const units = [
+    ...structures,
+    ...[...literals.flatMap((l) => [l, `${l}-`, `${l}A1b2`, `/${l}a`, `${l}.x1`]), ...tokens].filter(
+      (_, i) => isLong || i % 39 === 0,
+    ),
+  ]
+
+  it(`are at least a hundred: ${units.length}`, () => {
+    expect(units.length).toBeGreaterThanOrEqual(100)
+  })
+
+  it('take at most three times as long as plain text', { timeout: 300_000 }, () => {
+    const plain = plainText(SIZE)
+    const redactPlain = (): string => redactor.text(plain, {})
+    let usual = leastTime(redactPlain, 20)
+    expect(redactPlain()).toBe(plain)
+    const measured = units.map((unit) => {
+      const text = pump(unit, SIZE)
+      let ratio = workTime(() => redactor.text(text, {})) / usual
+      // Once more when slow: what is compiled on the way, and what else this process does, is not the text's doing.
+      for (let again = 0; again < 6 && ratio > 3; again++) {
+        usual = Math.min(usual, leastTime(redactPlain, 3))
+        ratio = Math.min(ratio, leastTime(() => redactor.text(text, {}), 3) / usual)
+      }
+      return { unit, ratio }
+    })
+    const worst = measured.reduce((a, b) => (b.ratio > a.ratio ? b : a))
+    console.log(
+      `${units.length} pumps: the slowest takes ${worst.ratio.toFixed(1)} times plain text (${JSON.stringify(worst.unit)})`,
+    )
+    expect(measured.filter(({ ratio }) => ratio > 3)).toEqual([])
+  })
+
+  it('leave the budget kept in short strings too', { timeout: 120_000 }, () => {
+    // Two seconds for a million characters, in strings that hold next to nothing each.
+    for (const size of [500, 4095]) {
+      for (const unit of structures) {
+        const text = pump(unit, size)
+        const count = Math.ceil(40_000 / size)
+        const ms = leastTime(() => {
+          for (let i = 0; i < count; i++) redactor.text(text, {})
+        }, 3)
+        expect(ms, `${size} characters of ${JSON.stringify(unit)}`).toBeLessThan(80)
+      }
+    }
+  })
+})
+
+it('replaces whole what would take too long, by its name, and never lets it through', () => {
+  const token = `ghp_${drawMatch('[A-Za-z0-9]{36}', random)}`
+  const counts: Findings = {}
+  const out = redactor.text(`${pump('password="', SIZE)} ${token} `, counts)
+  expect(out).toMatch(/^\[REDACTED:budget:[0-9a-f]{8}\]$/)
+  expect(counts).toEqual({ budget: 1 })
+})
+
+it.each([
+  ['hashes of files', () => `${drawMatch('[0-9a-f]{64}', random)}  path/to/file.ts\n`],
+  ['lines of base64', () => `${drawMatch('[A-Za-z0-9+/]{76}', random)}\n`],
+  ['addresses', () => `https://example.org/${drawMatch('[a-z0-9]{12}', random)}?q=%20a%2Fb\n`],
+  [
+    'coloured test results',
+    () =>
+      `\u001b[32m✓\u001b[39m test ${drawMatch('[a-z]{5}', random)} \u001b[33m12\u001b[2mms\u001b[22m\u001b[39m\n`,
+  ],
+  ['JSON in JSON', () => `{\\"key\\": \\"${drawMatch('[a-z]{6}', random)}\\",\\"token_count\\": 12},\\n`],
+])('does not take 200,000 characters of %s for such a text', (_, line) => {
+  let text = ''
+  while (text.length < 200_000) text += line()
+  expect(redactor.text(text, {})).toBe(text)
+})
