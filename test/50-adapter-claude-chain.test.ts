@@ -116,7 +116,10 @@ describe('branches', () => {
         }),
         assistant('a2', 's1', [text('c')], { supersedesUuids: ['u1'] }),
       ]),
-    ).toEqual([['a1#0', 'a1#1'], ['u1#0']])
+    ).toEqual([
+      ['a1#0', 'a1#1', 'a1#end'],
+      ['u1#0', 'u1#end'],
+    ])
   })
 
   test('a fork with new uuids points at where it came from, with equal payloads', () => {
@@ -136,10 +139,11 @@ describe('branches', () => {
     expect(events.map((event) => [event.originKey, event.inherited])).toEqual([
       ['u1#0', true],
       ['a1#0', true],
+      ['a1#end', true],
       [undefined, undefined],
       [undefined, undefined],
     ])
-    expect(events.slice(0, 2).map((event) => event.payload)).toEqual(original.map((event) => event.payload))
+    expect(events.slice(0, 3).map((event) => event.payload)).toEqual(original.map((event) => event.payload))
     const edge = { kind: 'interactive_fork', parent: OTHER, session: SESSION }
     expect(of(items, 'edge')).toMatchObject([
       { ...edge, at: null, evidence: 'n1#0' },
@@ -366,7 +370,7 @@ describe('the rest', () => {
         }),
         'human_intervention',
       ],
-      ['as a command', '/compact now', user('u1', null, command), 'human_intervention'],
+      ['as a command', '/compact now', user('u1', null, command), 'lifecycle'],
       ['by the client', notice, user('u1', null, notice), 'lifecycle'],
     ])('is heard once when it is delivered %s', (_, content, delivery, kind) => {
       const [enqueued, heard] = told([queued(content), delivery])
@@ -385,7 +389,7 @@ describe('the rest', () => {
       expect(told(records)).toEqual([
         ['lifecycle', undefined],
         ['lifecycle', undefined],
-        ['human_intervention', 'third'],
+        ['lifecycle', 'third'],
         ['user_msg', 'first\n\nsecond'],
       ])
     })
@@ -399,7 +403,7 @@ describe('the rest', () => {
         queued('<tick>1</tick>'),
       ]
       expect(told(records)).toEqual([
-        ['human_intervention', 'also this'],
+        ['lifecycle', 'also this'],
         ['user_msg', 'also this, and more'],
         ['lifecycle', undefined],
         ['lifecycle', notice],
@@ -444,10 +448,12 @@ describe('the rest', () => {
     ])
   })
 
-  test('a mode is a decision when it changes', () => {
+  test('a mode is no decision, also when it changes', () => {
     const mode = (permissionMode: string) => ({ type: 'permission-mode', permissionMode, sessionId: SESSION })
     const events = eventsOf(readRecords([mode('plan'), mode('plan'), mode('auto'), mode('plan')]))
-    expect(events.map((event) => event.kind)).toEqual(['lifecycle', 'lifecycle', 'decision', 'decision'])
+    expect(events.map(({ kind, summary }) => `${kind} ${summary}`)).toEqual(
+      ['plan', 'plan', 'auto', 'plan'].map((name) => `lifecycle permission-mode: ${name}`),
+    )
     expect(new Set(events.map((event) => event.key)).size).toBe(4)
   })
 

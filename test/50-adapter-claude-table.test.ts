@@ -23,11 +23,14 @@ describe('what stands in a person’s mouth', () => {
   const order =
     '<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>it all\nand soon</command-args>'
 
-  test('a command for the model is the person acting, told as it was typed', () => {
-    const [event] = eventsOf(readRecords([user('u1', null, order)]))
+  test('a command for the model is a prompt, told as it was typed', () => {
+    const [, event] = eventsOf(
+      readRecords([user('u1', null, order), user('u2', 'u1', 'Plan it all', { isMeta: true })]),
+    )
     expect(event).toMatchObject({
-      kind: 'human_intervention',
-      summary: expect.stringMatching(/^\/plan it all/),
+      kind: 'user_msg',
+      summary: '/plan it all',
+      text: '/plan it all\nand soon',
     })
   })
 
@@ -66,7 +69,9 @@ describe('what stands in a person’s mouth', () => {
     '<command-name>/x</command-name>',
     '<command-message>x</command-message>',
     '<bash-input>ls</bash-input>',
-  ])('%s is the person acting', (words) => expect(told(user('u1', null, words))).toBe('human_intervention'))
+  ])('%s is housekeeping until the model is set to work', (words) =>
+    expect(told(user('u1', null, words))).toBe('lifecycle'),
+  )
 })
 
 describe('records', () => {
@@ -75,7 +80,7 @@ describe('records', () => {
     ['error', 'error'],
     ['api_refusal', 'error'],
     ['model_refusal_fallback', 'error'],
-    ['model_consent_fallback', 'decision'],
+    ['model_consent_fallback', 'lifecycle'],
     ['turn_duration', 'completion'],
     ...['compact_boundary', 'microcompact_boundary', 'local_command', 'stop_hook_summary'].map(
       (name): [string, string] => [name, 'lifecycle'],
@@ -96,7 +101,7 @@ describe('records', () => {
     read_truncation_notice budget_usd total_tokens_reminder batching_reminder_sent silent_turn_reminder`
   test.each<[string, string]>([
     ['queued_command', 'human_intervention'],
-    ['edited_text_file', 'human_intervention'],
+    ['edited_text_file', 'lifecycle'],
     ['hook_blocking_error', 'error'],
     ['hook_non_blocking_error', 'error'],
     ...surroundings.split(/\s+/).map((name): [string, string] => [name, 'lifecycle']),

@@ -132,7 +132,7 @@ describe('messages', () => {
     expect([event?.kind, event?.text]).toEqual([kind, found])
   })
 
-  test('slash and shell commands are the person acting', () => {
+  test('slash and shell commands that nothing comes of are housekeeping', () => {
     const events = eventsOf(
       readRecords([
         user('u1', null, '<command-name>/compact</command-name><command-args>keep facts</command-args>'),
@@ -140,8 +140,8 @@ describe('messages', () => {
       ]),
     )
     expect(events.map((event) => [event.kind, event.summary])).toEqual([
-      ['human_intervention', '/compact keep facts'],
-      ['human_intervention', '! ls -1'],
+      ['lifecycle', '/compact keep facts'],
+      ['lifecycle', '! ls -1'],
     ])
   })
 
@@ -196,8 +196,9 @@ describe('tools', () => {
     expect(outcome('nope', true, { toolDenialKind: 'user-rejected' })?.kind).toBe('human_intervention')
   })
 
-  test('answers to questions are decisions; an edited proposal is an intervention', () => {
-    expect(outcome('yes', false, {}, 'AskUserQuestion')?.kind).toBe('decision')
+  test('answers to questions and approvals are results; an edited proposal is an intervention', () => {
+    expect(outcome('yes', false, {}, 'AskUserQuestion')?.kind).toBe('tool_result')
+    expect(outcome('yes', false, {}, 'ExitPlanMode')?.kind).toBe('tool_result')
     expect(outcome('ok', false, { toolUseResult: { userModified: true } }, 'Edit')?.kind).toBe(
       'human_intervention',
     )
@@ -346,7 +347,8 @@ describe('tokens', () => {
       '-fast',
       '-fast',
     ])
-    expect(eventsOf(items).every((event) => event.model && !event.model.endsWith('-fast'))).toBe(true)
+    const said = eventsOf(items).filter((event) => event.kind === 'assistant_msg')
+    expect(said.every((event) => event.model && !event.model.endsWith('-fast'))).toBe(true)
   })
 
   test('calls that the totals of a response leave out count beside it, once', () => {

@@ -128,7 +128,9 @@ const CHECKS: Record<string, (scenario: Scenario) => void> = {
       .filter((prompt) => prompt && !/^[!/]/.test(prompt))
     const told = events.filter(
       (event) =>
-        event.kind === 'user_msg' && found.sessions.get(event.session)?.facts.relation !== 'subagent',
+        event.kind === 'user_msg' &&
+        event.role === 'user' &&
+        found.sessions.get(event.session)?.facts.relation !== 'subagent',
     )
     expect(told.map((event) => event.text)).toEqual(typed)
   },

@@ -74,7 +74,7 @@ test('what a person ran with ! is told once', () => {
   })
   const { events } = read([meta(THREAD), asked(text)])
   expect(events.at(-1)).toMatchObject({
-    kind: 'human_intervention',
+    kind: 'lifecycle',
     role: 'user',
     summary: '! ls -1',
     text,
@@ -82,13 +82,19 @@ test('what a person ran with ! is told once', () => {
   })
   expect(kindOf(ran, asked(text))).toBe('lifecycle')
   // The item was that of the first.
-  expect(kindOf(ran, asked(text), asked(text))).toBe('human_intervention')
+  const summaries = read([meta(THREAD), ran, asked(text), asked(text)]).events.map((event) => event.summary)
+  expect(summaries.filter((summary) => summary === '! ls -1')).toHaveLength(1)
+  // It sets nothing off; while the agent works it is an act of the person.
+  const running = [told('task_started', { turn_id: 't' }), asked('go')]
+  expect(kindOf(...running, asked(text))).toBe('human_intervention')
 })
 
-test('so are instructions, and what the developer says', () => {
+test('instructions are bookkeeping; what the developer says is a message, and no turn', () => {
   expect(kindOf(asked('# AGENTS.md instructions for /w\n\nx'))).toBe('lifecycle')
   const content = [{ type: 'input_text', text: 'x' }]
-  expect(kindOf(item({ type: 'message', role: 'developer', content }))).toBe('lifecycle')
+  const developer = read([meta(THREAD), item({ type: 'message', role: 'developer', content })]).events.at(-1)
+  expect(developer).toMatchObject({ kind: 'user_msg', role: 'system', summary: 'developer context: x' })
+  expect(developer).not.toHaveProperty('text')
   expect(kindOf(asked('x'))).toBe('user_msg')
 })
 
@@ -117,7 +123,8 @@ describe('records', () => {
     ['turn_aborted', { reason: 'budget_limited' }, 'lifecycle'],
     ['thread_rolled_back', { num_turns: 1 }, 'human_intervention'],
     ['error', { message: 'no' }, 'error'],
-    ['guardian_assessment', {}, 'decision'],
+    ['guardian_assessment', {}, 'lifecycle'],
+    ['plan_update', {}, 'lifecycle'],
     ['context_compacted', {}, 'lifecycle'],
     ['thread_goal_updated', {}, 'lifecycle'],
     ['thread_settings_applied', {}, 'lifecycle'],
@@ -147,8 +154,8 @@ describe('records', () => {
     'CollabAgentToolCall',
   ])('item %s is bookkeeping', (type) => expect(kindOf(wrapped({ type, id: 'i' }))).toBe('lifecycle'))
 
-  test('items: a plan is a decision, a refused command a person’s no, a failed one an error', () => {
-    expect(kindOf(wrapped({ type: 'Plan', id: 'i', text: 'x' }))).toBe('decision')
+  test('items: a plan is bookkeeping, a refused command a person’s no, a failed one an error', () => {
+    expect(kindOf(wrapped({ type: 'Plan', id: 'i', text: 'x' }))).toBe('lifecycle')
     const command = { type: 'CommandExecution', id: 'i', command: ['ls'] }
     expect(kindOf(wrapped({ ...command, status: 'declined' }))).toBe('human_intervention')
     expect(kindOf(wrapped({ ...command, status: 'failed', exit_code: 2 }))).toBe('error')
@@ -160,9 +167,9 @@ describe('calls', () => {
   const called = (name: string, input: unknown): Json =>
     item({ type: 'function_call', name, call_id: 'c', arguments: JSON.stringify(input) })
   test.each([
-    ['update_plan', {}, 'decision'],
-    ['request_user_input', {}, 'decision'],
-    ['request_permissions', {}, 'decision'],
+    ['update_plan', {}, 'tool_call'],
+    ['request_user_input', {}, 'tool_call'],
+    ['request_permissions', {}, 'tool_call'],
     ['apply_patch', { input: '*** Begin Patch' }, 'edit'],
     ['shell', { command: ['apply_patch', '*** Begin Patch'] }, 'edit'],
     ['exec_command', { cmd: 'cd /w && apply_patch <<X' }, 'edit'],
@@ -253,6 +260,7 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
   const told = (more: Json) =>
     read([meta(THREAD, more), ...records])
       .events.slice(1)
+      .filter((event) => event.kind !== 'completion')
       .map((event) => [event.kind, event.text])
   const answer = ['assistant_msg', '{"trigger_turn":1}']
   expect(told({ thread_source: 'subagent' })).toEqual([

@@ -98,7 +98,7 @@ test('an answer that the screen shows without its plan and citations is one even
     said(plan),
   ])
   expect(texts(events, 'assistant_msg')).toEqual(['Here it is.\n\nShall I?', 'As before.', 'One. Two.', plan])
-  expect(texts(events, 'decision')).toEqual(['- first'])
+  expect(texts(events, 'lifecycle')).toContain('- first')
 })
 
 test('a prompt with pictures is what was typed', () => {
@@ -328,6 +328,7 @@ test('flat files and single-JSON files of 2025', () => {
     'test_run',
     'error',
     'assistant_msg',
+    'completion',
   ])
   expect(found.sessions.get(PARENT)?.facts).toMatchObject({
     cwd: '/old',
@@ -341,6 +342,7 @@ test('flat files and single-JSON files of 2025', () => {
     'tool_call',
     'tool_result',
     'assistant_msg',
+    'completion',
   ])
   expect([...found.gaps, ...found.unknown]).toEqual([])
   const position = found.positions.get(document) ?? null

@@ -313,7 +313,7 @@ describe('tools', () => {
     }
   })
 
-  it('asked of a person are decisions', () => {
+  it('asked of a person are calls, and their answers results', () => {
     const path = writeSession({
       updates: [
         update(toolCall('c1', 'ask_user_question', { question: 'A or B?' })),
@@ -322,7 +322,7 @@ describe('tools', () => {
         ),
       ],
     })
-    expect(kinds(readOn(path))).toEqual(['tool_call', 'decision'])
+    expect(kinds(readOn(path))).toEqual(['tool_call', 'tool_result'])
   })
 })
 
@@ -399,6 +399,7 @@ describe('turns', () => {
   it('count their small rows; only what a person did stands alone', () => {
     const events = [
       row('turn_started', 1, { turn_number: 0, session_id: SESSION }),
+      row('loop_started', 1, { loop_index: 0 }),
       ...Array.from({ length: 5 }, () => row('phase_changed', 2, { phase: 'streaming_text' })),
       row('tool_completed', 3, { outcome: 'success', source: 'workspace' }),
       row('permission_resolved', 3, { tool_name: 'bash', decision: 'allow', wait_ms: 1 }),
@@ -411,7 +412,8 @@ describe('turns', () => {
     const read = readOn(writeSession({ updates: [], events }))
     expect(kinds(read)).toEqual([
       'lifecycle',
-      'decision',
+      'lifecycle',
+      'lifecycle',
       'human_intervention',
       'human_intervention',
       'error',

@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
-import { placeResolver, taskFinder } from '../src/sources/place.ts'
+import { placeResolver } from '../src/sources/place.ts'
+import { type TaskPlace, taskFinder } from '../src/sources/task.ts'
 import { temporary } from './setup/sweeping.ts'
 
 let base: string
@@ -120,6 +121,40 @@ describe('the task', () => {
     ['nothing here', undefined],
     ['', undefined],
   ])('in %s is %s', (text, task) => {
-    expect(find(text)).toBe(task)
+    expect(find(text, 'prompt')).toBe(task)
+  })
+
+  it.each<[TaskPlace, string, string | undefined]>([
+    ['prompt', 'decode it as UTF-8 and hash it with SHA-256', undefined],
+    ['prompt', 'names like ABC-123 must be escaped', undefined],
+    ['prompt', 'issue UTF-8 decoding', undefined],
+    ['prompt', 'the first 3 of #12 rows', undefined],
+    ['prompt', 'ticket ABC-123: the basket is empty', 'ABC-123'],
+    ['prompt', 'see issue #77', '#77'],
+    ['prompt', 'Address the review of PR #8019, please', '#8019'],
+    ['prompt', 'https://github.com/acme/shop/issues/12#issuecomment-3', 'acme/shop#12'],
+    ['prompt', 'https://git.acme.dev/team/web/shop/-/merge_requests/9', 'team/web/shop#9'],
+    ['prompt', 'https://acme.atlassian.net/browse/SHOP-12', 'SHOP-12'],
+    ['prompt', '/team:plan-implement 7807', '#7807'],
+    ['prompt', '/team:pr-address --pr 8019', '#8019'],
+    ['prompt', '/compact 7807', undefined],
+    ['prompt', 'it closes #5', '#5'],
+    ['branch', 'fix/SHOP-12-basket', 'SHOP-12'],
+    ['branch', 'AGENTIC-WP-0002-T01', 'AGENTIC-WP-0002-T01'],
+    ['branch', 'fix/UTF-8-decoding', undefined],
+    ['branch', 'feature/issue-123-login', '#123'],
+    ['branch', 'planned/add-worker-02-22-0447', undefined],
+    ['branch', 'release-2026-01', undefined],
+    ['branch', 'fix-check-draft-pr-02-24-0357', undefined],
+    ['branch', 'fix-pr-12-24-0357', undefined],
+    ['directory', '/home/me/trees/SHOP-12', 'SHOP-12'],
+    ['directory', '/home/me/SHA-256', undefined],
+  ])('by default in a %s %j is %j', (place, text, task) => {
+    expect(taskFinder([])(text, place)).toBe(task)
+  })
+
+  it('is found by configured patterns first, in any place', () => {
+    for (const place of ['branch', 'directory', 'prompt'] as const)
+      expect(taskFinder(['\\bSHOP-\\d+'])('as in SHOP-7, issue #3', place)).toBe('SHOP-7')
   })
 })

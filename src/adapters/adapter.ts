@@ -71,6 +71,8 @@ export interface UsageItem extends Tokens {
   session: string
   /** The provider's response id, or the finest id there is; equal in every copy. */
   id: string
+  /** Key of the event that shows the tokens: the first one of the response, or the one that ends the turn. Where told twice, the earlier event holds. */
+  event?: string
   ts: number | null
   model: string | null
   /** `turn` where one record covers several responses. */
@@ -80,8 +82,27 @@ export interface UsageItem extends Tokens {
   nested?: boolean
   /** Told again under another id: a record of this one that is there counts nowhere from now on, and none comes of it. */
   isRepetition?: boolean
+  /** Told anew by every read of its source: what is told last holds. Otherwise the greatest output does. */
+  isLatest?: boolean
   /** Cost the agent itself reported, in millionths of a US cent (1e-8 USD): an integer. */
   reportedCost?: number
+}
+
+/** How much of an allowance was used when somebody looked. Yield it only when it changed: it is kept for good. */
+export interface LimitItem {
+  type: 'limit'
+  session: string
+  /** What the provider calls it; the same in every session that draws on it. */
+  name: string
+  at: number | null
+  /** Null where nothing is counted but what is left. */
+  usedPercent: number | null
+  /** What is left of it, in the provider's own words. */
+  left?: string
+  /** Length of the window in which it is counted, and when that ends. */
+  windowMinutes?: number
+  resetsAt?: number
+  plan?: string
 }
 
 /** What is known of the session as a whole. Later items win field by field; undefined says nothing. */
@@ -159,6 +180,7 @@ export interface PositionItem {
 export type Item =
   | EventItem
   | UsageItem
+  | LimitItem
   | SessionItem
   | TitleItem
   | AliasItem

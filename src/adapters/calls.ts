@@ -81,11 +81,11 @@ const WORD = String.raw`(?:^|[;&|(]\s*|\b(?:then|do|time|exec|env(?:\s+\w+=\S+)*
 const TEST_RUNNERS = [
   String.raw`(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-\S+\s+)*(?:t|test|tests)(?::\S+)?`,
   String.raw`(?:vitest|jest|mocha|ava|tap|c8|nyc|karma|cypress|playwright test|pytest|py\.test|nosetests|tox|nox|unittest|rspec|minitest|phpunit|pest|ctest|bats|busted|prove|gotestsum|nextest)`,
-  String.raw`node\s+(?:\S+\s+)*--test`,
+  String.raw`node\s+(?:\S+\s+){0,20}--test`,
   String.raw`node\s+\S*\btests?\b\S*\.[cm]?[jt]s`,
-  String.raw`(?:deno|cargo|go|dotnet|mix|swift|zig build|flutter|dart|stack|cabal|sbt|lein|bazel|buck2?|rake|rails|gradle|\./gradlew|mvn|\./mvnw|make|just|task|meson|composer|php artisan|elm|gleam|moon|nx|turbo)\s+(?:[^;&|]*?\s)?(?:tests?|check|verify|nextest)(?=[\s:;&|)]|$)`,
+  String.raw`(?:deno|cargo|go|dotnet|mix|swift|zig build|flutter|dart|stack|cabal|sbt|lein|bazel|buck2?|rake|rails|gradle|\./gradlew|mvn|\./mvnw|make|just|task|meson|composer|php artisan|elm|gleam|moon|nx|turbo)\s+(?:[^;&|]{0,400}?\s)?(?:tests?|check|verify|nextest)(?=[\s:;&|)]|$)`,
 ]
-const TEST_COMMAND = new RegExp(`${WORD}(?:\\S*/)?(?:${TEST_RUNNERS.join('|')})(?=[\\s;&|):]|$)`, 'm')
+const TEST_COMMAND = new RegExp(`${WORD}(?:\\S{0,255}/)?(?:${TEST_RUNNERS.join('|')})(?=[\\s;&|):]|$)`, 'm')
 
 /** Whether a shell command runs tests. Judged by the command, never by its output. */
 export function isTestCommand(command: string): boolean {

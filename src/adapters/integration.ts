@@ -12,14 +12,17 @@ export interface Integration {
   readonly homeVariable: string
   readonly hooks: HookFacts
   /** How long the agent keeps its own transcripts; absent where it deletes none. */
-  keeps?(env: Environment): Keeping
+  readonly keeps?: KeepFacts
 }
 
-export interface Keeping {
-  /** Older transcripts are deleted when the agent starts. */
-  days: number
-  /** Where that is set, or could be. */
-  setting: string
+/** A transcript that was not written to for some days is deleted when the agent starts. The number stands at the top of a JSON file. */
+export interface KeepFacts {
+  file(env: Environment): string
+  readonly key: string
+  /** Without the setting, or with one that is no number of days. */
+  readonly defaultDays: number
+  /** Proposed in its place: for ever, as far as anybody cares. */
+  readonly proposedDays: number
 }
 
 export interface HookFacts {

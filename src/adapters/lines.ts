@@ -1,7 +1,8 @@
 // What adapters of line-based formats share: the loop that turns lines into items, one step per line.
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { RecollectError } from '../errors.ts'
-import { openForReading, readJsonlFrom } from '../files/jsonl.ts'
+import { readJsonlFrom } from '../files/jsonl.ts'
+import { openForReading } from '../files/reading.ts'
 import type { Item, Position } from './adapter.ts'
 
 export interface Line {
@@ -21,29 +22,36 @@ export const MAX_VALUES = 100_000
 /** Of our own writers' records, whose values are mostly of one event. They take more; a sweep has its bound on memory. */
 export const OWN_LIMITS = { maxLineBytes: 40 << 20, maxValues: 300_000 }
 
+interface Options<State> {
+  limits?: typeof OWN_LIMITS
+  /** What the present end of the file tells, unless a line is being written there. It is called again when the file has grown. */
+  atEnd?: (state: State) => Iterable<Item>
+}
+
 /** Reads a JSON Lines file from `from`, calling `step` per record; `state` is changed in place and kept in the position. */
 export function* readLines<State>(
   path: string,
   from: Position | null,
   fresh: () => State,
   step: (state: State, line: Line) => Iterable<Item>,
-  limits = { maxLineBytes: MAX_LINE_BYTES, maxValues: MAX_VALUES },
+  { limits = { maxLineBytes: MAX_LINE_BYTES, maxValues: MAX_VALUES }, atEnd }: Options<State> = {},
 ): Generator<Item> {
   const fd = openForReading(path)
   try {
     const state = from ? (structuredClone(from.state) as State) : fresh()
     const endOffset = fstatSync(fd).size
+    let offset = from?.offset ?? 0
     for (const item of readJsonlFrom(fd, path, {
       fromOffset: from?.offset ?? 0,
       endOffset,
       ...limits,
       splitJoined: true,
     })) {
-      const end = item.offset + item.length
+      offset = item.offset + item.length
       if ('gap' in item) {
         // An unfinished last line is named now and read again when it has grown. (A whole object without a newline is
         // a record: no proper prefix of an object is valid JSON.)
-        const pending = end + 1 >= endOffset && !endsLine(fd, endOffset)
+        const pending = offset + 1 >= endOffset && !endsLine(fd, endOffset)
         yield {
           type: 'gap',
           reason: item.gap,
@@ -56,8 +64,11 @@ export function* readLines<State>(
       } else {
         yield* stepSafely(state, item, step)
       }
-      yield { type: 'position', position: { offset: end, state } }
+      yield { type: 'position', position: { offset, state } }
     }
+    const told = [...(atEnd?.(state) ?? [])]
+    yield* told
+    if (told.length > 0) yield { type: 'position', position: { offset, state } }
   } finally {
     closeSync(fd)
   }

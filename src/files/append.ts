@@ -20,7 +20,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { errnoOf, fromSystem, hasCode, RecollectError } from '../errors.ts'
 import { ensureDirectory, syncDirectory } from './directory.ts'
 import { MAX_LINE_BYTES } from './jsonl.ts'
 import { lockPause, tryLock, unlock } from './lock.ts'
@@ -38,12 +38,20 @@ export interface AppendOptions {
   enforceMode?: boolean
   /** How long to wait for another process's lock (default 30 s). */
   lockTimeoutMs?: number
+  /**
+   * A file that was deleted is made anew, and one put in its place is gone on with, as if it were opened for each record. By
+   * default the next append is refused once.
+   */
+  followPath?: boolean
   /** Called before a file is opened; throws if the path may not be used. */
   check?: (path: string) => void
 }
 
-/** A line without its newline, or what makes it: called under the lock, with the file's size before the append. */
-export type AppendRecord = string | ((size: number) => string)
+/**
+ * A line without its newline, or what makes it: called under the lock, with the file's size before the append, and whether
+ * it is another file than that of the last record.
+ */
+export type AppendRecord = string | ((size: number, isOther: boolean) => string)
 
 /** Where a record came to lie. */
 export interface Appended {
@@ -54,6 +62,8 @@ export interface Appended {
 }
 
 const NEWLINE = 10
+/** Whoever deletes the file more often than this during one append is told so. */
+const MAX_FOLLOWED = 3
 // O_NOFOLLOW: a link put in place of the file is refused. O_NONBLOCK: opening a pipe fails instead of hanging.
 const OPEN = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -68,11 +78,13 @@ export class AppendFile {
   readonly #directoryMode: number
   readonly #enforceMode: boolean
   readonly #lockTimeoutMs: number
+  readonly #followPath: boolean
   readonly #check: ((path: string) => void) | undefined
   #fd: number | undefined
   #inode = 0
   #device = 0
   #bornAt = 0
+  #isOther = true
   /** Where our own last record ended: while the file is no longer than this, its tail needs no look. */
   #endOffset = -1
   #failed: RecollectError | undefined
@@ -86,6 +98,7 @@ export class AppendFile {
     this.#directoryMode = options.directoryMode ?? 0o700
     this.#enforceMode = options.enforceMode ?? false
     this.#lockTimeoutMs = options.lockTimeoutMs ?? 30_000
+    this.#followPath = options.followPath ?? false
     this.#check = options.check
   }
 
@@ -148,12 +161,18 @@ export class AppendFile {
   /** One try: undefined when somebody else holds the lock. */
   #attempt(record: AppendRecord): Appended | undefined {
     if (this.#failed) throw this.#failed
-    const fd = this.#fd ?? this.#open()
-    if (!tryLock(fd, this.path)) return undefined
-    try {
-      return this.#write(fd, record)
-    } finally {
-      if (this.#fd === fd) unlock(fd)
+    for (let leftCount = this.#followPath ? MAX_FOLLOWED : 0; ; leftCount--) {
+      const fd = this.#fd ?? this.#open()
+      if (!tryLock(fd, this.path)) return undefined
+      try {
+        return this.#write(fd, record)
+      } catch (error) {
+        // Neither is told once a byte of the record is written.
+        const hasMoved = hasCode(error, 'GONE') || hasCode(error, 'REPLACED')
+        if (!hasMoved || leftCount === 0) throw error
+      } finally {
+        if (this.#fd === fd) unlock(fd)
+      }
     }
   }
 
@@ -172,6 +191,7 @@ export class AppendFile {
       const known =
         stats.ino === this.#inode && stats.dev === this.#device && stats.birthtimeMs === this.#bornAt
       if (durable && !known) syncDirectory(dirname(this.path))
+      if (!known) this.#isOther = true
       this.#inode = stats.ino
       this.#device = stats.dev
       this.#bornAt = stats.birthtimeMs
@@ -219,7 +239,7 @@ export class AppendFile {
   #write(fd: number, record: AppendRecord): Appended {
     const size = this.#sizeNow()
     const healed = size > 0 && size !== this.#endOffset && lastByte(fd, size, this.path) !== NEWLINE
-    const bytes = encodeLine(typeof record === 'string' ? record : record(size), healed)
+    const bytes = encodeLine(typeof record === 'string' ? record : record(size, this.#isOther), healed)
     if (bytes.length > MAX_LINE_BYTES) {
       throw new RecollectError('TOO_LARGE', `a record of ${bytes.length} bytes, limit ${MAX_LINE_BYTES}`, {
         where: this.path,
@@ -228,6 +248,7 @@ export class AppendFile {
     }
     writeWhole(fd, bytes, size, this.path)
     this.#endOffset = size + bytes.length
+    this.#isOther = false
     if (this.#flush === 'fdatasync') this.#sync(fd)
     const start = healed ? 1 : 0
     return { offset: size + start, length: bytes.length - start, healed }

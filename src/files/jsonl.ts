@@ -2,8 +2,9 @@
 // Owns splitting and parsing; what a record means, and whether a gap stops the reader, is the caller's business.
 // Memory is bounded by the longest line allowed, not by the file.
 import { constants as bufferConstants, isUtf8 } from 'node:buffer'
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { fromSystem, notAFile, RecollectError } from '../errors.ts'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { fromSystem, RecollectError } from '../errors.ts'
+import { openForReading } from './reading.ts'
 
 /** Why bytes could not be understood. For callers: `schema`, the record's shape is wrong; `spill`, what it refers to is. */
 export type GapReason =
@@ -60,29 +61,6 @@ export const MAX_LINE_BYTES = 64 << 20
 const MAX_VALUES = 4_000_000
 const MAX_JOINED = 1000
 const MAX_STARTS = 64
-
-/** Opens a regular file for reading: never follows a link at the end of the path, never hangs on a pipe. */
-export function openForReading(path: string): number {
-  let fd: number
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    throw fromSystem(error, 'cannot open file', path, 'read')
-  }
-  if (fstatSync(fd).isFile()) return fd
-  closeSync(fd)
-  throw notAFile(path)
-}
-
-/** The same; undefined when there is no such file. Anything else that prevents reading is an error. */
-export function openIfThere(path: string): number | undefined {
-  try {
-    return openForReading(path)
-  } catch (error) {
-    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
-    throw error
-  }
-}
 
 /** The records and gaps of a file, in order. */
 export function* readJsonl(path: string, options: JsonlOptions = {}): Generator<JsonlItem> {

@@ -1,10 +1,10 @@
 // Finds the files that adapters claim, below their roots. Never follows a symbolic link: what lies behind one is either
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
-import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf, notAFile } from '../errors.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { addProblem, type Problem, type Problems, problemOf } from './problem.ts'
 import { type Roots, rootsOf } from './roots.ts'
 
 export interface Found {
@@ -12,11 +12,14 @@ export interface Found {
   source: Source
 }
 
-export interface Discovery {
-  found: Found[]
-  problems: Problem[]
+/** What comes to light where sources are looked for. */
+export interface Looking extends Problems {
   /** Roots that exist, and those that do not, per flavor. */
   roots: { flavor: string; path: string; exists: boolean }[]
+}
+
+export interface Discovery extends Looking {
+  found: Found[]
 }
 
 const MAX_DEPTH = 16
@@ -28,10 +31,20 @@ export const isPassedOver = (name: string): boolean => OTHERS.has(name)
 
 /** Every source below the adapters' own roots and the extra ones configured per flavor. */
 export function discover(adapters: readonly Adapter[], env: Environment, extraRoots: Roots = {}): Discovery {
-  const result: Discovery = { found: [], problems: [], roots: [] }
-  for (const { adapter, root } of realRoots(adapters, env, extraRoots, result))
-    lookInto(root, { adapter, root, result })
+  const result: Discovery = { found: [], problems: [], problemCount: 0, roots: [] }
+  for (const one of find(adapters, env, extraRoots, result)) result.found.push(one)
   return result
+}
+
+/** The same, one after another: there may be a million of them. */
+export function* find(
+  adapters: readonly Adapter[],
+  env: Environment,
+  extraRoots: Roots,
+  result: Looking,
+): Generator<Found> {
+  for (const { adapter, root } of realRoots(adapters, env, extraRoots, result))
+    yield* lookInto(root, { adapter, root, result })
 }
 
 /** Roots that exist, by their real names, each once per adapter and none below another; all of them are noted in the result. */
@@ -39,7 +52,7 @@ export function realRoots(
   adapters: readonly Adapter[],
   env: Environment,
   extraRoots: Roots,
-  result: Pick<Discovery, 'roots'>,
+  result: Pick<Looking, 'roots'>,
 ): { adapter: Adapter; root: string }[] {
   const real: { adapter: Adapter; root: string }[] = []
   for (const adapter of adapters) {
@@ -90,47 +103,46 @@ export function realDirectory(path: string): string | undefined {
 interface Walk {
   adapter: Adapter
   root: string
-  result: Discovery
+  result: Problems
 }
 
 /** A root is a directory, or a single file beside one. */
-function lookInto(root: string, context: Walk): void {
-  const source = lstatSync(root, { throwIfNoEntry: false })?.isFile()
-    ? context.adapter.claim(root, true)
-    : null
-  if (source) context.result.found.push({ adapter: context.adapter, source })
-  else walk(root, context, 0)
+function* lookInto(root: string, context: Walk): Generator<Found> {
+  const { adapter, result } = context
+  const stats = lstatSync(root, { throwIfNoEntry: false })
+  const source = stats?.isDirectory() ? null : adapter.claim(root, true)
+  if (!source) yield* walk(root, context, 0)
+  else if (stats?.isFile()) yield { adapter, source }
+  else if (stats) addProblem(result, { path: root, ...notRegular(root) })
 }
 
 /** Finds the sources in a directory and, unless told otherwise, below it. */
-export function walk(directory: string, context: Walk, depth: number, isFlat = false): void {
-  const { adapter, result } = context
-  let entries: Dirent[]
+export function* walk(directory: string, context: Walk, depth: number, isFlat = false): Generator<Found> {
+  const { result } = context
   try {
-    entries = readEntries(directory)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') result.problems.push(problemOf(error, directory, 'cannot list'))
-    return
-  }
-  for (const entry of entries) {
-    if (isPassedOver(entry.name)) continue
-    // The directory is a real path: there is nothing for join() to tidy, and it takes its time.
-    const path = `${directory}${sep}${entry.name}`
-    if (entry.isDirectory()) {
-      if (isFlat) continue
-      if (isMisread(path)) result.problems.push({ path, ...MISREAD })
-      else if (depth < MAX_DEPTH) walk(path, context, depth + 1)
-      else result.problems.push({ path, ...TOO_DEEP })
-      continue
+    for (const entry of entriesIn(directory)) {
+      if (isPassedOver(entry.name)) continue
+      // The directory is a real path: there is nothing for join() to tidy, and it takes its time.
+      const path = `${directory}${sep}${entry.name}`
+      if (!entry.isDirectory()) yield* lookAt(entry, path, context)
+      else if (isFlat) continue
+      else if (isMisread(path)) addProblem(result, { path, ...MISREAD })
+      else if (depth < MAX_DEPTH) yield* walk(path, context, depth + 1)
+      else addProblem(result, { path, ...TOO_DEEP })
     }
-    if (entry.isSymbolicLink() && leadsOut(path, context.root))
-      result.problems.push({ path, ...LINK, reason: 'symbolic link to a directory elsewhere, not followed' })
-    const source = adapter.claim(path, true)
-    if (!source) continue
-    const obstacle = obstacleTo(entry, path)
-    if (obstacle === undefined) result.found.push({ adapter, source })
-    else result.problems.push({ path, ...obstacle })
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') addProblem(result, problemOf(error, directory, 'cannot list'))
   }
+}
+
+function* lookAt(entry: Dirent, path: string, { adapter, root, result }: Walk): Generator<Found> {
+  if (entry.isSymbolicLink() && leadsOut(path, root))
+    addProblem(result, { path, ...LINK, reason: 'symbolic link to a directory elsewhere, not followed' })
+  const source = adapter.claim(path, true)
+  if (!source) return
+  const obstacle = obstacleTo(entry, path)
+  if (obstacle === undefined) yield { adapter, source }
+  else addProblem(result, { path, ...obstacle })
 }
 
 type Obstacle = Omit<Problem, 'path'>
@@ -153,11 +165,13 @@ const TOO_DEEP: Obstacle = {
 
 function obstacleTo(entry: Dirent, path: string): Obstacle | undefined {
   if (entry.isSymbolicLink()) return LINK
-  if (!entry.isFile()) {
-    const { code, message, hint } = notAFile(path)
-    return { code, reason: message, hint }
-  }
+  if (!entry.isFile()) return notRegular(path)
   return isMisread(path) ? MISREAD : undefined
+}
+
+function notRegular(path: string): Obstacle {
+  const { code, message, hint } = notAFile(path)
+  return { code, reason: message, hint }
 }
 
 /** A name that is no UTF-8 comes with U+FFFD in it, and then names nothing. */
@@ -174,6 +188,12 @@ function leadsOut(path: string, root: string): boolean {
   }
 }
 
-function readEntries(directory: string): Dirent[] {
-  return readdirSync(directory, { withFileTypes: true })
+/** One after another: a directory may have a million of them. */
+function* entriesIn(directory: string): Generator<Dirent> {
+  const opened = opendirSync(directory, { bufferSize: 512 })
+  try {
+    for (let entry = opened.readSync(); entry; entry = opened.readSync()) yield entry
+  } finally {
+    opened.closeSync()
+  }
 }

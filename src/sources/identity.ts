@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { closeSync, existsSync, lstatSync, readSync, type Stats } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf, fromSystem } from '../errors.ts'
-import { openForReading } from '../files/jsonl.ts'
+import { openForReading } from '../files/reading.ts'
 import type { Cursor, CursorMark } from '../store/batch.ts'
 
 export interface FileFacts {

@@ -11,6 +11,19 @@ export interface Problem {
   cause?: string
 }
 
+/** A tree of a million links must fill neither the memory nor a report: the first are kept, all are counted. */
+export interface Problems {
+  problems: Problem[]
+  problemCount: number
+}
+
+const MAX_PROBLEMS = 1000
+
+export function addProblem(to: Problems, problem: Problem): void {
+  to.problemCount++
+  if (to.problems.length < MAX_PROBLEMS) to.problems.push(problem)
+}
+
 /** Of what was thrown while this path was looked at. */
 export function problemOf(error: unknown, path: string, what = 'cannot read'): Problem {
   const known = errnoOf(error) === undefined ? fromUnforeseen(error) : fromSystem(error, what, path, 'read')

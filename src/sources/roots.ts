@@ -1,6 +1,6 @@
 // Where agents' files are looked for: an adapter's own directories, and those that the settings name besides.
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import { FLAVORS } from '../adapters/flavors.ts'
 import { type Config, nearest } from '../config.ts'
@@ -26,7 +26,9 @@ export const namedRoots = (adapter: Adapter, env: Environment, extra: Roots): st
   (extra[adapter.flavor] ?? []).map((path) => withHome(path, env))
 
 export function rootsOf(adapter: Adapter, env: Environment, extra: Roots): string[] {
-  return [...adapter.roots(env).map((path) => withHome(path, env)), ...namedRoots(adapter, env, extra)]
+  const paths = [...adapter.roots(env).map((path) => withHome(path, env)), ...namedRoots(adapter, env, extra)]
+  // Without a home directory an agent's own places would lie wherever this program was started.
+  return paths.filter((path) => isAbsolute(path))
 }
 
 /** In a settings file no shell puts the home directory in the place of `~`. */

@@ -2,22 +2,12 @@
 // whether we do. Called under the sweep lock.
 //
 // A kill after the rename leaves a taken-* file, which the next sweep takes as well; looking twice changes nothing.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs'
+import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter } from '../adapters/adapter.ts'
 import { errnoOf, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
+import { readBeginning } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
 import {
   LINES,
@@ -47,6 +37,8 @@ export interface SpoolState {
   /** Begin of the last sweep that looked at the spool, and of the last one that looked at everything. */
   sweptAt: number
   fullAt: number
+  /** Begin of the last sweep whose clock was believed. */
+  clockAt: number
   /** Per flavor, the last hook that fired. */
   fired: Record<string, { at: number; event: string | null; session: string | null }>
 }
@@ -120,19 +112,11 @@ function readLines(path: string, into: Spool): void {
 }
 
 function readBounded(path: string): Buffer | undefined {
-  let fd: number
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    // Handlers stop at the limit, each at most one line behind it.
+    return readBeginning(path, MAX_SPOOL_BYTES + (64 << 10)).bytes
   } catch {
     return undefined
-  }
-  try {
-    if (!fstatSync(fd).isFile()) return undefined
-    // Handlers stop at the limit, each at most one line behind it.
-    const bytes = Buffer.alloc(MAX_SPOOL_BYTES + (64 << 10))
-    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
-  } finally {
-    closeSync(fd)
   }
 }
 
@@ -163,11 +147,12 @@ function removeQuietly(path: string): void {
 }
 
 export function readSpoolState(home: string): SpoolState {
-  const none: SpoolState = { sweptAt: 0, fullAt: 0, fired: {} }
+  const none: SpoolState = { sweptAt: 0, fullAt: 0, clockAt: 0, fired: {} }
   const bytes = readBounded(join(home, SPOOL, STATE))
   if (!bytes) return none
   try {
-    return { ...none, ...(JSON.parse(bytes.toString('utf8')) as Partial<SpoolState>) }
+    const state = JSON.parse(bytes.toString('utf8')) as Partial<SpoolState>
+    return { ...none, clockAt: state.sweptAt ?? 0, ...state }
   } catch {
     return none
   }

@@ -5,6 +5,7 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import { type Discovery, type Found, realRoots, walk } from './discover.ts'
+import { addProblem } from './problem.ts'
 import type { Roots } from './roots.ts'
 
 export interface Touched {
@@ -30,14 +31,14 @@ export function discoverTouched(
   extraRoots: Roots,
   touched: Touched,
 ): TouchedDiscovery {
-  const result: TouchedDiscovery = { found: [], problems: [], roots: [], scope: [] }
+  const result: TouchedDiscovery = { found: [], problems: [], problemCount: 0, roots: [], scope: [] }
   const roots = realRoots(adapters, env, extraRoots, result)
   for (const path of new Set(touched.seen)) lookAt(canonical(path), roots, result)
   const folders = new Set<string>()
   for (const named of new Set(touched.named)) {
     const path = isSane(named) ? canonical(named) : undefined
     if (path === undefined) {
-      result.problems.push({
+      addProblem(result, {
         path: named,
         code: 'BAD_INPUT',
         reason: 'named by a hook; no such path can be',
@@ -52,7 +53,7 @@ export function discoverTouched(
   }
   for (const folder of folders) lookAt(folder, roots, result)
   result.found = unique(result.found)
-  result.scope.push(...result.found.map(({ source }) => source.path))
+  for (const { source } of result.found) result.scope.push(source.path)
   return result
 }
 
@@ -75,7 +76,8 @@ function lookAt(path: string, roots: readonly Root[], result: TouchedDiscovery):
   for (const { adapter, root } of rootsOver(path, roots)) {
     const context = { adapter, root, result }
     if (stats?.isDirectory()) {
-      walk(path, context, path.slice(root.length).split(sep).length - 1)
+      const depth = path.slice(root.length).split(sep).length - 1
+      for (const one of walk(path, context, depth)) result.found.push(one)
       continue
     }
     const source = stats?.isFile() ? adapter.claim(path, true) : null
@@ -88,7 +90,7 @@ function lookAt(path: string, roots: readonly Root[], result: TouchedDiscovery):
 function lookUp(directory: string, context: Root & { result: TouchedDiscovery }): void {
   const { result, root } = context
   const before = result.found.length
-  walk(directory, context, 0, true)
+  for (const one of walk(directory, context, 0, true)) result.found.push(one)
   if (result.found.length === before && directory.length > root.length) lookUp(dirname(directory), context)
 }
 
@@ -100,7 +102,7 @@ function lookOutside(path: string, adapters: readonly Adapter[], result: Touched
     if (!source) continue
     if (isOwnFile(stats)) result.found.push({ adapter, source })
     else
-      result.problems.push({
+      addProblem(result, {
         path,
         code: 'UNSAFE_PATH',
         reason: 'named by a hook; not a regular file of this user',
@@ -108,7 +110,7 @@ function lookOutside(path: string, adapters: readonly Adapter[], result: Touched
       })
     return
   }
-  result.problems.push({
+  addProblem(result, {
     path,
     code: 'NOT_FOUND',
     reason: 'named by a hook; no transcript of a known agent',

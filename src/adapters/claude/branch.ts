@@ -14,16 +14,13 @@ export function takenBack(line: Line, drafts: Draft[]): SupersedeItem[] {
   const { record } = line
   const hasList = record['retractedMessageUuids'] !== undefined || record['supersedesUuids'] !== undefined
   const taken = hasList ? retracted(line) : NONE
-  if (line.isSidechain || line.reader.place.kind !== 'main') return taken
+  if (!line.isOnMain) return taken
   if (line.type === 'last-prompt') return [...taken, ...marker(line)]
   if (line.uuid === undefined || line.type !== 'user') return taken
-  if (drafts.some((draft) => draft.kind === 'user_msg')) return [...taken, ...prompt(line, line.uuid, false)]
-  return drafts.some(isCommand) ? [...taken, ...prompt(line, line.uuid, true)] : taken
+  if (!line.isCommand && drafts.some((draft) => draft.kind === 'user_msg'))
+    return [...taken, ...prompt(line, line.uuid, false)]
+  return line.isCommand ? [...taken, ...prompt(line, line.uuid, true)] : taken
 }
-
-/** An interrupt has no text. */
-const isCommand = (draft: Draft): boolean =>
-  draft.kind === 'human_intervention' && draft.role === 'user' && draft.text !== undefined
 
 function retracted(line: Line): SupersedeItem[] {
   const items: SupersedeItem[] = []
@@ -34,9 +31,10 @@ function retracted(line: Line): SupersedeItem[] {
     const uuids = list(line.record[field]).flatMap((one) => str(one) || [])
     if (uuids.length === 0) continue
     const keys = uuids.flatMap((uuid) =>
-      Array.from({ length: lastIndex(line.state, uuid) + 1 }, (_, index) => `${uuid}#${index}`),
+      [...Array(lastIndex(line.state, uuid) + 1).keys(), 'end'].map((part) => `${uuid}#${part}`),
     )
     items.push({ type: 'supersede', session: line.state.session, keys, reason })
+    if (keys.includes(line.state.closing?.event.key ?? '')) delete line.state.closing
   }
   return items
 }

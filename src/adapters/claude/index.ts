@@ -3,4 +3,4 @@ import type { Adapter } from '../adapter.ts'
 import { read } from './parse.ts'
 import { claim, FLAVOR, roots, treeOwner } from './paths.ts'
 
-export const claude: Adapter = { flavor: FLAVOR, version: 11, roots, claim, treeOwner, read }
+export const claude: Adapter = { flavor: FLAVOR, version: 12, roots, claim, treeOwner, read }

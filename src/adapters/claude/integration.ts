@@ -1,10 +1,10 @@
 // Claude Code's settings, and its hooks. Checked with 2.1.325.
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'jsonc-parser'
+import { MAX_SETTINGS_BYTES, readLinked } from '../../files/reading.ts'
 import type { Environment } from '../adapter.ts'
-import type { Integration, Keeping } from '../integration.ts'
+import type { Integration } from '../integration.ts'
 import { FLAVOR } from './paths.ts'
 
 function home(env: Environment): string {
@@ -17,20 +17,9 @@ const settingsFile = (env: Environment): string => join(home(env), 'settings.jso
 
 function readSettings(file: string): Record<string, unknown> {
   try {
-    return Object(parse(readFileSync(file, 'utf8'))) as Record<string, unknown>
+    return Object(parse(readLinked(file, MAX_SETTINGS_BYTES).toString('utf8'))) as Record<string, unknown>
   } catch {
     return {}
-  }
-}
-
-const DEFAULT_DAYS = 30
-
-function keeps(env: Environment): Keeping {
-  const { cleanupPeriodDays: days } = readSettings(settingsFile(env))
-  return {
-    // Any other value is no setting to the agent either.
-    days: typeof days === 'number' && Number.isFinite(days) && days >= 0 ? days : DEFAULT_DAYS,
-    setting: `"cleanupPeriodDays" in ${settingsFile(env)}`,
   }
 }
 
@@ -39,7 +28,7 @@ export const integration: Integration = {
   title: 'Claude Code',
   home,
   homeVariable: 'CLAUDE_CONFIG_DIR',
-  keeps,
+  keeps: { file: settingsFile, key: 'cleanupPeriodDays', defaultDays: 30, proposedDays: 3650 },
   hooks: {
     file: settingsFile,
     isShared: true,

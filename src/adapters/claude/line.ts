@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, str, time } from '../guards.ts'
+import type { Closing } from './closing.ts'
 import type { Place } from './paths.ts'
 import type { Queued } from './queue.ts'
 import type { Task } from './tasks.ts'
@@ -26,12 +27,14 @@ export interface State {
   titles: [string, string][]
   /** The latest uuids, for summaries that follow their leaf. */
   recent: string[]
-  /** The latest value of each kind of mode record. */
-  modes: [string, string][]
   /** See queue.ts. */
   queue: Queued[]
   /** See tasks.ts. */
   tasks: Task[]
+  /** The command that may turn out to be a prompt. See commands.ts. */
+  command?: EventItem
+  /** The answer that may be the last of its turn. See closing.ts. */
+  closing?: Closing
   /** A process wrote its last line; a later one began; and that was told. See resumed.ts. */
   hasEnded?: boolean
   isQueuedAgain?: boolean
@@ -65,7 +68,6 @@ export function newState(session: string): State {
     repeats: [],
     titles: [],
     recent: [],
-    modes: [],
     queue: [],
     tasks: [],
     facts: {},
@@ -103,6 +105,10 @@ export interface Line {
   uuid: string | undefined
   ts: number | null
   isSidechain: boolean
+  /** It belongs to the conversation itself. */
+  isOnMain: boolean
+  /** A person typed a command; found with the line's drafts. */
+  isCommand: boolean
   /** The main transcript holds this record too; it is told there. */
   isCopy: boolean
   /** Items other than events and usage; they come before this line's events. */
@@ -126,6 +132,7 @@ export function openLine(reader: Reader, state: State, record: Record<string, un
   const snapshot = record['snapshot']
   const aside = reader.place.kind !== 'main' || record['isSidechain'] === true
   const isCopy = uuid !== undefined && reader.isCopy(uuid)
+  const isSidechain = aside && !isCopy
   return {
     reader,
     state,
@@ -135,7 +142,9 @@ export function openLine(reader: Reader, state: State, record: Record<string, un
     key: uuid ?? looseKey(state, reader.place, type, record),
     uuid,
     ts: time(record['timestamp']) ?? (isRecord(snapshot) ? time(snapshot['timestamp']) : null),
-    isSidechain: aside && !isCopy,
+    isSidechain,
+    isOnMain: reader.place.kind === 'main' && !isSidechain,
+    isCommand: false,
     isCopy,
     items: [],
   }
@@ -197,14 +206,14 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
   if (cwd !== undefined) state.cwd ??= cwd
   const elsewhere = cwd === state.cwd ? undefined : cwd
   let parent = parentOf(line, drafts)
-  let hasPrompt = false
+  let hasPrompt = line.isCommand
   for (const [index, draft] of drafts.entries()) {
     const key = `${line.key}#${index}`
     const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft, ...parent }
     if (line.isSidechain) event.isSidechain = true
     if (agent !== undefined) event.agent = agent
     if (elsewhere !== undefined) event.payload = { ...draft.payload, cwd: elsewhere }
-    if (hasPrompt && draft.kind === 'user_msg') event.isPart = true
+    if (index > 0 && hasPrompt && draft.kind === 'user_msg') event.isPart = true
     hasPrompt ||= draft.kind === 'user_msg'
     if (forkedFrom !== undefined) {
       event.originKey = `${forkedFrom}#${index}`

@@ -1,6 +1,7 @@
 // `user` and `assistant` lines: each content block becomes one event. The line's own fields go with its first event.
 import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
+import { kindOfCommand } from './commands.ts'
 import { commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
 import { askedEnd, taskEnd } from './tasks.ts'
@@ -133,9 +134,14 @@ function saidDraft(
       return { ...draft, kind: 'human_intervention' }
     case 'shutdown':
       return { ...draft, role: 'system', summary: 'interrupted by the end of the process' }
-    case 'command':
+    case 'command': {
       noteClear(line, text)
-      return { ...draft, kind: 'human_intervention', summary: commandLine(text), text }
+      line.isCommand = true
+      const typed = commandLine(text)
+      // Readers of a body look there first; `text` is wrapped in the client's marks.
+      const payload = { ...block, content: typed }
+      return { ...draft, kind: kindOfCommand(text), summary: firstLine(typed), text: typed, payload }
+    }
     case 'answer':
       return { ...draft, role: 'system', text, ...taskEnd(text) }
     case 'injected':

@@ -1,10 +1,12 @@
 // From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
 import { basename, dirname } from 'node:path'
-import { readBeginning } from '../../files/beginning.ts'
+import { readBeginning } from '../../files/reading.ts'
 import type { EdgeItem, Item, Position, SessionItem, Source } from '../adapter.ts'
 import { isRecord, str } from '../guards.ts'
 import { readLines } from '../lines.ts'
 import { takenBack } from './branch.ts'
+import { closeFile, closeTurn, noteAnswer } from './closing.ts'
+import { noteCommand, prompted } from './commands.ts'
 import {
   type Draft,
   type Line,
@@ -36,6 +38,7 @@ export function read(source: Source, from: Position | null): Generator<Item> {
       reader ??= readerOf(path, where, state.session)
       return step(openLine(reader, state, record, length))
     },
+    { atEnd: closeFile },
   )
 }
 
@@ -69,7 +72,7 @@ function readerOf(path: string, where: Place, session: string): Reader {
 
 function* step(line: Line): Generator<Item> {
   if (line.reader.place.kind === 'agent') noteGuess(line)
-  else if (line.reader.place.kind === 'main' && !line.isSidechain) noteFacts(line)
+  else if (line.isOnMain) noteFacts(line)
   const drafts = draftsOf(line)
   if (line.type === 'user') delete line.state.answer
   noteResume(line, drafts)
@@ -79,9 +82,13 @@ function* step(line: Line): Generator<Item> {
   if (line.isCopy) return
   yield* line.items
   yield* delivered(line, drafts)
+  yield* closeTurn(line, drafts)
   yield* takenBack(line, drafts)
+  yield* prompted(line, drafts)
   yield* events
-  yield* usageOf(line)
+  noteCommand(line, events)
+  yield* noteAnswer(line, events)
+  yield* usageOf(line, events)
 }
 
 function draftsOf(line: Line): Draft[] {

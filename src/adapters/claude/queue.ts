@@ -24,7 +24,7 @@ export function queueDraft(line: Line, draft: Draft): Draft {
   const { by, text } = whoSaid({}, content)
   if (by === 'injected') return quiet
   if (by === 'answer') return { ...quiet, text }
-  return { ...draft, kind: 'human_intervention', role: 'user', summary: `queued: ${firstLine(text)}`, text }
+  return { ...draft, role: 'user', summary: `queued: ${firstLine(text)}`, text }
 }
 
 /** What the queue told of the texts that this line delivers, now without them. Several may come as one. */

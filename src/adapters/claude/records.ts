@@ -12,10 +12,10 @@ const SYSTEM_KINDS = new Map<string, Draft['kind']>([
   ['error', 'error'],
   ['api_refusal', 'error'],
   ['model_refusal_fallback', 'error'],
-  ['model_consent_fallback', 'decision'],
-  ['turn_duration', 'completion'],
 ])
 const SYSTEM_NOTICES = new Set([
+  'turn_duration',
+  'model_consent_fallback',
   'local_command',
   'compact_boundary',
   'microcompact_boundary',
@@ -39,11 +39,9 @@ export function systemDrafts(line: Line): Draft[] {
   const tool = str(record['toolUseID'])
   if (tool !== undefined) draft.callId = tool
   if (subtype === 'api_error') return [apiError(record, draft)]
-  if (subtype === 'turn_duration') return [turnDuration(record, draft)]
+  if (subtype === 'turn_duration') return [turnDuration(line, draft)]
   if (subtype === 'local_command' && content?.startsWith('<command-name>'))
-    return [
-      { ...draft, kind: 'human_intervention', role: 'user', summary: commandLine(content), text: content },
-    ]
+    return [{ ...draft, role: 'user', summary: commandLine(content), text: commandLine(content) }]
   if (content && subtype !== 'compact_boundary') draft.text = content
   if (subtype === 'compact_boundary' || subtype === 'microcompact_boundary')
     return [compaction(record, subtype, draft)]
@@ -73,10 +71,12 @@ function wordsOf(error: Record<string, unknown>, depth = MAX_DEPTH): string | un
   return inner ?? str(cause['message']) ?? str(cause['code'])
 }
 
-function turnDuration(record: Record<string, unknown>, draft: Draft): Draft {
-  const durationMs = record['durationMs']
-  if (typeof durationMs !== 'number') return draft
-  return { ...draft, summary: `turn took ${durationMs} ms`, durationMs }
+/** Only terminals write it. Behind an answer it says nothing new of the end. */
+function turnDuration({ record, state }: Line, draft: Draft): Draft {
+  const ended: Draft = state.closing ? draft : { ...draft, kind: 'completion' }
+  const { durationMs } = record
+  if (typeof durationMs !== 'number') return ended
+  return { ...ended, summary: `turn took ${durationMs} ms`, durationMs }
 }
 
 function compaction(record: Record<string, unknown>, subtype: string, draft: Draft): Draft {
@@ -178,13 +178,9 @@ export function attachmentDrafts(line: Line): Draft[] {
     return [hookError(attachment, draft)]
   else if (type === 'edited_text_file') {
     const file = str(attachment['filename'])
-    const edited: Draft = {
-      ...draft,
-      kind: 'human_intervention',
-      role: 'user',
-      summary: `edited ${file ?? 'a file'}`,
-    }
-    return [{ ...edited, ...(file === undefined ? {} : { files: [file] }) }]
+    // By a person, a formatter, a merge: the client does not know.
+    draft.summary = `changed on disk: ${file ?? 'a file'}`
+    if (file !== undefined) draft.files = [file]
   } else if (type === 'file') draft.summary = `file ${str(attachment['filename']) ?? ''}`
   return [draft]
 }
@@ -258,7 +254,7 @@ export function otherDrafts(line: Line): Draft[] {
       return [{ ...draft, payload: { ...bare(record, 'message'), leftOutBytes: line.bytes } }]
     case 'mode':
     case 'permission-mode':
-      return [modeDraft(line, draft)]
+      return [{ ...draft, summary: `${type}: ${str(record['permissionMode']) ?? str(record['mode']) ?? ''}` }]
     case 'custom-title':
     case 'ai-title':
       return title(line, draft)
@@ -292,17 +288,6 @@ function progress(line: Line, draft: Draft): Draft {
   return normalizedMessages === undefined
     ? { ...draft, summary }
     : { ...draft, summary, payload: { ...draft.payload, data } }
-}
-
-/** The mode is written down again at every turn: only a change is somebody's decision. */
-function modeDraft(line: Line, draft: Draft): Draft {
-  const value = str(line.record['permissionMode']) ?? str(line.record['mode']) ?? ''
-  const { modes } = line.state
-  const at = modes.findIndex((entry) => entry[0] === line.type)
-  const [before] = at === -1 ? [] : modes.splice(at, 1)
-  modes.push([line.type, value])
-  const changed = before !== undefined && before[1] !== value
-  return { ...draft, kind: changed ? 'decision' : 'lifecycle', summary: `${line.type}: ${value}` }
 }
 
 /** Titles are appended again and again; the fact of the session says it all. */

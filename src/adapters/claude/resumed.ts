@@ -9,7 +9,7 @@ const CUT_OFF = '[Tool call interrupted: the session ended'
 
 export function noteResume(line: Line, drafts: readonly Draft[]): void {
   const { state } = line
-  if (state.isResumed || line.isSidechain || line.reader.place.kind !== 'main') return
+  if (state.isResumed || !line.isOnMain) return
   // The last thing a process writes, 2.1.325.
   if (line.type === 'cost-state') state.hasEnded = true
   // Written when a process begins; forks copy neither of the two, and begin with their own.
@@ -31,8 +31,9 @@ function evidenceOf(line: Line, drafts: readonly Draft[]): string | undefined {
   return undefined
 }
 
-const isSaid = ({ kind, text }: Draft): boolean =>
-  kind === 'user_msg' || (kind === 'human_intervention' && text !== undefined)
+/** By a person: a prompt, a command, or what was put into the queue. */
+const isSaid = ({ kind, role, text }: Draft): boolean =>
+  kind === 'user_msg' || (role === 'user' && text !== undefined)
 
 function isCutOff(record: Record<string, unknown>): boolean {
   const message = record['message']

@@ -1,8 +1,8 @@
 // Tool outputs too large for the transcript lie beside it in `<session>/tool-results/`. Only such a file, below the
 // same project, is ever opened: the path in the transcript is foreign text.
 import { RecollectError } from '../../errors.ts'
-import { readBeginning } from '../../files/beginning.ts'
 import { resolveInside } from '../../files/paths.ts'
+import { readBeginning } from '../../files/reading.ts'
 import { isRecord, str } from '../guards.ts'
 import { contentText } from '../text.ts'
 import { isUuid } from './paths.ts'

@@ -10,7 +10,6 @@ import { noteTask } from './tasks.ts'
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
 const SHELLS = new Set(['Bash', 'PowerShell'])
-const DECISIONS = new Set(['AskUserQuestion', 'ExitPlanMode'])
 const SPAWNS = new Set(['Agent', 'Task', 'Workflow'])
 /** The field of an input that names what the call is about, in order of preference. */
 const SUBJECTS = [
@@ -70,7 +69,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   const refused = failed && isRefusal(line.record, said ?? '')
   const call = id ? closeCall(line.state.calls, id, failed && !refused, line.ts) : undefined
   const draft: Draft = {
-    kind: kindOfResult(call?.tool, failed, refused, outcome),
+    kind: kindOfResult(failed, refused, outcome),
     role: 'tool',
     summary: '',
     payload: { ...block, ...(spilled && { spilled }), ...keptOf(outcome) },
@@ -125,16 +124,10 @@ function tookMs(outcome: unknown): number | undefined {
   )
 }
 
-function kindOfResult(
-  tool: string | undefined,
-  failed: boolean,
-  refused: boolean,
-  outcome: unknown,
-): Draft['kind'] {
+function kindOfResult(failed: boolean, refused: boolean, outcome: unknown): Draft['kind'] {
   if (refused) return 'human_intervention'
   if (failed) return 'error'
-  if (isChanged(outcome)) return 'human_intervention'
-  return tool !== undefined && DECISIONS.has(tool) ? 'decision' : 'tool_result'
+  return isChanged(outcome) ? 'human_intervention' : 'tool_result'
 }
 
 const isChanged = (outcome: unknown): boolean => isRecord(outcome) && outcome['userModified'] === true

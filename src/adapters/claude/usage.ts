@@ -2,14 +2,21 @@
 // the response's id, and whoever adds up keeps the greatest output per id.
 
 import type { Tokens } from '../../model.ts'
-import type { UsageItem } from '../adapter.ts'
+import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import type { Line } from './line.ts'
 
 export const SYNTHETIC = '<synthetic>'
 const COSTS_PER_DOLLAR = 1e8
 
-export function usageOf(line: Line): UsageItem[] {
+/** Whether the model was asked, and answered or failed to. The client puts fillers in its mouth too. */
+export function isAnswering({ type, record }: Line): boolean {
+  const message = record['message']
+  if (type !== 'assistant' || !isRecord(message)) return false
+  return message['model'] !== SYNTHETIC || record['isApiErrorMessage'] === true
+}
+
+export function usageOf(line: Line, events: readonly Item[]): UsageItem[] {
   const { state } = line
   const record = speaker(line)
   const message = record['message']
@@ -25,6 +32,8 @@ export function usageOf(line: Line): UsageItem[] {
     ...tokensOf(message['usage']),
     scope: 'response',
   }
+  const first = events.find((event) => event.type === 'event')
+  if (first) item.event = first.key
   if (line.isSidechain || line.type === 'progress') item.isSidechain = true
   const others = apart(item, message['usage'])
   // Up to 1.0 a line told what its response cost.

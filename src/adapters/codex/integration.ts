@@ -1,10 +1,11 @@
 // Codex's settings, its hooks, and its trust in them: a hook runs only after the person has approved it in `/hooks`, and
 // is otherwise skipped without a word. Checked with 0.166.0.
 import { hash } from 'node:crypto'
-import { readFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
+import { MAX_SETTINGS_BYTES, readLinked } from '../../files/reading.ts'
 import type { Environment } from '../adapter.ts'
 import type { InstalledHook, Integration, Obstacle } from '../integration.ts'
 import { FLAVOR } from './paths.ts'
@@ -18,7 +19,7 @@ interface Settings {
 
 function readSettings(directory: string): Settings {
   try {
-    return parse(readFileSync(join(directory, 'config.toml'), 'utf8')) as Settings
+    return parse(readLinked(join(directory, 'config.toml'), MAX_SETTINGS_BYTES).toString('utf8')) as Settings
   } catch {
     return {}
   }

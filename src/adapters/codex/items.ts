@@ -80,9 +80,8 @@ function plan(spot: Spot, item: TurnItem): EventItem {
   const text = str(item['text']) ?? ''
   const event: EventItem = {
     ...noted(spot, item),
-    kind: 'decision',
     role: 'assistant',
-    summary: firstLine(text),
+    summary: `plan: ${firstLine(text)}`,
   }
   return text ? { ...event, text } : event
 }

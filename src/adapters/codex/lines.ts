@@ -1,9 +1,10 @@
 // The three ways a rollout lies on disk: JSON Lines, JSON Lines compressed with zstd (cold files, 0.137+), and one JSON
 // document (early 2025). Positions in a compressed file count the unfolded bytes, so it is unfolded anew on each read.
-import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { Decompress, type ZstdError, ZstdErrorCode } from 'fzstd'
 import { fromSystem, RecollectError } from '../../errors.ts'
-import { hasMoreValues, type JsonlItem, openForReading, parseLine, readJsonl } from '../../files/jsonl.ts'
+import { hasMoreValues, type JsonlItem, parseLine, readJsonl } from '../../files/jsonl.ts'
+import { openForReading, readWhole } from '../../files/reading.ts'
 import type { GapItem, Item, Position } from '../adapter.ts'
 import { isRecord, list } from '../guards.ts'
 import { type Line, MAX_LINE_BYTES, MAX_VALUES, readLines, stepSafely } from '../lines.ts'
@@ -151,7 +152,7 @@ function* readDocument<State>(
   try {
     const size = fstatSync(fd).size
     if (size === 0 || from?.offset === size) return
-    const document = size > MAX_LINE_BYTES ? undefined : parsed(readFileSync(fd))
+    const document = size > MAX_LINE_BYTES ? undefined : parsed(readWhole(path, MAX_LINE_BYTES))
     const state = fresh()
     if (document === undefined)
       yield {

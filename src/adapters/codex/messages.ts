@@ -26,8 +26,7 @@ export function message(spot: Spot): Item[] {
   const prompt = role === 'user' ? promptOf(spot, content) : undefined
   const typed = prompt === undefined && role === 'user' ? shellCommand(spot, content) : undefined
   if (typed) return [typed]
-  if (prompt === undefined)
-    return [...cwdFrom(spot, content), harnessText(spot, content, `${role ?? 'unnamed'} context`)]
+  if (prompt === undefined) return [...cwdFrom(spot, content), contextText(spot, content, role)]
   return userPrompt(spot, 'item', prompt, { content })
 }
 
@@ -83,7 +82,8 @@ function shellCommand(spot: Spot, content: unknown[]): EventItem | undefined {
   const exit = /\n<result>\nExit code: (-?\d+)\n/.exec(text)
   const event = eventAt(spot, {
     origin: originOf(spot, 'shell', text),
-    kind: 'human_intervention',
+    // It sets nothing off.
+    kind: (spot.state.turnPrompts ?? 0) > 0 ? 'human_intervention' : 'lifecycle',
     role: 'user',
     summary: `! ${firstLine(command)}`,
     text,
@@ -100,6 +100,12 @@ function cwdFrom(spot: Spot, content: unknown[]): Item[] {
   if (!path) return []
   spot.state.hasCwd = true
   return [{ type: 'session', session: spot.session, cwd: path.trim() }]
+}
+
+/** Instructions of the client to the model are messages of their own, under a role that is not the person's. */
+function contextText(spot: Spot, content: unknown[], role: string | undefined): EventItem {
+  const event = harnessText(spot, content, `${role ?? 'unnamed'} context`)
+  return role === 'developer' ? { ...event, kind: 'user_msg' } : event
 }
 
 function harnessText(spot: Spot, content: unknown[], what: string): EventItem {
@@ -129,6 +135,7 @@ function withoutContext(text: string): string {
 export function userPrompt(spot: Spot, side: Side, whole: string, body: Record<string, unknown>): Item[] {
   if (isTold(spot.state, side, 'user', whole)) return []
   const text = withoutContext(whole)
+  spot.state.isStopped = false
   // The turn that runs has its prompt already: this one was typed into it.
   const isMidTurn = (spot.state.turnPrompts ?? 0) > 0
   if (spot.state.turnPrompts !== null) spot.state.turnPrompts++

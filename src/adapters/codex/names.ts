@@ -1,7 +1,7 @@
 // session_index.jsonl: the names people gave to threads, one file for all of them, appended to at each renaming. It is a
 // source of its own, so that a new name is seen where no rollout changed; a rollout read for the first time looks
 // its name up, because the index may have been read before there was such a session.
-import { statSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
@@ -40,7 +40,7 @@ export function threadName(rollout: string, thread: string): string | undefined 
   const home = homeOf(rollout)
   if (home === undefined) return undefined
   const path = join(home, INDEX)
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = lstatSync(path, { throwIfNoEntry: false })
   if (!stats) return undefined
   const mark = `${stats.ino} ${stats.size} ${stats.mtimeMs}`
   if (known?.path !== path || known.mark !== mark) known = { path, mark, names: namesIn(path) }

@@ -13,6 +13,7 @@ import {
   spawnEdges,
   withFiles,
 } from './items.ts'
+import { limitItems } from './limits.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
 import { resumeAtTurn } from './resumed.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
@@ -20,13 +21,13 @@ import { callStanding, noteEnd, resultEvent } from './tools.ts'
 import { tokenCount } from './usage.ts'
 
 const QUIET =
-  /^(?:context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|undo_(?:started|completed))$/
+  /^(?:context_compacted|entered_review_mode|exited_review_mode|thread_goal_updated|thread_goal_cleared|web_search_(?:begin|end)|image_generation_(?:begin|end)|view_image_tool_call|background_event|deprecation_notice|turn_diff|session_configured|shutdown_complete|item_started|model_reroute|hook_started|hook_completed|collab_\w+|exec_command_(?:begin|output_delta)|patch_apply_begin|mcp_tool_call_begin|dynamic_tool_call_\w+|turn_moderation_metadata|plan_update|guardian_assessment|undo_(?:started|completed))$/
 
 export function notice(spot: Spot): Item[] {
   const { payload, type } = spot
   switch (type) {
     case 'token_count':
-      return tokenCount(spot)
+      return [...tokenCount(spot), ...limitItems(spot)]
     case 'user_message':
       return toldPrompt(spot)
     case 'agent_message':
@@ -47,6 +48,7 @@ export function notice(spot: Spot): Item[] {
     case 'task_complete':
     case 'turn_complete':
       spot.state.turnPrompts = null
+      spot.state.hasTurnEnds = true
       return [taskComplete(spot)]
     case 'turn_aborted':
       spot.state.turnPrompts = null
@@ -56,6 +58,8 @@ export function notice(spot: Spot): Item[] {
     case 'task_started':
     case 'turn_started':
       spot.state.turnPrompts = 0
+      spot.state.hasTurnEnds = true
+      spot.state.isStopped = false
       return [...resumeAtTurn(spot), noted(spot)]
     case 'thread_settings_applied': {
       const settings = payload['thread_settings']
@@ -71,9 +75,6 @@ export function notice(spot: Spot): Item[] {
     case 'sub_agent_activity':
     case 'collab_agent_spawn_end':
       return [...spawnEdges(spot, payload), noted(spot)]
-    case 'plan_update':
-    case 'guardian_assessment':
-      return [{ ...noted(spot), kind: 'decision' }]
     case 'error':
     case 'stream_error':
     case 'warning':
@@ -115,7 +116,9 @@ function taskComplete(spot: Spot): EventItem {
 function aborted(spot: Spot): EventItem {
   const reason = str(spot.payload['reason']) ?? 'interrupted'
   // A sub-agent is stopped by the one that started it, and the copy of a running turn ends so where nobody stopped it.
-  const isHuman = !spot.state.isSubagent && (reason === 'interrupted' || reason === 'replaced')
+  // A refusal, or a call that was stopped, with the end of its turn is one act.
+  const { isSubagent, isStopped } = spot.state
+  const isHuman = !isSubagent && !isStopped && (reason === 'interrupted' || reason === 'replaced')
   return {
     ...noted(spot),
     kind: isHuman ? 'human_intervention' : 'lifecycle',

@@ -3,11 +3,13 @@
 import type { Item } from '../adapter.ts'
 import { isRecord, num, str, time } from '../guards.ts'
 import { chatMessage } from './chat.ts'
+import { withTurnEnd } from './ending.ts'
 import { datedBy } from './flat-times.ts'
 import { agentLetter, agentMessage, message, reasoning, reasoningParts } from './messages.ts'
 import { compacted, flatHeader, isCopied, plain, sessionMeta, turnContext } from './meta.ts'
 import { notice } from './notices.ts'
 import { type RolloutName, rolloutName } from './paths.ts'
+import { withTokensTied } from './response.ts'
 import { type Reverted, revertedFrom, takenBack } from './revert.ts'
 import type { Spot, State } from './state.ts'
 import { toolCall, toolNames, toolOutput } from './tools.ts'
@@ -42,7 +44,8 @@ export function parserOf(path: string): (state: State, line: { record: Native })
       path,
       goesOnElsewhere: reverted?.goesOnElsewhere ?? false,
     }
-    const items = isWrapped ? wrapped(spot) : datedFlat(spot, record)
+    const told = isWrapped ? wrapped(spot) : datedFlat(spot, record)
+    const items = withTurnEnd(spot, withTokensTied(spot, told))
     const isTakenBack = ordinal !== undefined && reverted?.from !== undefined && ordinal >= reverted.from
     return isTakenBack ? takenBack(spot.session, items) : items
   }

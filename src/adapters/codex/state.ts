@@ -3,7 +3,9 @@
 import { hash } from 'node:crypto'
 import type { EventItem } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
+import type { Closing } from './ending.ts'
 import type { FlatTimes } from './flat-times.ts'
+import { newResponse, type ResponseState } from './response.ts'
 import type { Totals } from './usage.ts'
 
 /** Facts of a tool's end that arrive apart from its output: [call id, exit code, duration, failed]. */
@@ -65,6 +67,16 @@ export interface State {
   isContinued: boolean
   /** The model has said something of its own. */
   hasOutput: boolean
+  /** See response.ts. */
+  response: ResponseState
+  /** [limit, what was last told of it]. */
+  limits: [string, string][]
+  /** The client tells itself when turns end. */
+  hasTurnEnds: boolean
+  /** See ending.ts. */
+  closing: Closing | null
+  /** A person stopped the turn, and that was told. */
+  isStopped: boolean
 }
 
 export const newState = (): State => ({
@@ -100,6 +112,11 @@ export const newState = (): State => ({
   isRecorded: false,
   isContinued: false,
   hasOutput: false,
+  response: newResponse(),
+  limits: [],
+  hasTurnEnds: false,
+  closing: null,
+  isStopped: false,
 })
 
 /** Adds to a bounded list; the oldest entry gives way. */
@@ -161,7 +178,10 @@ export function eventAt(spot: Spot, told: Told): EventItem {
     originKey: part ? `${origin}/${part}` : origin,
   }
   if (spot.inherited) event.inherited = true
-  else if (rest.role === 'assistant') spot.state.hasOutput = true
+  else if (rest.role === 'assistant') {
+    spot.state.hasOutput = true
+    spot.state.isStopped = false
+  }
   return event
 }
 

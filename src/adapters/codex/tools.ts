@@ -8,7 +8,6 @@ import { type Output, readOutput } from './outputs.ts'
 import { eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
 const MAX_REMEMBERED = 64
-const DECISIONS = new Set(['update_plan', 'request_user_input', 'request_permissions'])
 
 export interface ToolCall {
   id: string
@@ -52,7 +51,7 @@ function toolName(payload: Record<string, unknown>, type: string): string {
   if (name === undefined) return type.replace(/_call$/, '')
   const namespace = str(payload['namespace'])
   return namespace?.startsWith('mcp') && !name.startsWith('mcp')
-    ? `${namespace.replace(/_+$/, '')}__${name}`
+    ? `${namespace.replace(/(?<!_)_+$/, '')}__${name}`
     : name
 }
 
@@ -81,7 +80,7 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
   const text = patch ?? command ?? call.text
   const event = eventAt(spot, {
     origin: `call:${call.id || shortHash(call.tool + call.text)}`,
-    kind: kind !== 'retry' && DECISIONS.has(call.tool) ? 'decision' : kind,
+    kind,
     role: 'assistant',
     tool: call.tool,
     summary: patch !== undefined ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
@@ -169,9 +168,12 @@ export function toolNames(tools: unknown): string[] {
 export function resultEvent(spot: Spot, id: string, output: Output, payload: unknown): EventItem {
   const closed = closeCall(spot.state.book, id, output.failed, spot.ts)
   const line = firstLine(output.body)
+  // All that was running is stopped at once, by one person.
+  const isIntervention = output.stopped && !spot.state.isStopped
+  if (output.stopped) spot.state.isStopped = true
   const event = eventAt(spot, {
     origin: `result:${id || shortHash(output.text)}`,
-    kind: output.stopped ? 'human_intervention' : output.failed ? 'error' : 'tool_result',
+    kind: isIntervention ? 'human_intervention' : output.failed || output.stopped ? 'error' : 'tool_result',
     role: 'tool',
     summary: output.exitCode ? `exit ${output.exitCode}: ${line}` : line || 'done',
     payload,

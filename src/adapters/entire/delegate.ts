@@ -14,6 +14,8 @@ export interface Names {
   last: string | null
   /** [key given by the delegate, our key] of the latest prompts: what a rollback may name. */
   prompts: [string, string][]
+  /** The same of the latest events: what tokens, and ends of turns, may name. */
+  recent: [string, string][]
   /** [key, times seen] of the latest keys that we made. */
   made: [string, number][]
 }
@@ -23,6 +25,7 @@ export const newNames = (session: string): Names => ({
   native: null,
   last: null,
   prompts: [],
+  recent: [],
   made: [],
 })
 
@@ -41,7 +44,12 @@ export function* translate(names: Names, item: Exclude<Item, { type: 'position' 
       names.native ??= item.session
       yield { ...item, session: own(item.session) }
       return
-    case 'usage':
+    case 'usage': {
+      const event = item.event === undefined ? {} : { event: named(names, item.event) }
+      yield { ...item, session: own(item.session), ...event }
+      return
+    }
+    case 'limit':
     case 'title':
     case 'alias':
       yield { ...item, session: own(item.session) }
@@ -55,12 +63,17 @@ export function* translate(names: Names, item: Exclude<Item, { type: 'position' 
       }
       return
     case 'supersede': {
-      const { sinceKey, ...rest } = item
+      const { sinceKey, keys, ...rest } = item
       const known = names.prompts.find((entry) => entry[0] === sinceKey)?.[1]
       // A range whose beginning has been forgotten cannot be marked; the event that says so is there all the same.
       if (sinceKey !== undefined && known === undefined && BY_LINE.test(sinceKey)) return
       const since = known ?? sinceKey
-      yield { ...rest, session: names.session, ...(since !== undefined && { sinceKey: since }) }
+      yield {
+        ...rest,
+        session: names.session,
+        ...(keys && { keys: keys.map((key) => named(names, key)) }),
+        ...(since !== undefined && { sinceKey: since }),
+      }
       return
     }
     default:
@@ -71,10 +84,15 @@ export function* translate(names: Names, item: Exclude<Item, { type: 'position' 
 function translateEvent(names: Names, event: EventItem): EventItem {
   const key = keyOf(names, event)
   if (event.kind === 'user_msg' && BY_LINE.test(event.key)) remember(names.prompts, [event.key, key])
-  const parentKey = event.parentKey === undefined ? names.last : event.parentKey
+  if (BY_LINE.test(event.key)) remember(names.recent, [event.key, key])
+  const parent = event.parentKey
+  const parentKey = parent === undefined ? names.last : parent === null ? null : named(names, parent)
   names.last = key
   return { ...event, session: names.session, key, parentKey }
 }
+
+const named = (names: Names, key: string): string =>
+  names.recent.findLast((entry) => entry[0] === key)?.[1] ?? key
 
 /** What the line is and when it was written, instead of which line it is. */
 function keyOf(names: Names, event: EventItem): string {

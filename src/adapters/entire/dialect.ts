@@ -1,7 +1,8 @@
 // Whose transcript a full.jsonl is. Content decides, because labels are missing or wrong in the field; the label in
 // metadata.json decides where the content fits several.
-import { readBeginning } from '../../files/beginning.ts'
+
 import { readJsonl } from '../../files/jsonl.ts'
+import { readBeginning } from '../../files/reading.ts'
 import { isRecord, str } from '../guards.ts'
 
 /** `lines` are Recollect's own and those of agents without an adapter; a `document` is one JSON value over many lines. */

@@ -3,4 +3,4 @@ import type { Adapter } from '../adapter.ts'
 import { read } from './parse.ts'
 import { claim, FLAVOR, roots } from './paths.ts'
 
-export const entire: Adapter = { flavor: FLAVOR, version: 5, roots, claim, read }
+export const entire: Adapter = { flavor: FLAVOR, version: 7, roots, claim, read }

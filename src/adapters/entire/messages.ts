@@ -59,7 +59,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   for (const part of message?.parts ?? [])
     if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
   const usage = message && usageOf(state, message, record, name, ts)
-  if (usage) yield usage
+  if (usage) yield { ...usage, event: `${name}#0` }
 }
 
 function timeOf(record: Record<string, unknown>): number | null {

@@ -1,22 +1,27 @@
 // metadata.json of a session in a checkpoint: whose transcript it is, and what Entire found out about it. Tokens in it are
 // sometimes a delta and sometimes a total: they stay in the payload and are never counted.
-import { readFileSync } from 'node:fs'
-import { readBeginning } from '../../files/beginning.ts'
-import type { EventItem, SessionItem } from '../adapter.ts'
+import type { RecollectError } from '../../errors.ts'
+import { readBeginning, readWhole } from '../../files/reading.ts'
+import type { EventItem, GapItem, SessionItem } from '../adapter.ts'
+import { unreadable } from '../companions.ts'
 import { isRecord, str, time } from '../guards.ts'
 import { firstLine, leaves } from '../text.ts'
 import { tellsMore } from './paths.ts'
 
 export type Metadata = Record<string, unknown>
 
-/** Empty where there is none, or none that can be read. */
-export function readMetadata(path: string): Metadata {
+/** Those of checkpoints have some kilobytes. */
+const MAX_METADATA_BYTES = 1 << 20
+
+/** Empty where there is none, or none that can be read; a gap names what is in the way. */
+export function readMetadata(path: string): { metadata: Metadata; gaps: GapItem[] } {
   try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return isRecord(parsed) ? parsed : {}
-  } catch {
+    const parsed: unknown = JSON.parse(readWhole(path, MAX_METADATA_BYTES).toString('utf8'))
+    return { metadata: isRecord(parsed) ? parsed : {}, gaps: [] }
+  } catch (error) {
     // Absent in a project's own directory; half-written: it is read again when it changes.
-    return {}
+    const isHarmless = error instanceof SyntaxError || (error as RecollectError).code === 'NOT_FOUND'
+    return { metadata: {}, gaps: isHarmless ? [] : [unreadable(path, error)] }
   }
 }
 
@@ -26,7 +31,7 @@ const PEEK_BYTES = 4096
 export function modelInContext(path: string): string | undefined {
   if (!tellsMore(path)) return undefined
   const head = readBeginning(path, PEEK_BYTES).bytes.toString('utf8')
-  const model = /^\W*Model:[\s*]*(\S.*)$/m.exec(head)?.[1]?.trim()
+  const model = /(?:^|\n)[^\w\n]*Model:[\s*]*(\S.*)/.exec(head)?.[1]?.trim()
   return model === 'unknown' ? undefined : model
 }
 

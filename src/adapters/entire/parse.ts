@@ -1,8 +1,9 @@
 // From a transcript and its further parts to items: finds out whose it is, lets the right reader read it, and puts
 // the session's own name on everything. The checkpoint, if there is one, comes last.
-import { closeSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { openForReading } from '../../files/jsonl.ts'
+import { hasMoreValues } from '../../files/jsonl.ts'
+import { readWhole, sizeOf } from '../../files/reading.ts'
 import { restoreSpill, SpillReference } from '../../record/entire-spill.ts'
 import type { Item, Position, Source } from '../adapter.ts'
 import { claude } from '../claude/index.ts'
@@ -36,7 +37,7 @@ interface State {
 
 export function* read(source: Source, from: Position | null): Generator<Item> {
   const { path } = source
-  const metadata = readMetadata(metadataOf(path))
+  const { metadata, gaps } = readMetadata(metadataOf(path))
   const state = from ? (structuredClone(from.state) as State) : firstState(path, metadata)
   const call = callOf(path)
   if (call !== undefined) {
@@ -45,6 +46,7 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
   }
   const facts = from ? undefined : factsIn(metadata, state.names.session)
   if (facts) yield facts
+  yield* gaps
   yield* state.dialect === 'document' ? readDocument(path, state) : readParts(path, state)
   yield* checkpointEvents(metadata, state.names.session, state.names.last)
 }
@@ -62,7 +64,7 @@ function firstState(path: string, metadata: Metadata): State {
 
 /** The parts follow each other as if they were one file. */
 function* readParts(path: string, state: State): Generator<Item> {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const size = sizeOf(path)
   let before = 0
   for (let part = 0; part < state.part; part++) before += sizeOf(partAt(path, part))
   for (;;) {
@@ -87,8 +89,6 @@ function* readParts(path: string, state: State): Generator<Item> {
   }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-
 function readPart(path: string, state: State): Iterable<Item> {
   const from = state.inner === null ? null : { offset: state.offset, state: state.inner }
   if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from)
@@ -97,14 +97,16 @@ function readPart(path: string, state: State): Iterable<Item> {
     ...newState(state.names.session, state.agent),
     ...(state.agent === OWN && { toldModel: modelInContext(contextOf(path)) }),
   })
-  return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line), OWN_LIMITS)
+  return readLines(path, from, fresh, (inner, line) => lineItems(dirname(path), inner, line), {
+    limits: OWN_LIMITS,
+  })
 }
 
 /** A line of Recollect's own may have parts of its content in files beside it. */
 function* lineItems(directory: string, state: LineState, { record, offset, length }: Line): Generator<Item> {
   if (record['recollectSpill'] !== undefined) {
     const checked = SpillReference.array().safeParse(record['recollectSpill'])
-    const wrong = checked.success ? restoreSpill(directory, record) : 'not a list of references'
+    const wrong = checked.success ? spilled(directory, record, checked.data) : 'not a list of references'
     if (wrong !== undefined) {
       yield { type: 'gap', reason: 'spill', detail: wrong, offset, length }
       // The line is still read, with a preview in place of what is missing; whoever has read it whole keeps that.
@@ -116,7 +118,16 @@ function* lineItems(directory: string, state: LineState, { record, offset, lengt
   yield* recordItems(state, record)
 }
 
-const MAX_DOCUMENT_BYTES = 256 << 20
+/** Puts the parts back, unless they are more than a line may have: what they say of their size is checked when they are read. */
+function spilled(
+  directory: string,
+  record: Record<string, unknown>,
+  references: readonly { bytes: number }[],
+): string | undefined {
+  const bytes = references.reduce((sum, one) => sum + one.bytes, 0)
+  if (bytes <= OWN_LIMITS.maxLineBytes) return restoreSpill(directory, record)
+  return `${bytes} bytes beside the line, limit ${OWN_LIMITS.maxLineBytes}`
+}
 
 /**
  * One JSON value, rewritten as a whole by its agent: read as a whole, with the same keys again. In parts, each of them is a
@@ -133,11 +144,11 @@ function* readDocument(path: string, state: State): Generator<Item> {
   let before = 0
   for (const [index, part] of parts.entries()) {
     const length = sizes[index] as number
-    const document = length > MAX_DOCUMENT_BYTES ? undefined : parsed(part)
-    if (document === undefined) {
-      const reason = length > MAX_DOCUMENT_BYTES ? 'oversize' : 'torn'
-      const detail = 'not a whole JSON document'
-      yield { type: 'gap', reason, detail, offset: before, length, pending: true }
+    const document = parsed(part, length)
+    if (typeof document === 'string') {
+      const detail =
+        document === 'torn' ? 'not a whole JSON document' : 'a document of more bytes or values than are read'
+      yield { type: 'gap', reason: document, detail, offset: before, length, pending: true }
       return
     }
     for (const item of documentItems(document, messages))
@@ -148,15 +159,16 @@ function* readDocument(path: string, state: State): Generator<Item> {
   yield { type: 'position', position: { offset: sizes[0] as number, state } }
 }
 
-function parsed(path: string): unknown {
-  const fd = openForReading(path)
+/** A document as large as a line may be; a word where it is none. */
+function parsed(path: string, length: number): object | 'torn' | 'oversize' {
+  if (length > OWN_LIMITS.maxLineBytes) return 'oversize'
+  const bytes = readWhole(path, OWN_LIMITS.maxLineBytes)
+  if (hasMoreValues(bytes, OWN_LIMITS.maxValues)) return 'oversize'
   try {
-    return JSON.parse(readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''))
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  } finally {
-    closeSync(fd)
+    const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
+    return typeof value === 'object' && value !== null ? value : 'torn'
+  } catch {
+    return 'torn'
   }
 }
 

@@ -2,7 +2,7 @@
 // root may be a project, its `.entire`, or an exported tree of checkpoints.
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { readBeginning } from '../../files/beginning.ts'
+import { readBeginning } from '../../files/reading.ts'
 import type { Source } from '../adapter.ts'
 
 export const FLAVOR = 'entire'

@@ -12,7 +12,7 @@ import { noteInterjection } from './interjections.ts'
 import { giveBack } from './runs.ts'
 import { type ChatState, remember, type State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
-import { callSummary, filesTouched, isDecision, namedTool } from './tools.ts'
+import { callSummary, filesTouched, namedTool } from './tools.ts'
 
 type Fields = Record<string, unknown>
 
@@ -96,7 +96,14 @@ function numbered(seen: [string, number][], hash: string): string {
 }
 
 const REMINDERS = /^\s*<(?:user_info|system-reminder|rules|project_layout|environment_context)\b/
-const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/
+const [QUERY, QUERY_END] = ['<user_query>', '</user_query>']
+
+/** What stands between the marks, without the line ends beside them. */
+function queryIn(text: string): string | undefined {
+  const from = text.indexOf(QUERY)
+  const to = from === -1 ? -1 : text.indexOf(QUERY_END, from)
+  return to === -1 ? undefined : text.slice(from + QUERY.length, to).replace(/^\n|\n$/g, '')
+}
 
 /** The words of a person, and their number among the prompts where that is told. */
 export interface ChatPrompt {
@@ -110,11 +117,11 @@ export interface ChatPrompt {
 export function promptIn(item: Fields): ChatPrompt | undefined {
   if (typeOf(item) !== 'user' || item['synthetic_reason'] !== undefined) return undefined
   const raw = contentText(item['content'])
-  const query = QUERY.exec(raw)
+  const query = queryIn(raw)
   const index = num(item['prompt_index'])
-  if (index === undefined && !query && REMINDERS.test(raw)) return undefined
-  const isSure = query !== null || item['type'] === undefined
-  return { text: query ? (query[1] as string) : raw, index, isSure }
+  if (index === undefined && query === undefined && REMINDERS.test(raw)) return undefined
+  const isSure = query !== undefined || item['type'] === undefined
+  return { text: query ?? raw, index, isSure }
 }
 
 /** Whether the chat was written anew around the summary of what it had said. */
@@ -139,7 +146,7 @@ function* userItem(context: Context): Generator<Item> {
   const reason = str(item['synthetic_reason'])
   const key = textKey(context, 'user', raw)
   if (reason === 'interjection') {
-    const text = QUERY.exec(raw)?.[1] ?? raw
+    const text = queryIn(raw) ?? raw
     yield event(context, key, 'human_intervention', 'user', firstLine(text), { text, payload: item })
     yield* noteInterjection(context.session, state)
     return
@@ -265,7 +272,7 @@ function* resultItem(context: Context): Generator<Item> {
   const key = id ? `call:${id}:result` : textKey(context, 'result', text)
   const tool = closed?.tool ?? str(item['name'])
   const line = firstLine(exit ? text.slice(exit[0].length) : text)
-  const kind = failed ? 'error' : tool && isDecision(tool) ? 'decision' : 'tool_result'
+  const kind = failed ? 'error' : 'tool_result'
   const summary = exitCode ? `exit ${exitCode}: ${line}` : line || (failed ? 'failed' : 'done')
   yield event(context, key, kind, 'tool', summary, {
     text,

@@ -2,13 +2,14 @@
 // in order of time, with an offset of its own in the state. Its many small rows (phases, first tokens, starts) become one
 // event per turn that counts them.
 import { closeSync, existsSync, fstatSync } from 'node:fs'
-import { type JsonlItem, openForReading, readJsonlFrom } from '../../files/jsonl.ts'
+import { type JsonlItem, readJsonlFrom } from '../../files/jsonl.ts'
+import { openForReading } from '../../files/reading.ts'
 import type { EventItem, GapItem, Item, PositionItem } from '../adapter.ts'
+import { unreadable } from '../companions.ts'
 import { num, str, time } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import type { Session } from './facts.ts'
 import { interjectedRow } from './interjections.ts'
-import { unreadable } from './small.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 
@@ -91,14 +92,8 @@ function gapOf(
 
 /** Answered this fast, a permission came from a rule and not from a person. */
 const PERSON_MS = 100
-const COUNTED = new Set([
-  'phase_changed',
-  'first_token',
-  'loop_started',
-  'tool_started',
-  'permission_requested',
-])
-const KNOWN = /^(?:turn_started|yolo_toggled|todo_gate_|laziness_|goal_|mcp_)/
+const COUNTED = new Set(['phase_changed', 'first_token', 'tool_started', 'permission_requested'])
+const KNOWN = /^(?:loop_started|yolo_toggled|todo_gate_|laziness_|goal_|mcp_)/
 
 function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailure): Generator<Item> {
   const type = str(row['type']) ?? ''
@@ -124,6 +119,7 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
     yield* activity(session, state)
     state.activity = null
     yield make('lifecycle', `turn ${num(row['turn_number']) ?? ''} started`)
+    yield* modelOf(session, state, str(row['model_id']))
   } else if (type === 'turn_ended') {
     yield* activity(session, state)
     state.activity = null
@@ -135,7 +131,8 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
     if (callId && isFailure(row['outcome'])) yield* onFailure(callId)
   } else if (type === 'permission_resolved') {
     const decision = str(row['decision']) ?? ''
-    const kind = decision === 'allow' ? 'decision' : 'human_intervention'
+    // Whoever agrees does not interfere.
+    const kind = decision === 'allow' ? 'lifecycle' : 'human_intervention'
     yield make(kind, `permission for ${str(row['tool_name']) ?? 'a tool'}: ${decision}`)
   } else if (type === 'interjected') {
     yield interjectedRow(session, state, key, ts, payload, isSmall(payload))
@@ -143,6 +140,15 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
     yield make(/_(?:failed|error)$/.test(type) ? 'error' : 'lifecycle', type.replaceAll('_', ' ') || 'event')
     if (!KNOWN.test(type)) yield { type: 'unknown', name: `events:${type}` }
   }
+}
+
+/** The model that a turn begins with; a summary that names one knows better. */
+function* modelOf(session: Session, state: State, model: string | undefined): Generator<Item> {
+  if (!model) return
+  state.model = model
+  if (model === state.toldModel) return
+  state.toldModel = model
+  yield { type: 'session', session: session.id, model, isGuess: true }
 }
 
 /** What a person stopped or did not want did not fail: rows of their own tell of that. */

@@ -8,6 +8,7 @@ import { readJsonl } from '../../files/jsonl.ts'
 import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
+import type { Answers } from './answers.ts'
 import { decodedCwd, metaFiles, type SessionFiles } from './paths.ts'
 import { readable, readJson } from './small.ts'
 import { type Origin, remember, type State } from './state.ts'
@@ -110,6 +111,12 @@ export function* subagentEdges(session: Session, state: State): Generator<Item> 
   yield* gaps
 }
 
+/** When a turn ended, and the event that shows its tokens. */
+interface TurnPlace {
+  ts: number | null
+  event: string | undefined
+}
+
 /**
  * The usage of one prompt, split by model where several took part. Cached tokens are inside `inputTokens` here.
  * A ten-billionth of a dollar is a tick; a cost that the agent calls partial is not taken.
@@ -117,7 +124,7 @@ export function* subagentEdges(session: Session, state: State): Generator<Item> 
 export function usageItems(
   session: Session,
   id: string,
-  ts: number | null,
+  place: TurnPlace,
   usage: unknown,
   promptModel: string | null = null,
 ): UsageItem[] {
@@ -130,16 +137,16 @@ export function usageItems(
   const agree = ['inputTokens', 'outputTokens', 'cachedReadTokens'].every(
     (name) => sum(name) === count(usage[name]),
   )
-  if (parts.length < 2 || !agree) return [usageItem(session, id, ts, primary, usage, usage)]
+  if (parts.length < 2 || !agree) return [usageItem(session, id, place, primary, usage, usage)]
   return parts.map(([model, part], at) =>
-    usageItem(session, `${id}:${model}`, ts, model, part, 'costUsdTicks' in part || at > 0 ? part : usage),
+    usageItem(session, `${id}:${model}`, place, model, part, 'costUsdTicks' in part || at > 0 ? part : usage),
   )
 }
 
 function usageItem(
   session: Session,
   id: string,
-  ts: number | null,
+  { ts, event }: TurnPlace,
   model: string | null,
   usage: Record<string, unknown>,
   cost: Record<string, unknown>,
@@ -160,6 +167,7 @@ function usageItem(
     reasoning: count(usage['reasoningTokens']),
     scope: 'turn',
   }
+  if (event !== undefined) item.event = event
   if (session.isSubagent) item.nested = true
   const ticks = num(cost['costUsdTicks'])
   const whole = cost['costIsPartial'] !== true && cost['usageIsIncomplete'] !== true
@@ -172,11 +180,16 @@ function count(value: unknown): number {
 }
 
 /** For sessions without updates.jsonl. A turn has no id there, but its end is told to the nanosecond and copied as it is. */
-export function* usageFileItems(session: Session): Generator<Item> {
+export function* usageFileItems(session: Session, answers: Answers): Generator<Item> {
   const gaps: GapItem[] = []
+  let before = Number.NEGATIVE_INFINITY
   for (const turn of list(readJson(session.files.usage, gaps)?.['turns'])) {
     const endedAt = isRecord(turn) ? str(turn['endedAt']) : undefined
-    if (endedAt) yield* usageItems(session, `turn@${endedAt}`, time(endedAt), turn)
+    if (!endedAt) continue
+    const ts = time(endedAt)
+    const event = ts === null ? undefined : answers.lastOf(before, ts)
+    yield* usageItems(session, `turn@${endedAt}`, { ts, event }, turn)
+    before = ts ?? before
   }
   yield* gaps
 }

@@ -2,10 +2,11 @@
 // offset in events.jsonl is part of the state. An event may be given out again under its key when more is known of it
 // (a text still growing, a call whose input came later, a result that turns out to have failed): the last one counts.
 import { closeSync, readSync } from 'node:fs'
-import { openForReading } from '../../files/jsonl.ts'
+import { openForReading } from '../../files/reading.ts'
 import type { Item, Position, Source } from '../adapter.ts'
 import { isRecord } from '../guards.ts'
 import { type Line, readLines } from '../lines.ts'
+import { Answers } from './answers.ts'
 import { chatItem } from './chat.ts'
 import { ChatClock } from './chat-clock.ts'
 import { activity, type EventRows, openEvents } from './events.ts'
@@ -39,6 +40,7 @@ function* readUpdates(session: Session, state: State, from: Position | null): Ge
   try {
     for (const item of lines(session, from, (line) => reader.step(line))) {
       if (item.type === 'gap' && !item.pending) yield* reader.closeRun()
+      noteAnswer(state, item)
       if (item.type !== 'position') yield item
       else if (!reader.run) {
         offset = item.position.offset
@@ -61,6 +63,12 @@ function* readUpdates(session: Session, state: State, from: Position | null): Ge
   } finally {
     events.close()
   }
+}
+
+function noteAnswer(state: State, item: Item): void {
+  if (item.type !== 'event') return
+  if (item.role === 'assistant') state.answer = item.key
+  else if (item.kind === 'user_msg') state.answer = null
 }
 
 /** The shared loop keeps its own state; ours is put into the position above. */
@@ -168,6 +176,7 @@ function reread(session: Session, offset: number, length: number): Record<string
 function* readChat(session: Session, state: State, from: Position | null): Generator<Item> {
   const events = openEvents(session, state, () => [])
   const times = { clock: new ChatClock(session.files.events), history: promptHistory(session) }
+  const answers = new Answers()
   let offset = 0
   try {
     for (const item of lines(session, null, (line) => chatItem(session, state, line.record, times))) {
@@ -178,13 +187,14 @@ function* readChat(session: Session, state: State, from: Position | null): Gener
       }
       // Counted by the read before.
       if (item.type === 'unknown' && from && offset < from.offset) continue
+      answers.note(item)
       if (item.type === 'event' && item.ts !== null) yield* events.until(item.ts)
       yield item
     }
     yield* events.rest(() => ({ type: 'position', position: { offset, state } }))
     yield* activity(session, state)
     if (!state.hasPrompt) yield* borrowPrompts(session, state)
-    yield* usageFileItems(session)
+    yield* usageFileItems(session, answers)
     yield* subagentEdges(session, state)
     yield { type: 'position', position: { offset, state } }
   } finally {

@@ -1,6 +1,6 @@
 // Where sessions lie: `sessions/<encoded cwd>/<session id>/`. Owns the names of the files that are opened; everything
 // else below the home of the agent (credentials, settings, its search index) is never touched.
-import { existsSync, readdirSync } from 'node:fs'
+import { type Dirent, existsSync, lstatSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
@@ -71,15 +71,18 @@ export function claim(path: string, isBelowRoot = false): Source | null {
 /** The notes a session keeps on its sub-agents, in a stable order. */
 export function metaFiles(files: SessionFiles): string[] {
   const directory = join(files.directory, 'subagents')
-  let names: string[]
+  let entries: Dirent[]
   try {
-    names = readdirSync(directory)
+    // A link would lead to what is not the session's.
+    if (!lstatSync(directory).isDirectory()) return []
+    entries = readdirSync(directory, { withFileTypes: true })
   } catch {
     return []
   }
-  return names
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(directory, name, 'meta.json'))
     .sort()
-    .map((name) => join(directory, name, 'meta.json'))
     .filter((path) => existsSync(path))
 }
 

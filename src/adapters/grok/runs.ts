@@ -115,8 +115,10 @@ function userEvent(
   if (isBash) payload['isBash'] = true
   const words = wordsOf(text)
   const summary = isBash ? `! ${firstLine(words)}` : firstLine(words) || '(no text)'
-  const isMidTurn = !isBash && (isInterjection(text) || isUnmarked(state, meta))
-  const kind = isMidTurn ? 'human_intervention' : 'user_msg'
+  // What the client does itself sets nothing off.
+  const isLocal = isBash || meta['hostTurn'] === true
+  const isMidTurn = isInterjection(text) || isUnmarked(state, meta)
+  const kind = isLocal ? 'lifecycle' : isMidTurn ? 'human_intervention' : 'user_msg'
   return eventOf(session, first, { kind, role: 'user', summary, text: words, payload })
 }
 

@@ -1,9 +1,8 @@
 // Reads the small files beside a session whole, with a limit; a missing file is no error, a broken one is named.
 import { existsSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { RecollectError } from '../../errors.ts'
-import { type Beginning, readBeginning } from '../../files/beginning.ts'
+import { type Beginning, readBeginning } from '../../files/reading.ts'
 import type { GapItem } from '../adapter.ts'
+import { nameOf, unreadable } from '../companions.ts'
 import { isRecord } from '../guards.ts'
 
 const JSON_LIMIT = 8 << 20
@@ -47,22 +46,4 @@ export function readJson(path: string, gaps: GapItem[]): Record<string, unknown>
     pending: true,
   })
   return undefined
-}
-
-/** With its directory: every sub-agent has a meta.json. */
-const nameOf = (path: string): string => join(basename(dirname(path)), basename(path))
-
-/** A companion that cannot be read (a pipe, a link, no permission) does not stop its session from being read. */
-export function unreadable(path: string, error: unknown): GapItem {
-  if (!(error instanceof RecollectError)) throw error
-  const detail = `cannot be read: ${error.code}`
-  return {
-    type: 'gap',
-    reason: 'companion',
-    detail,
-    file: nameOf(path),
-    offset: 0,
-    length: 0,
-    pending: true,
-  }
 }

@@ -4,13 +4,14 @@
 import { existsSync } from 'node:fs'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { GapItem, Item } from '../adapter.ts'
+import { unreadable } from '../companions.ts'
 import { MAX_LINE_BYTES, MAX_VALUES, readLines } from '../lines.ts'
 import { firstLine } from '../text.ts'
+import { Answers } from './answers.ts'
 import { chatItem, isRewritten, promptIn } from './chat.ts'
 import { ChatClock } from './chat-clock.ts'
 import { promptHistory, type Session, usageFileItems } from './facts.ts'
 import { giveBack } from './runs.ts'
-import { unreadable } from './small.ts'
 import { newState, remember, type State } from './state.ts'
 
 const MAX_BORROWED = 256
@@ -59,7 +60,9 @@ export function* endStandIn(session: Session, state: State, first: FirstPrompt):
   const end = first.index === 0 ? 0 : yield* endOfEarlier(session, first)
   if (end === 0 && !hasTold) return
   const borrowed: string[] = []
+  const answers = new Answers()
   for (const [item, ordinal] of chatItems(session, end > 0)) {
+    answers.note(item)
     if (ordinal >= end) {
       if (item.type === 'event') borrowed.push(item.key)
       continue
@@ -69,12 +72,13 @@ export function* endStandIn(session: Session, state: State, first: FirstPrompt):
       remember(state.prompts, [state.prompts.length, item.key], 512)
   }
   if (hasTold) yield* giveBack(session, { ...state, borrowed })
-  yield* usageBefore(session, end === 0 ? Number.NEGATIVE_INFINITY : (first.ts ?? 0), hasTold)
+  const moment = end === 0 ? Number.NEGATIVE_INFINITY : (first.ts ?? 0)
+  yield* usageBefore(usageFileItems(session, answers), moment, hasTold)
 }
 
 /** usage.json has all turns of a session; those that have a `turn_completed` are told by that. */
-function* usageBefore(session: Session, moment: number, hasTold: boolean): Generator<Item> {
-  for (const item of usageFileItems(session)) {
+function* usageBefore(turns: Iterable<Item>, moment: number, hasTold: boolean): Generator<Item> {
+  for (const item of turns) {
     if (item.type !== 'usage') continue
     if (item.ts !== null && item.ts < moment) yield item
     else if (hasTold) yield { ...item, isRepetition: true }
@@ -84,10 +88,13 @@ function* usageBefore(session: Session, moment: number, hasTold: boolean): Gener
 /** All of the chat, while the updates have no prompt yet. */
 export function* standIn(session: Session, state: State): Generator<Item> {
   if (!existsSync(session.files.chat)) return
-  for (const [item] of chatItems(session, true))
+  const answers = new Answers()
+  for (const [item] of chatItems(session, true)) {
+    answers.note(item)
     if (item.type !== 'unknown' || !state.standIn.hasTold) yield item
+  }
   state.standIn.hasTold = true
-  yield* usageFileItems(session)
+  yield* usageFileItems(session, answers)
 }
 
 /** What the chat says, each with the number of its line among the records; keys are the same without times. */

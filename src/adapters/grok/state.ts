@@ -54,6 +54,10 @@ export interface State {
   /** [task, id of the call that began it] of commands that go on in the background. */
   tasks: [string, string][]
   model: string | null
+  /** The model that the session was last said to have. */
+  toldModel: string | null
+  /** Key of what the model said last in the running turn. */
+  answer: string | null
   /** Message of the last failure, so that the end of the turn does not report it a second time. */
   lastError: string
   /** Sub-agents whose notes were told of. */
@@ -122,6 +126,8 @@ export const newState = (): State => ({
   standIn: { isOver: false, hasTold: false },
   tasks: [],
   model: null,
+  toldModel: null,
+  answer: null,
   lastError: '',
   children: [],
   turnEnds: [],

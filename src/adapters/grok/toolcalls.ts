@@ -90,7 +90,7 @@ export class Calls {
     const key = resultKey(open?.[1] ?? update.key)
     const toldFailed = state.failedCalls.includes(id)
     const tool = this.#toolOf(id, update)
-    const outcome = outcomeOf(this.#session, update.body, tool, toldFailed)
+    const outcome = outcomeOf(this.#session, update.body, toldFailed)
     const closed = closeCall(state.book, id, outcome.kind === 'error', update.ts)
     state.openCalls = state.openCalls.filter((call) => call[0] !== id)
     state.failedCalls = state.failedCalls.filter((one) => one !== id)
@@ -139,7 +139,7 @@ export class Calls {
     const record = this.#reread(result.offset, result.length)
     const update = record && parseUpdate(this.#session, record, 0, result)
     if (!update) return
-    const outcome = outcomeOf(this.#session, update.body, result.tool, true)
+    const outcome = outcomeOf(this.#session, update.body, true)
     yield this.#result(id, result.key, result.tool, update, outcome, result.durationMs)
   }
 
@@ -149,7 +149,7 @@ export class Calls {
       const open = this.#state.openCalls.find((call) => call[0] === id)
       if (!open) continue
       const tool = this.#toolOf(id, update)
-      const outcome = outcomeOf(this.#session, update.body, tool, false)
+      const outcome = outcomeOf(this.#session, update.body, false)
       outcome.kind = 'tool_result'
       outcome.summary = `unfinished: ${outcome.summary}`
       // While a command runs the client writes 0 there.

@@ -22,8 +22,6 @@ const EDIT_TOOLS = new Set([
 ])
 const EDIT_KINDS = new Set(['edit', 'delete', 'move'])
 const SHELL_TOOLS = new Set(['run_terminal_command', 'run_terminal_cmd', 'bash', 'shell', 'execute'])
-/** Their result is what a person chose. */
-const DECISION_TOOLS = new Set(['ask_user_question', 'exit_plan_mode'])
 const PATH_FIELDS = [
   'file_path',
   'target_file',
@@ -64,8 +62,6 @@ function commandOf(command: unknown): string | undefined {
   if (Array.isArray(command)) return command.filter((part) => typeof part === 'string').join(' ')
   return str(command)
 }
-
-export const isDecision = (tool: string): boolean => DECISION_TOOLS.has(tool)
 
 export function hasInput(input: unknown): boolean {
   return isRecord(input)
@@ -116,7 +112,7 @@ export interface Outcome {
   certain: boolean
 }
 
-export function outcomeOf(session: Session, update: Fields, tool: string, toldFailed: boolean): Outcome {
+export function outcomeOf(session: Session, update: Fields, toldFailed: boolean): Outcome {
   const raw = isRecord(update['rawOutput']) ? update['rawOutput'] : {}
   const body = variantOf(raw)
   const exitCode = num(raw['exit_code']) ?? (isRecord(body) ? num(body['exit_code']) : undefined)
@@ -132,7 +128,7 @@ export function outcomeOf(session: Session, update: Fields, tool: string, toldFa
   const failed = saysFailed || toldFailed
   const line = firstLine(text)
   return {
-    kind: failed ? 'error' : isDecision(tool) ? 'decision' : 'tool_result',
+    kind: failed ? 'error' : 'tool_result',
     summary: exitCode ? `exit ${exitCode}: ${line}` : line || (failed ? 'failed' : 'done'),
     text,
     payload,

@@ -117,12 +117,12 @@ export function* otherUpdate(session: Session, state: State, update: Update): Ge
     const text = list(body['entries'])
       .map((entry) => (isRecord(entry) ? (str(entry['content']) ?? '') : ''))
       .join('\n')
-    yield note(session, update, 'decision', `plan: ${firstLine(text)}`, text)
+    yield note(session, update, 'lifecycle', `plan: ${firstLine(text)}`, text)
   } else if (kind === 'current_mode_update') {
     yield note(
       session,
       update,
-      'decision',
+      'lifecycle',
       `mode: ${str(body['currentModeId']) ?? str(body['modeId']) ?? ''}`,
     )
   } else {
@@ -235,13 +235,10 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
   if (elapsed !== undefined) event.durationMs = elapsed
   if (state.model) event.model = state.model
   yield event
-  yield* usageItems(
-    session,
-    str(body['prompt_id']) || `${session.id}:${update.key}`,
-    update.ts,
-    body['usage'],
-    state.model,
-  )
+  const id = str(body['prompt_id']) || `${session.id}:${update.key}`
+  const place = { ts: update.ts, event: state.answer ?? update.key }
+  yield* usageItems(session, id, place, body['usage'], state.model)
+  state.answer = null
   yield* demoteTurnEnds(session, state)
 }
 

@@ -1,14 +1,16 @@
 // One run → its start, its turns with their calls, its end. A run is read whole whenever one of its files has changed: the
 // keys of a turn are the same in the journal, the snapshot and the finished transcript, so nothing doubles.
-import { statSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import type { JsonlGap } from '../../files/jsonl.ts'
+import { sizeOf } from '../../files/reading.ts'
 import { readRun } from '../../record/run-load.ts'
 import { type RunMeta, type RunToolCall, type RunTurn, ZERO_TIME } from '../../record/run-model.ts'
 import type { EventItem, Item, Position, Source, UsageItem } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { time } from '../guards.ts'
+import { OWN_LIMITS } from '../lines.ts'
 import { firstLine, leaves } from '../text.ts'
 import { callParts, resultParts } from '../tools.ts'
 import { isShared, projectOf } from './paths.ts'
@@ -19,26 +21,31 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
   // Taken before reading: what is written meanwhile makes the next sweep read again.
   const mark = files.map(markOf).join('\n')
   if (from?.state === mark) return
-  const size = statSync(source.path, { throwIfNoEntry: false })?.size ?? 0
+  const size = sizeOf(source.path)
   const gaps: JsonlGap[] = []
   try {
-    const { transcript } = readRun(directory, { onGap: (gap) => gaps.push(gap) })
+    const { transcript } = readRun(directory, { onGap: (gap) => gaps.push(gap) }, OWN_LIMITS.maxLineBytes)
     const session = sessionOf(directory, transcript.metadata)
+    const total = totalOf(session, transcript)
     yield* startItems(session, transcript.metadata, directory)
-    yield* turnItems(session, transcript.turns)
+    yield* turnItems(session, transcript.turns, total.isWhole)
+    yield total.usage
     yield* endItems(session, transcript.metadata)
   } catch (error) {
-    if (!(error instanceof RecollectError) || (error.code !== 'CORRUPT' && error.code !== 'BAD_INPUT'))
-      throw error
-    gaps.push({ gap: 'schema', detail: error.message, offset: 0, length: size })
+    if (!(error instanceof RecollectError) || !Object.hasOwn(GAPS, error.code)) throw error
+    const gap = GAPS[error.code as keyof typeof GAPS]
+    gaps.push({ gap, detail: error.message, offset: 0, length: size })
   }
   for (const { gap: reason, detail, offset, length } of gaps)
     yield { type: 'gap', reason, detail, offset, length }
   yield { type: 'position', position: { offset: size, state: mark } }
 }
 
+/** What is wrong with the file, not with reading it. */
+const GAPS = { CORRUPT: 'schema', BAD_INPUT: 'schema', TOO_LARGE: 'oversize' } as const
+
 function markOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats ? `${basename(path)} ${stats.size} ${stats.mtimeMs}` : `${basename(path)} -`
 }
 
@@ -53,16 +60,21 @@ function sessionOf(directory: string, { startedAt }: RunMeta): string {
 /** The zero time means that there is none. */
 const when = (text: string): number | null => (text === ZERO_TIME ? null : time(text))
 
+/** What the run's own word for its state means. */
+const OUTCOMES = { running: 'unknown', completed: 'success', failed: 'fail', canceled: 'abandoned' } as const
+
 function* startItems(session: string, metadata: RunMeta, directory: string): Generator<Item> {
-  const { flowId, nodeId, input, startedAt } = metadata
+  const { flowId, nodeId, input, startedAt, status } = metadata
   const ts = when(startedAt)
   const cwd = projectOf(directory)
+  const outcome = Object.hasOwn(OUTCOMES, status) ? OUTCOMES[status as keyof typeof OUTCOMES] : undefined
   yield {
     type: 'session',
     session,
     relation: 'main',
     ...(cwd && { cwd }),
     ...(ts !== null && { startedAt: ts }),
+    ...(outcome && { outcome }),
   }
   const text = leaves(input)
   yield {
@@ -78,7 +90,7 @@ function* startItems(session: string, metadata: RunMeta, directory: string): Gen
   }
 }
 
-function* turnItems(session: string, turns: readonly RunTurn[]): Generator<Item> {
+function* turnItems(session: string, turns: readonly RunTurn[], isInTotal: boolean): Generator<Item> {
   const book = newCallBook()
   // Our writer counts turns from 1; another program may repeat an id.
   const seen = new Map<number, number>()
@@ -92,7 +104,7 @@ function* turnItems(session: string, turns: readonly RunTurn[]): Generator<Item>
     for (const [index, call] of (turn.toolCalls ?? []).entries())
       yield* callItems(book, { session, ts }, `${name}/c${index}`, call)
     const usage = usageOf(session, name.slice(1), turn, ts)
-    if (usage) yield usage
+    if (usage) yield { ...usage, nested: isInTotal }
   }
 }
 
@@ -152,11 +164,44 @@ function usageOf(
     ...NO_TOKENS,
     session,
     id: `run:${session}:${turn}`,
+    event: `t${turn}`,
     ts,
     input: Math.max(0, tokensIn ?? 0),
     output: Math.max(0, tokensOut ?? 0),
     scope: 'response',
+    isLatest: true,
   }
+}
+
+/**
+ * Makes the tokens of the run what its metadata says where the turns do not add up to it: a record of what they leave
+ * out, or, where they tell of more than there was, of all tokens (`isWhole`), the turns then being a part of it. Two
+ * zeros are what a program writes that counts turns only.
+ */
+function totalOf(
+  session: string,
+  { metadata, turns }: { metadata: RunMeta; turns: readonly RunTurn[] },
+): { usage: UsageItem; isWhole: boolean } {
+  const sum = (counts: (number | undefined)[]): number =>
+    counts.reduce<number>((all, one) => all + Math.max(0, one ?? 0), 0)
+  const { totalTokensIn, totalTokensOut } = metadata
+  const isGiven = totalTokensIn > 0 || totalTokensOut > 0
+  const left = {
+    input: isGiven ? totalTokensIn - sum(turns.map((turn) => turn.tokensIn)) : 0,
+    output: isGiven ? totalTokensOut - sum(turns.map((turn) => turn.tokensOut)) : 0,
+  }
+  const isWhole = left.input < 0 || left.output < 0
+  const usage: UsageItem = {
+    ...NO_TOKENS,
+    session,
+    id: `run:${session}:total`,
+    ts: when(metadata.startedAt),
+    ...(isWhole ? { input: Math.max(0, totalTokensIn), output: Math.max(0, totalTokensOut) } : left),
+    scope: 'turn',
+    isLatest: true,
+  }
+  // Nothing is left out: one that an earlier state of the file needed counts no more.
+  return { usage: left.input === 0 && left.output === 0 ? { ...usage, isRepetition: true } : usage, isWhole }
 }
 
 const NO_TOKENS = {

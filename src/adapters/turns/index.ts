@@ -3,4 +3,4 @@ import type { Adapter } from '../adapter.ts'
 import { read } from './parse.ts'
 import { claim, FLAVOR, roots } from './paths.ts'
 
-export const turns: Adapter = { flavor: FLAVOR, version: 2, roots, claim, read }
+export const turns: Adapter = { flavor: FLAVOR, version: 3, roots, claim, read }

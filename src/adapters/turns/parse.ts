@@ -1,6 +1,6 @@
 // One entry → what was said, the calls, the results and the tokens of that turn, in this order.
 import { basename } from 'node:path'
-import type { EventItem, Item, Position, Source } from '../adapter.ts'
+import type { EventItem, Item, Position, Source, UsageItem } from '../adapter.ts'
 import { beside } from '../beside.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
@@ -22,7 +22,9 @@ const MAX_NAMES = 64
 export function read(source: Source, from: Position | null): Generator<Item> {
   const session = sessionOf(source.path) ?? basename(source.path, '.jsonl')
   const fresh = (): State => ({ calls: newCallBook(), model: null, isBegun: false, names: [] })
-  return readLines(source.path, from, fresh, (state, line) => entryItems(session, state, line), OWN_LIMITS)
+  return readLines(source.path, from, fresh, (state, line) => entryItems(session, state, line), {
+    limits: OWN_LIMITS,
+  })
 }
 
 function* entryItems(session: string, state: State, line: Line): Generator<Item> {
@@ -65,7 +67,9 @@ function* entryItems(session: string, state: State, line: Line): Generator<Item>
     yield { ...place, key: `${name}/result${index}`, ...parts, payload: beside(payload, facts) }
     facts = {}
   }
-  yield* usageItems(session, name, record, model ?? null, ts)
+  const part = list(record['toolCalls']).length > 0 ? 'call0' : 'result0'
+  const event = said ? name : `${name}/${part}`
+  yield* usageItems(session, name, record, { model: model ?? null, ts, event })
 }
 
 /** The time is part of a name, so two turns of one id and role differ unless they were written in the same millisecond: those are counted. */
@@ -132,8 +136,7 @@ function* usageItems(
   session: string,
   name: string,
   record: Record<string, unknown>,
-  model: string | null,
-  ts: number | null,
+  place: Pick<UsageItem, 'model' | 'ts' | 'event'>,
 ): Generator<Item> {
   const tokens = isRecord(record['metadata']) ? record['metadata']['tokens'] : undefined
   if (!isRecord(tokens)) return
@@ -141,8 +144,7 @@ function* usageItems(
     type: 'usage',
     session,
     id: `turns:${session}:${name}`,
-    ts,
-    model,
+    ...place,
     input: Math.max(0, num(tokens['prompt']) ?? 0),
     cacheRead: 0,
     cacheWrite5m: 0,
