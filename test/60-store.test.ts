@@ -83,7 +83,7 @@ describe('a memory that is not the cache’s own', () => {
     const directory = filled()
     const elsewhere = join(directory, 'elsewhere.db')
     const store = openStore(storePaths(directory, elsewhere))
-    expect([...store.cursors().values()].map((one) => one.adapterVersion)).toEqual([-1])
+    expect([...store.marks()].map((one) => one.adapterVersion)).toEqual([-1])
     store.settle(() => ({ repo: 'r', domain: null }))
     expect(listSessions(store.read())).toMatchObject([
       { session_uid: 'test:a', repo: 'r', cost: { turns: 2 } },

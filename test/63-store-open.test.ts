@@ -68,8 +68,10 @@ describe.skipIf(!canMount)('a full disk (skipped where nothing can be mounted)',
       for (let time = 0; time < 2; time++) {
         const { code, stderr } = cli(env, 'sweep')
         expect([code, stderr]).toEqual([1, expect.stringMatching(/DISK_FULL.*try: free some space/s)])
-        // With less, and when the log of the first time lies there, SQLite does not even open it.
-        if (leftKb >= 40 && time === 0) expect(stderr).toMatch(/ schema \d+ to \d+.*Nothing is lost/s)
+        // With less, and when a log lies there (of the first time, or of the other database, which had room enough), SQLite
+        // does not even open it.
+        if (leftKb >= 40 && leftKb < 200 && time === 0)
+          expect(stderr).toMatch(/ schema \d+ to \d+.*Nothing is lost/s)
       }
       const reading = cli(env, 'sessions')
       // Where the room was enough for the schema and not for the rest, there is nothing to say.

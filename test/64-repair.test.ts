@@ -1,11 +1,11 @@
 // Damage to the memory itself, done to real files: `sweep --repair` takes it out and reads it again from what the agents
 // still have; what they have not is lost, named, and nothing else is lost with it.
 import { spawn } from 'node:child_process'
-import { rmSync, truncateSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search } from '../src/query/search.ts'
-import { NO_BODY } from '../src/store/verify.ts'
+import { NO_BODY } from '../src/store/references.ts'
 import { breakIndex, overwrite, segmentsOf } from './setup/damage.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
@@ -38,7 +38,23 @@ describe('a repair', () => {
     expect(report.repaired?.bodyCount).toBeGreaterThan(10)
     expect(problems()).toEqual([])
     expect(differences(world.dump(), whole)).toEqual([])
-    expect((await world.sweep({ repair: true })).repaired).toEqual({ bodyCount: 0, indexCount: 0 })
+    expect((await world.sweep({ repair: true })).repaired).toEqual({
+      bodyCount: 0,
+      indexCount: 0,
+      mended: [],
+      salvaged: [],
+    })
+  })
+
+  it('of a database leaves the damaged file beside it, and nothing else', async () => {
+    const before = readdirSync(world.memory)
+    const fd = openSync(join(world.memory, 'memory.db'), 'r+')
+    writeSync(fd, Buffer.alloc(100), 0, 100, 0)
+    closeSync(fd)
+    const { repaired } = await world.sweep({ repair: true })
+    expect(repaired?.salvaged).toMatchObject([{ file: 'memory.db' }])
+    expect(problems()).toEqual([])
+    expect(readdirSync(world.memory).filter((name) => !before.includes(name))).toEqual(['damaged'])
   })
 
   it('reads only what is damaged', async () => {
@@ -84,7 +100,7 @@ describe('a repair', () => {
       ({ cache }) =>
         cache
           .prepare(
-            'SELECT summary FROM events WHERE session = (SELECT id FROM cached WHERE session_uid = ?) AND kind = 0',
+            'SELECT summary FROM events WHERE session = (SELECT id FROM cached WHERE session_uid = ?) AND kind = 0 AND role = 0',
           )
           .get(uid) as { summary: string },
     )
@@ -102,9 +118,9 @@ describe('a repair', () => {
     rmSync(join(world.home, '.codex'), { recursive: true })
     for (const path of segments()) overwrite(path)
     await world.sweep({ repair: true })
-    expect(problems()).toEqual([expect.stringMatching(/^\d+ events without a payload$/)])
+    expect(problems()).toEqual([])
     const verify = cli(world.env, 'verify')
-    expect([verify.code, verify.stderr]).toEqual([1, expect.stringContaining('cannot be read again')])
+    expect([verify.code, verify.stdout]).toEqual([0, expect.stringMatching(/\d+ bodies are lost for good/)])
     const { lost } = world.read(
       ({ cache }) =>
         cache

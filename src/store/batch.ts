@@ -92,7 +92,23 @@ export interface PreparedUsage extends Tokens {
   isNested: boolean
   /** Counts nowhere if it is there, and is not written if it is not. */
   isRepetition?: boolean
+  /** Replaces what is there. */
+  isLatest?: boolean
   reportedCost: number | null
+  /** Hash of the key of the event that shows them. */
+  event: Uint8Array | null
+}
+
+/** How much of an allowance was used at a moment. */
+export interface PreparedLimit {
+  sessionUid: string
+  name: string
+  at: number
+  usedPercent: number | null
+  left: string | null
+  windowMinutes: number | null
+  resetsAt: number | null
+  plan: string | null
 }
 
 export interface PreparedFacts extends SessionFacts {
@@ -160,6 +176,7 @@ export interface Batch {
   /** UTF-8, made ready for the index. */
   texts: Uint8Array
   usage: PreparedUsage[]
+  limits: PreparedLimit[]
   facts: PreparedFacts[]
   titles: PreparedTitle[]
   names: PreparedName[]

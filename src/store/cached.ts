@@ -1,5 +1,6 @@
 // A session while it is written to: its row in the cache, and the payloads that are not on disk yet.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
+import type { Statement } from './database.ts'
 import type { Packing } from './packing.ts'
 import { NO_TURN, NOT_OWN, type Row } from './rows.ts'
 
@@ -17,6 +18,10 @@ export interface CachedSession {
   lastKey: Uint8Array | null
   /** Its flags; null where they may have changed since. */
   lastFlags: number | null
+  /** The file that told the event with the last number; null for none, or one that is gone. */
+  path: string | null
+  /** Several files told it. */
+  isShared: boolean
   /** Seqs of its evicted events, by key; null where none are. */
   gone: ReadonlyMap<string, number> | null
   /** Payloads waiting to be written to the session's segment; null for none. */
@@ -34,6 +39,8 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
   lowAt: row['low_at'] as number | null,
   lastKey: null,
   lastFlags: null,
+  path: null,
+  isShared: false,
   gone: null,
   packing: null,
 })
@@ -52,6 +59,20 @@ type Counted = Pick<Row, 'kind' | 'flags'>
 export function countChange(session: CachedSession, before: Counted, after: Counted): void {
   countEvent(session, EVENT_KINDS[before.kind] as EventKind, before.flags, -1)
   countEvent(session, EVENT_KINDS[after.kind] as EventKind, after.flags, 1)
+}
+
+/** Whose event got the number. A file's events that another one told before are a break in what it is numbered. */
+export function noteFile(
+  stretch: Statement,
+  session: CachedSession,
+  seq: number,
+  path: string,
+  above: number | null,
+): void {
+  if (session.path === path && (!session.isShared || above === seq - 1)) return
+  stretch.run(session.id, seq, path, above)
+  session.isShared ||= session.path !== null && session.path !== path
+  session.path = path
 }
 
 export const latest = (a: number | null, b: number | null): number | null =>

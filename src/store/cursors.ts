@@ -1,23 +1,47 @@
 // Where sources stand, as the cache has it.
 import type { Cursor, CursorMark } from './batch.ts'
-import type { Database, Statement } from './database.ts'
+import { type Database, prepared, type Statement } from './database.ts'
 import { packText, unpackText } from './packed.ts'
 
-/** Of all sources, or those at and below some paths, by path: what tells whether they changed. */
-export function readMarks(cache: Database, scope?: readonly string[]): Map<string, CursorMark> {
-  const columns =
-    'path, flavor, adapter_version, device, inode, born_at, size, modified_at, companions, missing_at'
-  const where = scope ? 'WHERE path = ? OR (path > ? AND path < ?)' : ''
-  const marks = cache.prepare(`SELECT ${columns} FROM sources ${where}`)
-  // As lists: for tens of thousands of rows objects cost three times as much.
-  marks.setReturnArrays(true)
-  const rows = scope ? scope.flatMap((path) => marks.all(path, `${path}/`, `${path}0`)) : marks.all()
-  return new Map((rows as unknown as MarkRow[]).map((row) => [row[0], markFrom(row)]))
+const MARK =
+  'path, flavor, adapter_version, device, inode, born_at, size, modified_at, companions, missing_at'
+const AT_ONCE = 1000
+/** Behind every path. */
+const LAST = '\u{10ffff}'
+
+/** What tells whether a source changed. */
+export function readMark(cache: Database, path: string): CursorMark | undefined {
+  const row = prepared(cache, `SELECT ${MARK} FROM sources WHERE path = ?`)
+  // As a list: an object costs three times as much.
+  row.setReturnArrays(true)
+  const found = row.get(path)
+  return found && markFrom(found as unknown as MarkRow)
+}
+
+/** Of all sources, or those at and below some paths (one twice, if they overlap). Never all at once: there may be a million. */
+export function* readMarks(cache: Database, scope?: readonly string[]): Generator<CursorMark> {
+  for (const path of scope ?? []) {
+    const mark = readMark(cache, path)
+    if (mark) yield mark
+  }
+  const after = cache.prepare(
+    `SELECT ${MARK} FROM sources WHERE path > ? AND path < ? ORDER BY path LIMIT ${AT_ONCE}`,
+  )
+  after.setReturnArrays(true)
+  const ranges = scope ? scope.map((path) => [`${path}/`, `${path}0`] as const) : [['', LAST] as const]
+  for (const [first, end] of ranges) {
+    for (let last: string = first; ; ) {
+      const rows = after.all(last, end) as unknown as MarkRow[]
+      for (const row of rows) yield markFrom(row)
+      if (rows.length < AT_ONCE) break
+      last = (rows.at(-1) as MarkRow)[0]
+    }
+  }
 }
 
 /** All that is known of where one source stands. */
 export function readCursor(cache: Database, path: string): Cursor | undefined {
-  const row = cache.prepare('SELECT * FROM sources WHERE path = ?').get(path)
+  const row = prepared(cache, 'SELECT * FROM sources WHERE path = ?').get(path)
   return row ? cursorFrom(row as Record<string, unknown>) : undefined
 }
 

@@ -1,9 +1,8 @@
 // Opens the SQLite files: pragmas, migrations. The only file that uses the driver itself.
 import { chmodSync, existsSync, statSync } from 'node:fs'
-import { constants } from 'node:os'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type ErrorCode, RecollectError } from '../errors.ts'
+import { fromSqlite, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { connect, type Database } from './driver.ts'
 
@@ -84,29 +83,6 @@ function openToRead(path: string, known: number): Database {
 function isOnlyReadable(error: unknown, path: string): boolean {
   const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
   return (code === 8 || code === 14) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0
-}
-
-/** SQLite's own numbers (https://sqlite.org/rescode.html), without what extends them. */
-const BY_CODE: Record<number, [ErrorCode, string]> = {
-  5: ['BUSY', 'another program keeps the database locked: end it, then try again'],
-  8: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
-  10: ['IO', 'the disk or file system failed: check the system log'],
-  11: ['CORRUPT', 'run: recollect verify'],
-  13: ['DISK_FULL', 'free some space, then try again'],
-  14: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
-  26: ['CORRUPT', 'something else than a database stands there: move it away'],
-}
-const NO_SPACE: readonly unknown[] = [constants.errno.ENOSPC, constants.errno.EDQUOT]
-
-/** Says what kind of failure it was; an error that is none of SQLite's passes as it is. */
-export function fromSqlite(error: unknown, what: string, where: string): unknown {
-  const { errcode, systemErrno } = error as { errcode?: unknown; systemErrno?: unknown }
-  if (error instanceof RecollectError || typeof errcode !== 'number') return error
-  // A full disk also shows as an I/O error: where the shared memory beside the log cannot grow.
-  const known = BY_CODE[NO_SPACE.includes(systemErrno) ? 13 : errcode & 0xff]
-  if (!known) return error
-  const [code, hint] = known
-  return new RecollectError(code, `${what}: ${(error as Error).message}`, { where, cause: error, hint })
 }
 
 /** One in memory that holds the tables and nothing else. */

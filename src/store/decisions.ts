@@ -1,5 +1,6 @@
 // Decisions in Tier 2: rows of their own, which no re-reading and no eviction touches; forgetting the session takes them
 // along. The digest that tells them is changed in the same transaction, because there may be no raw to make it from again.
+import { parseStored } from '../errors.ts'
 import { crypto } from '../files/builtin.ts'
 import { type Decision, FIRST_DECISION_SEQ } from '../model.ts'
 import { type Database, prepared } from './database.ts'
@@ -17,7 +18,7 @@ interface Row {
 const toDecision = ({ at, tags, ...row }: Row): Decision => ({
   ...row,
   ts: new Date(at).toISOString(),
-  tags: JSON.parse(tags) as string[],
+  tags: parseStored<string[]>(tags),
 })
 
 /** Those of the given sessions, by session, oldest first. */

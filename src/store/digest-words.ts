@@ -1,5 +1,6 @@
 // The full-text index over digests, in Tier 2: what is left to search of a session whose events are gone, and by which
 // files and tools sessions are found. Changed only in the transaction that changes the digest.
+import { parseStored } from '../errors.ts'
 import { type Database, transaction } from './database.ts'
 import { makeDigestWords } from './schema.ts'
 import { indexText } from './words.ts'
@@ -35,7 +36,7 @@ export class DigestWords {
   }
 
   put(uid: string, json: string): void {
-    const digest = JSON.parse(json) as Searched
+    const digest = parseStored<Searched>(json)
     const known = this.#sql.find.get(uid) as { id: number } | undefined
     if (known) this.#sql.drop.run(known.id)
     const { id } = known ?? (this.#sql.take.get(uid) as { id: number })

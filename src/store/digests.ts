@@ -61,12 +61,12 @@ function inOrder(memory: Database, uids: ReadonlySet<string>): string[] {
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */
 export function foldOf(cache: Database, session: number): Fold | undefined {
-  const row = cache
-    .prepare(
-      `SELECT rules, first_seq AS firstSeq, last_seq AS lastSeq, state FROM folds WHERE session = ?1
-       AND first_seq = (SELECT min(seq) FROM events WHERE session = ?1)`,
-    )
-    .get(session) as (Omit<Fold, 'state'> & { state: string | Uint8Array }) | undefined
+  // Asked for each session of a sweep.
+  const row = prepared(
+    cache,
+    `SELECT rules, first_seq AS firstSeq, last_seq AS lastSeq, state FROM folds WHERE session = ?1
+     AND first_seq = (SELECT min(seq) FROM events WHERE session = ?1)`,
+  ).get(session) as (Omit<Fold, 'state'> & { state: string | Uint8Array }) | undefined
   return row && { ...row, state: unpackText(row.state) }
 }
 

@@ -11,6 +11,7 @@ export function forgetInMemory(memory: Database, uid: string): void {
        AND EXISTS (SELECT 1 FROM usage o WHERE o.response_id = u.response_id AND o.session_uid <> ?1)`,
     )
     .run(uid)
+  const models = modelsOf(memory, uid)
   memory
     .prepare('DELETE FROM ledger WHERE session = (SELECT number FROM ledger_sessions WHERE session_uid = ?)')
     .run(uid)
@@ -19,6 +20,27 @@ export function forgetInMemory(memory: Database, uid: string): void {
     memory.prepare(`DELETE FROM "${table}" WHERE session_uid = ?`).run(uid)
   memory.prepare('DELETE FROM edges WHERE parent_uid = ?').run(uid)
   memory.prepare("UPDATE copied SET origin_uid = '', origin_seqs = '[]' WHERE origin_uid = ?").run(uid)
+  forgetModels(memory, models)
+}
+
+function modelsOf(memory: Database, uid: string): number[] {
+  const rows = memory
+    .prepare(
+      `SELECT DISTINCT model FROM ledger WHERE model IS NOT NULL
+       AND session = (SELECT number FROM ledger_sessions WHERE session_uid = ?)`,
+    )
+    .all(uid) as unknown as { model: number }[]
+  return rows.map((row) => row.model)
+}
+
+/** A name may tell as much as a word: it goes with the last session that used it. */
+function forgetModels(memory: Database, models: readonly number[]): void {
+  const drop = memory.prepare(
+    'DELETE FROM ledger_models WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM ledger WHERE model = ?1)',
+  )
+  const isAny = models.map((model) => drop.run(model).changes !== 0).some(Boolean)
+  // Under which name one was priced is not known here; all are looked up again by the next analysis.
+  if (isAny) memory.exec('DELETE FROM model_prices')
 }
 
 /** What was noted of its sources. */

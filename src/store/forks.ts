@@ -3,6 +3,7 @@
 
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
+import { GoneKeys, IS_HELD } from './gone-keys.ts'
 import { OwnStarts } from './own-start.ts'
 import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
@@ -36,9 +37,11 @@ interface Parent {
 /** Marks the copies of every session whose kinship may have changed. */
 export function settleForks(cache: Database, memory: Database): void {
   const dirty = cache.prepare(DIRTY_PAIRS).all() as unknown as Pair[]
-  const kin = new Kin(cache, memory)
+  const gone = new GoneKeys(cache, memory)
+  const kin = new Kin(cache, memory, gone)
   for (const id of new Set(dirty.flatMap((pair) => [pair.first, pair.second]))) kin.settle(id)
   for (const { first, second } of dirty) kin.close(first, second)
+  gone.clear()
   // A source read again calls its session `main` again.
   memory
     .prepare(
@@ -52,9 +55,12 @@ class Kin {
   readonly #cache: Database
   readonly #sql: ReturnType<typeof statements>
   readonly #starts: OwnStarts
+  readonly #gone: GoneKeys
+  readonly #loaded = new Set<number>()
 
-  constructor(cache: Database, memory: Database) {
+  constructor(cache: Database, memory: Database, gone: GoneKeys) {
     this.#cache = cache
+    this.#gone = gone
     this.#starts = new OwnStarts(cache, memory)
     this.#sql = statements(cache, memory)
   }
@@ -68,7 +74,9 @@ class Kin {
     this.#sql.unlink.run(uid, CONCLUDED)
     let parent: Parent | undefined
     const parents: number[] = []
-    for (const pair of this.#sql.pairs.all(id) as unknown as Pair[]) {
+    const pairs = this.#sql.pairs.all(id) as unknown as Pair[]
+    for (const one of pairs.flatMap(({ first, second }) => [first, second])) this.#load(one)
+    for (const pair of pairs) {
       const other = pair.first === id ? pair.second : pair.first
       if (this.#parentOf(pair) !== other) continue
       parents.push(other)
@@ -82,6 +90,12 @@ class Kin {
     if (parent) this.#sql.link.run(uid, parent.uid, CONCLUDED)
     this.#starts.settle(id, uid, parents)
     countAgain(this.#cache, id)
+  }
+
+  #load(id: number): void {
+    if (this.#loaded.has(id)) return
+    this.#loaded.add(id)
+    this.#gone.load(id)
   }
 
   close(first: number, second: number): void {
@@ -142,16 +156,16 @@ function statements(cache: Database, memory: Database) {
     ),
     mark: cache.prepare(
       `UPDATE events SET flags = flags | ${FLAG.copied} WHERE session = ?1
-       AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)`,
+       AND ${IS_HELD}`,
     ),
     ownStart: cache.prepare(
       `SELECT min(ts) AS at FROM events WHERE session = ?1
-       AND NOT EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)
+       AND NOT ${IS_HELD}
        AND payload NOT IN (SELECT payload FROM events WHERE session = ?2)`,
     ),
     lastShared: cache.prepare(
       `SELECT max(ts) AS at FROM events WHERE session = ?1
-       AND EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)`,
+       AND ${IS_HELD}`,
     ),
     unfold: cache.prepare('DELETE FROM folds WHERE session = ?'),
     born: cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?'),

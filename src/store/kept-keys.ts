@@ -4,21 +4,20 @@
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
 import { countAgain, FORK_KIND, SINCE_EVICTED } from './forks.ts'
+import { KEY_BYTES, keptSeqs, nameOf } from './gone-keys.ts'
 import { OwnStarts } from './own-start.ts'
 import { FLAG, NO_TURN } from './rows.ts'
 
-const KEY_BYTES = 8
 /** Bounds what an eviction has to write; of a longer session only so much is recognised. */
 const MAX_KEYS = 1 << 17
 const PROMPT = EVENT_KINDS.indexOf('user_msg')
-const OWN = `NOT flags & ${FLAG.inherited | FLAG.copied}`
+const NOT_ITS_OWN = FLAG.inherited | FLAG.copied
+const OWN = `NOT flags & ${NOT_ITS_OWN}`
 
 interface Kept {
   session_uid: string
   first_key: Uint8Array
 }
-
-export const nameOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1', 0, KEY_BYTES)
 
 /** Runs in the commit that marks the session for eviction: its rows are all still there. */
 export function keepKeys(cache: Database, memory: Database, uid: string): void {
@@ -26,7 +25,7 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const firstOwn = (which: string) =>
     prepared(cache, `SELECT e.key, e.ts ${from} AND ${OWN} ${which} ORDER BY e.seq LIMIT 1`).get(uid)
   // Of what stands before the first prompt, agents write some anew in each copy.
-  const first = (firstOwn(`AND e.kind = ${PROMPT}`) ?? firstOwn('')) as
+  const first = (firstOwn(`AND e.kind = ${PROMPT} AND NOT e.flags & ${NO_TURN}`) ?? firstOwn('')) as
     | { key: Uint8Array; ts: number | null }
     | undefined
   // As one value: a row for each of so many would cost several times as much.
@@ -70,12 +69,17 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
   const events = cache.prepare(
     'SELECT id, seq, ts, kind, flags, key FROM events WHERE session = ? ORDER BY seq',
   )
+  const parent = memory.prepare(
+    "SELECT parent_uid AS uid FROM edges WHERE session_uid = ? AND evidence = ? AND parent_uid <> ''",
+  )
   const starts = new OwnStarts(cache, memory)
   for (const session of written) {
     if (!isConcerned.get(session.session_uid, SINCE_EVICTED)) continue
     const rows = events.all(session.id) as unknown as EventRow[]
-    // The origin of the last part that was copied is the one it was forked from.
-    let origin: Kept | undefined
+    // The origin of the last part that was copied is the one it was forked from. One that is known already may share
+    // nothing with what is here: the part was evicted that tells it.
+    const known = parent.get(session.session_uid, SINCE_EVICTED) as { uid: string } | undefined
+    let origin = known && [...gone.values()].flat().find((one) => one.session_uid === known.uid)
     for (const row of rows)
       for (const other of gone.get(nameOf(row.key)) ?? []) {
         if (other.session_uid === session.session_uid) continue
@@ -94,7 +98,7 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
 
 function ownStart(rows: readonly EventRow[], shared: readonly Shared[]): number | null {
   const copied = new Set(shared.map(({ id }) => id))
-  const own = rows.filter((row) => row.ts !== null && !(row.flags & FLAG.inherited || copied.has(row.id)))
+  const own = rows.filter((row) => row.ts !== null && !(row.flags & NOT_ITS_OWN || copied.has(row.id)))
   return own.reduce<number | null>(
     (at, row) => Math.min(at ?? Number.POSITIVE_INFINITY, row.ts as number),
     null,
@@ -128,20 +132,6 @@ function evicted(cache: Database, memory: Database): Map<string, Kept[]> {
     else gone.set(name, [one])
   }
   return gone
-}
-
-/** Seqs of a session's evicted events, by `nameOf` their keys: kept in the order of events, which are numbered from 1 on. */
-export function keptSeqs(
-  memory: Database,
-  uid: string,
-  untilSeq = Number.POSITIVE_INFINITY,
-): Map<string, number> {
-  const kept = prepared(memory, 'SELECT keys FROM kept_keys WHERE session_uid = ?').get(uid)
-  const { keys } = (kept ?? { keys: new Uint8Array() }) as { keys: Uint8Array }
-  const end = Math.min(keys.length, untilSeq * KEY_BYTES)
-  const seqs = new Map<string, number>()
-  for (let at = 0; at < end; at += KEY_BYTES) seqs.set(nameOf(keys.subarray(at)), at / KEY_BYTES + 1)
-  return seqs
 }
 
 function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string): Shared[] {

@@ -12,6 +12,7 @@ export class Ledger {
   readonly #models: Numbers
   readonly #newUsage: Statement
   readonly #usage: Statement
+  readonly #latest: Statement
   readonly #nest: Statement
   readonly #addToSlot: Statement
   readonly #recount: Statement
@@ -40,6 +41,11 @@ export class Ledger {
        reported_cost = coalesce(excluded.reported_cost, reported_cost) WHERE ${isGreater} OR ${costsMore}
        OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL) OR excluded.is_nested > is_nested
        OR (model IS NULL AND excluded.model IS NOT NULL)`,
+    )
+    const all = ['ts', 'model', ...counters, 'is_turn', 'is_sidechain', 'is_nested', 'reported_cost']
+    this.#latest = memory.prepare(
+      `${insert} ON CONFLICT (session, response_id) DO UPDATE SET ${all.map((name) => `${name} = excluded.${name}`).join(', ')}
+       WHERE ${all.map((name) => `${name} IS NOT excluded.${name}`).join(' OR ')}`,
     )
     this.#nest = memory.prepare(
       'UPDATE ledger SET is_nested = 1 WHERE session = ? AND response_id = ? AND NOT is_nested',
@@ -80,7 +86,8 @@ export class Ledger {
       if (this.#nest.run(values[0] as number, one.responseId).changes !== 0) this.#outdate(one.sessionUid)
     } else if (start === 'resumed' && this.#newUsage.run(...values).changes !== 0) {
       this.#addToSlot.run(one.sessionUid, one.responseId)
-    } else if (this.#usage.run(...values).changes !== 0) this.#outdate(one.sessionUid)
+    } else if ((one.isLatest ? this.#latest : this.#usage).run(...values).changes !== 0)
+      this.#outdate(one.sessionUid)
   }
 
   #outdate(uid: string): void {

@@ -4,6 +4,7 @@ import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 import { Ledger } from './ledger.ts'
+import { Limits } from './limits.ts'
 import { Titles } from './titles.ts'
 
 /** The time a batch's events span in one session. Only minima and maxima may be kept here: they can come again. */
@@ -24,6 +25,7 @@ export class MemoryWriter {
   readonly #guess: Statement
   readonly #span: Statement
   readonly #ledger: Ledger
+  readonly #limits: Limits
   readonly #edge: Statement
   readonly #titles: Titles
 
@@ -40,7 +42,7 @@ export class MemoryWriter {
        title = CASE WHEN :title IS NULL OR (title_by_person AND NOT :byPerson) THEN title ELSE :title END,
        title_by_person = max(title_by_person, CASE WHEN :title IS NULL THEN 0 ELSE :byPerson END),
        agent_version = coalesce(:version, agent_version), relation = coalesce(:relation, relation),
-       is_background = max(is_background, :isBackground),
+       is_background = max(is_background, :isBackground), told_outcome = coalesce(:outcome, told_outcome),
        ended_at = coalesce(:onlyAt, ended_at),
        started_at = CASE WHEN :onlyAt IS NOT NULL THEN :onlyAt ELSE ${earliest(':startedAt')} END, own_at = ${ownAt(':startedAt')},
        task_ref = CASE WHEN :taskRank > task_ref_rank THEN :taskRef ELSE task_ref END,
@@ -59,6 +61,7 @@ export class MemoryWriter {
        WHERE session_uid = :uid`,
     )
     this.#ledger = new Ledger(memory)
+    this.#limits = new Limits(memory)
     this.#titles = new Titles(memory)
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
@@ -91,6 +94,8 @@ export class MemoryWriter {
     this.#titles.write(batch.titles)
     for (const usage of batch.usage) ensure(usage.sessionUid)
     this.#ledger.write(batch.usage, batch.start)
+    for (const limit of batch.limits) ensure(limit.sessionUid)
+    this.#limits.write(batch.limits)
     for (const edge of batch.edges) {
       ensure(edge.sessionUid)
       this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)
@@ -137,6 +142,7 @@ export class MemoryWriter {
       version: facts.agentVersion ?? null,
       relation: facts.relation ?? null,
       isBackground: facts.isBackground ? 1 : 0,
+      outcome: facts.outcome ?? null,
       startedAt: facts.startedAt ?? null,
       onlyAt: facts.onlyAt ?? null,
       taskRef: facts.taskRef ?? null,

@@ -2,6 +2,7 @@
 // turn out long after it was written, so the time is kept in `own_at`, which no later writing undoes: 0 while nothing of
 // it is its own. Until then it begins where it ends (`settle.ts`).
 import type { Database } from './database.ts'
+import { IS_HELD } from './gone-keys.ts'
 import { FLAG } from './rows.ts'
 
 export class OwnStarts {
@@ -48,7 +49,7 @@ function statements(cache: Database, memory: Database) {
     evicted: cache.prepare('SELECT evicted_seq > 0 AS isPart FROM cached WHERE id = ?'),
     // What was only noted again under a new name is not its own either.
     own: cache.prepare(
-      `${events} AND NOT EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)
+      `${events} AND NOT ${IS_HELD}
        AND payload NOT IN (SELECT payload FROM events WHERE session = ?2)`,
     ),
     first: cache.prepare(events),

@@ -1,5 +1,7 @@
 // Texts of the program's own (carry-overs of adapters, folds of digests) as they stand in a row: long ones compressed.
+
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
+import { badValue } from '../errors.ts'
 
 const SHORT_LENGTH = 512
 /** They are small and written seldom: a few microseconds buy a third of the size. */
@@ -10,5 +12,12 @@ export function packText(text: string): string | Uint8Array {
   return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } })
 }
 
-export const unpackText = (packed: string | Uint8Array): string =>
-  typeof packed === 'string' ? packed : brotliDecompressSync(packed).toString()
+/** Throws CORRUPT where it is not what was packed. */
+export function unpackText(packed: string | Uint8Array): string {
+  if (typeof packed === 'string') return packed
+  try {
+    return brotliDecompressSync(packed).toString()
+  } catch (cause) {
+    throw badValue(cause)
+  }
+}

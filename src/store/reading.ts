@@ -2,8 +2,8 @@
 // use would take them longer than what they do.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RecollectError } from '../errors.ts'
-import { type Database, emptyDatabase, fromSqlite, openDatabase, prepared } from './database.ts'
+import { fromSqlite, type RecollectError } from '../errors.ts'
+import { type Database, emptyDatabase, openDatabase, prepared } from './database.ts'
 import { decisionBody } from './decisions.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { readChunk, segmentPath } from './segments.ts'

@@ -1,8 +1,9 @@
-// Takes out what is damaged, so that the next reading of the sources brings it back: bodies that cannot be read, and a
-// full-text index that FTS5 finds broken. What no source has any more is lost, and stays named by `verify`.
+// Takes out what is damaged, so that the next reading of the sources brings it back: rows that do not agree, bodies that
+// cannot be read, and a full-text index that FTS5 finds broken. What no source has any more is lost, and stays named by `verify`.
 import { type Database, transaction } from './database.ts'
 import { remakeDigestWords } from './digest-words.ts'
 import { NO_VERSION } from './pair.ts'
+import { mendCache, mendMemory } from './references.ts'
 import { makeWords } from './schema.ts'
 import type { RepairHooks, RepairReport } from './store.ts'
 import { indexDamage, readPayloads } from './verify.ts'
@@ -12,8 +13,10 @@ export async function takeOutDamage(
   cache: Database,
   memory: Database,
   blobDirectory: string,
-  { fillIndex, onRead }: RepairHooks,
+  { fillIndex, onRead, salvaged }: RepairHooks,
 ): Promise<RepairReport> {
+  const isNew = (database: string): boolean => salvaged.some(({ file }) => file === database)
+  const mended = mendMemory(memory)
   const sizes = new Map<number, number>()
   const hashes: string[] = []
   const segments = readPayloads(cache, blobDirectory, {
@@ -22,8 +25,9 @@ export async function takeOutDamage(
   })
   for (const { payloadBytes } of segments) await onRead(payloadBytes)
   const isDigestIndexBroken = indexDamage(memory, 'digest_words') !== undefined
-  if (isDigestIndexBroken) remakeDigestWords(memory)
-  const isIndexBroken = indexDamage(cache, 'words') !== undefined
+  if (isDigestIndexBroken || isNew('memory.db')) remakeDigestWords(memory)
+  if (isNew('memory.db')) sumAllAgain(memory)
+  const isIndexBroken = isNew('cache.db') || indexDamage(cache, 'words') !== undefined
   transaction(cache, () => {
     cache.exec('CREATE TEMP TABLE damaged (hash BLOB PRIMARY KEY) WITHOUT ROWID')
     try {
@@ -39,11 +43,20 @@ export async function takeOutDamage(
         makeWords(cache)
         fillIndex()
       }
+      mended.push(...mendCache(cache))
     } finally {
       cache.exec('DROP TABLE damaged')
     }
   })
-  return { bodyCount: hashes.length, indexCount: Number(isIndexBroken) + Number(isDigestIndexBroken) }
+  const indexCount = Number(isIndexBroken && !isNew('cache.db')) + Number(isDigestIndexBroken)
+  return { bodyCount: hashes.length, indexCount, mended, salvaged }
+}
+
+/** What is derived from rows of which some may be missing now. */
+function sumAllAgain(memory: Database): void {
+  memory.exec(`DELETE FROM digest_texts WHERE session_uid NOT IN (SELECT session_uid FROM digests);
+    INSERT OR IGNORE INTO stale_slots SELECT session_uid FROM usage_slots;
+    INSERT OR IGNORE INTO stale_slots SELECT session_uid FROM ledger_sessions`)
 }
 
 /** Marks the sources of the sessions that miss something as never read. */

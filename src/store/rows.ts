@@ -1,13 +1,22 @@
 // How an event stands in the table: its flags and hashes, and whether one that comes again says anything new.
-import { EVENT_KINDS, type Role } from '../model.ts'
+import { EVENT_KINDS, isInstruction, type Role } from '../model.ts'
 import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent } from './batch.ts'
 
 export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
 /**
  * `inherited` is the format's own word, `copied` was found by comparing sessions; `repeated` ones are told again by others;
- * a `part` belongs to the prompt before it.
+ * a `part` belongs to the prompt before it;
+ * `bodyLost` marks one whose body was damaged and no source had any more.
  */
-export const FLAG = { sidechain: 1, inherited: 2, superseded: 4, copied: 8, repeated: 16, part: 32 } as const
+export const FLAG = {
+  sidechain: 1,
+  inherited: 2,
+  superseded: 4,
+  copied: 8,
+  repeated: 16,
+  part: 32,
+  bodyLost: 64,
+} as const
 /** What a session does not count as its own. */
 export const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.repeated
 /** What somebody said and is no turn of the conversation. */
@@ -34,7 +43,7 @@ export interface Row {
 export const flagsOf = (event: PreparedEvent): number =>
   (event.isSidechain ? FLAG.sidechain : 0) |
   (event.isInherited ? FLAG.inherited : 0) |
-  (event.isPart ? FLAG.part : 0)
+  (event.isPart || isInstruction(event) ? FLAG.part : 0)
 
 export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean {
   return (

@@ -170,6 +170,15 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   // Nothing is forked before there is something: that was the time of what it copied first.
   `UPDATE edges SET at = NULL WHERE kind IN ('interactive_fork', 'bg_fork')
    AND at <= (SELECT s.started_at FROM sessions s WHERE s.session_uid = edges.parent_uid)`,
+  // How much of an allowance was used (`limits.ts`): the last that was told in each quarter of an hour.
+  `
+  CREATE TABLE limits (
+    session_uid TEXT NOT NULL, name TEXT NOT NULL, slot INTEGER NOT NULL, at INTEGER NOT NULL, used_percent REAL, left TEXT,
+    window_minutes INTEGER, resets_at INTEGER, plan TEXT, PRIMARY KEY (session_uid, name, slot)
+  ) WITHOUT ROWID;
+  `,
+  // How it ended, where the program that ran it says so itself.
+  'ALTER TABLE sessions ADD COLUMN told_outcome TEXT',
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [
@@ -282,6 +291,21 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   `,
   // All are compared again: where a fork's own part began was not looked for.
   'UPDATE shared SET is_dirty = 1',
+  // The event that shows the tokens of a response (`spent.ts`).
+  `
+  CREATE TABLE spent (
+    session INTEGER NOT NULL, response_id TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (session, response_id)
+  ) WITHOUT ROWID;
+  `,
+  // Which file told the events from a number on, and the event above the first of them in that file, which another may have
+  // told before (`order.ts`). Of sessions that several files told up to now, nobody knows.
+  `
+  CREATE TABLE stretches (
+    session INTEGER NOT NULL, first_seq INTEGER NOT NULL, path TEXT NOT NULL, after_seq INTEGER,
+    PRIMARY KEY (session, first_seq)
+  ) WITHOUT ROWID;
+  INSERT INTO stretches SELECT session, 1, min(path), NULL FROM source_sessions GROUP BY session HAVING count(*) = 1;
+  `,
 ]
 
 function workFirst(cache: Database): void {

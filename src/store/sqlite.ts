@@ -1,13 +1,16 @@
 // The SQLite store: memory.db and cache.db side by side, payload segments below cache/blobs.
 import { join } from 'node:path'
+import { fromSqlite } from '../errors.ts'
 import type { Batch, Cursor, CursorMark } from './batch.ts'
-import { readCursor, readMarks } from './cursors.ts'
+import { readCursor, readMark, readMarks } from './cursors.ts'
 import { type Database, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
 import { pairUp } from './pair.ts'
 import { payloadReader, type StorePaths } from './reading.ts'
+import { markLostBodies } from './references.ts'
 import { takeOutDamage } from './repair.ts'
+import { type Salvage, salvage } from './salvage.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
 import { IS_GONE, SOURCE_BYTES, settleAll } from './settle.ts'
 import type {
@@ -25,6 +28,16 @@ import type {
 } from './store.ts'
 import { verifyStore } from './verify.ts'
 import { CacheWriter } from './write.ts'
+
+/** Saves what can be read where a database is damaged; to be called before the store is opened. */
+export function salvageStore({ memoryPath, cacheDirectory }: StorePaths): Salvage[] {
+  const saved = [
+    salvage(memoryPath, MEMORY_MIGRATIONS, true),
+    // What the agents still have is read again; what they have not is among the rows that are saved.
+    salvage(join(cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, false),
+  ]
+  return saved.filter((one) => one !== undefined)
+}
 
 export function openStore(paths: StorePaths): Store {
   return new SqliteStore(paths)
@@ -46,12 +59,20 @@ class SqliteStore implements Store {
     this.#cache = openDatabase(join(paths.cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, {
       cacheBytes: 32 << 20,
     })
-    pairUp(this.#memory, this.#cache)
+    try {
+      pairUp(this.#memory, this.#cache)
+    } catch (error) {
+      throw fromSqlite(error, 'cannot open the memory', paths.cacheDirectory)
+    }
     this.#blobDirectory = join(paths.cacheDirectory, 'blobs')
     this.#writer = new CacheWriter(this.#cache, this.#memory, this.#blobDirectory)
   }
 
-  cursors(scope?: readonly string[]): Map<string, CursorMark> {
+  mark(path: string): CursorMark | undefined {
+    return readMark(this.#cache, path)
+  }
+
+  marks(scope?: readonly string[]): Iterable<CursorMark> {
     return readMarks(this.#cache, scope)
   }
 
@@ -66,7 +87,7 @@ class SqliteStore implements Store {
   moveSource(path: string, newPath: string): void {
     // memory.db first: a kill in between leaves the old path in the cursor, and the move is seen again.
     transaction(this.#cache, () => {
-      for (const table of ['sources', 'gaps', 'unknown_records', 'source_sessions']) {
+      for (const table of ['sources', 'gaps', 'unknown_records', 'source_sessions', 'stretches']) {
         this.#cache.prepare(`UPDATE OR REPLACE ${table} SET path = ? WHERE path = ?`).run(newPath, path)
       }
       this.#memory.prepare('UPDATE sessions SET source_path = ? WHERE source_path = ?').run(newPath, path)
@@ -131,6 +152,10 @@ class SqliteStore implements Store {
   async repair(hooks: RepairHooks): Promise<RepairReport> {
     this.#writer.forget()
     return await takeOutDamage(this.#cache, this.#memory, this.#blobDirectory, hooks)
+  }
+
+  markLost(): number {
+    return markLostBodies(this.#cache)
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 // The statements of the write path on cache.db, prepared once.
 import type { Database } from './database.ts'
 import { nameStatement } from './late-parents.ts'
+import { spentStatement } from './spent.ts'
 
 const marks = (count: number): string => Array(count).fill('?').join(',')
 
@@ -32,6 +33,11 @@ function sessionStatements(cache: Database) {
       `INSERT INTO source_sessions (path, session, last_seq, last_at) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
     ),
+    lastStretch: cache.prepare(
+      `SELECT path, EXISTS (SELECT 1 FROM stretches o WHERE o.session = s.session AND o.path <> s.path) AS isShared
+       FROM stretches s WHERE session = ? ORDER BY first_seq DESC LIMIT 1`,
+    ),
+    stretch: cache.prepare('INSERT INTO stretches (session, first_seq, path, after_seq) VALUES (?, ?, ?, ?)'),
     clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL, last_at = NULL WHERE path = ?'),
   }
 }
@@ -59,6 +65,7 @@ function eventStatements(cache: Database) {
        flags = ?, payload = ? WHERE id = ?`,
     ),
     name: nameStatement(cache),
+    spent: spentStatement(cache),
     hang: cache.prepare('UPDATE events SET parent_seq = ?, parent_key = ? WHERE id = ?'),
     newPayload: cache.prepare(
       'INSERT OR IGNORE INTO payloads (hash, session, chunk, at, length) VALUES (?, ?, ?, ?, ?)',

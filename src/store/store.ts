@@ -3,6 +3,8 @@
 import type { Outcome } from '../model.ts'
 import type { Batch, Cursor, CursorMark } from './batch.ts'
 import type { Database } from './database.ts'
+import type { Broken } from './references.ts'
+import type { Salvage } from './salvage.ts'
 
 /** What one call of `write` changed. */
 export interface WriteReport {
@@ -18,8 +20,10 @@ export interface SessionPlace {
 }
 
 export interface Store {
-  /** Of all sources, or those at and below some paths, by path: what tells whether they changed. */
-  cursors(scope?: readonly string[]): Map<string, CursorMark>
+  /** What tells whether a source changed. */
+  mark(path: string): CursorMark | undefined
+  /** Of all sources, or those at and below some paths; one of them twice where these overlap. */
+  marks(scope?: readonly string[]): Iterable<CursorMark>
   /** All that is known of where one source stands. */
   cursor(path: string): Cursor | undefined
   /**
@@ -47,6 +51,8 @@ export interface Store {
   verify(): VerifyReport
   /** Takes out what is damaged and has its sources read again by the next sweep. One caller at a time: the sweep lock. */
   repair(hooks: RepairHooks): Promise<RepairReport>
+  /** After the sources were read again: bodies that did not come back are marked as lost for good. Returns how many. */
+  markLost(): number
   close(): void
 }
 
@@ -115,6 +121,8 @@ export interface ReadHandle {
 }
 
 export interface RepairHooks {
+  /** What was saved of damaged databases before the store was opened. */
+  salvaged: Salvage[]
   /** The full-text index was begun anew; in the same transaction. */
   fillIndex(): void
   /** So many bytes of payloads were looked at since the last time. */
@@ -126,11 +134,17 @@ export interface RepairReport {
   bodyCount: number
   /** Full-text indexes that were begun anew. */
   indexCount: number
+  /** Rows that did not agree with others. */
+  mended: Broken[]
+  /** Databases of which only the readable rows are left. */
+  salvaged: Salvage[]
 }
 
 export interface VerifyReport {
   eventCount: number
   payloadCount: number
   segmentBytes: number
+  /** Bodies that a repair found lost for good: named, and no problem any more. */
+  lostBodyCount: number
   problems: string[]
 }

@@ -1,6 +1,7 @@
 // Names that people give to sessions, told by a file that is not the session's own. Nothing comes into being by them:
 // where a session is not known, its reader asks for the name when it comes. A digest repeats the title, and nothing else
 // in it depends on that, so it is put right here, also where the events are gone.
+import { parseStored } from '../errors.ts'
 import type { Batch } from './batch.ts'
 import { type Database, prepared, type Statement } from './database.ts'
 import { DigestWords } from './digest-words.ts'
@@ -27,7 +28,7 @@ export class Titles {
   #retell(uid: string, title: string | null): void {
     const row = this.#digest.get(uid) as { digest: string } | undefined
     if (!row) return
-    const digest = JSON.stringify({ ...(JSON.parse(row.digest) as object), title: title ?? '' })
+    const digest = JSON.stringify({ ...parseStored<object>(row.digest), title: title ?? '' })
     prepared(this.#memory, 'UPDATE digests SET digest = ?, made_at = ? WHERE session_uid = ?').run(
       digest,
       Date.now(),

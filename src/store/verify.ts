@@ -1,7 +1,9 @@
 // Re-derives everything that can be: SQLite's own checks, every payload against its hash, every reference against its row.
 import { hash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
+import { fromSqlite, RecollectError } from '../errors.ts'
 import type { Database } from './database.ts'
+import { brokenReferences, countLostBodies } from './references.ts'
 import { readChunk, segmentPath } from './segments.ts'
 import type { VerifyReport } from './store.ts'
 
@@ -11,12 +13,11 @@ export function verifyStore(cache: Database, memory: Database, blobDirectory: st
     ['memory.db', memory],
     ['cache.db', cache],
   ] as const) {
-    const rows = database.prepare('PRAGMA integrity_check(20)').all() as unknown as {
-      integrity_check: string
-    }[]
-    for (const row of rows) if (row.integrity_check !== 'ok') problems.push(`${name}: ${row.integrity_check}`)
+    for (const problem of pageDamage(database)) problems.push(`${name}: ${problem}`)
   }
-  checkReferences(cache, problems)
+  for (const { what, count } of brokenReferences(cache, memory)) problems.push(`${count} ${what}`)
+  const indexes = [indexDamage(cache, 'words'), indexDamage(memory, 'digest_words')]
+  for (const damage of indexes) if (damage !== undefined) problems.push(`full-text index: ${damage}`)
   let last = ''
   const read = { payloadCount: 0, segmentBytes: 0 }
   const segments = readPayloads(cache, blobDirectory, {
@@ -33,58 +34,46 @@ export function verifyStore(cache: Database, memory: Database, blobDirectory: st
     read.segmentBytes += segmentBytes
   }
   const { count } = cache.prepare('SELECT count(*) AS count FROM events').get() as { count: number }
-  return { eventCount: count, ...read, problems }
+  return { eventCount: count, ...read, lostBodyCount: countLostBodies(cache), problems }
 }
 
-export const NO_BODY = 'events without a payload'
-
-const REFERENCES: [what: string, sql: string][] = [
-  [
-    NO_BODY,
-    'SELECT count(*) AS n FROM events e WHERE NOT EXISTS (SELECT 1 FROM payloads p WHERE p.hash = e.payload)',
-  ],
-  [
-    'events without a session',
-    'SELECT count(*) AS n FROM events e WHERE NOT EXISTS (SELECT 1 FROM cached c WHERE c.id = e.session)',
-  ],
-  [
-    'events whose parent is missing',
-    `SELECT count(*) AS n FROM events e JOIN cached c ON c.id = e.session WHERE parent_seq > c.evicted_seq
-     AND NOT EXISTS (SELECT 1 FROM events p WHERE p.session = e.session AND p.seq = e.parent_seq)`,
-  ],
-  [
-    'events that are not found by their key',
-    `SELECT count(*) AS n FROM events e WHERE NOT EXISTS
-     (SELECT 1 FROM keys k WHERE k.key = e.key AND k.session = e.session AND k.seq = e.seq)`,
-  ],
-  [
-    'keys without an event',
-    `SELECT count(*) AS n FROM keys k WHERE NOT EXISTS
-     (SELECT 1 FROM events e WHERE e.session = k.session AND e.seq = k.seq AND e.key = k.key)`,
-  ],
-  [
-    'sessions whose events are counted wrong',
-    `SELECT count(*) AS n FROM cached c
-     WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`,
-  ],
-  [
-    'entries of the full-text index without an event',
-    'SELECT count(*) AS n FROM words_docsize d WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.id)',
-  ],
-  [
-    'sessions numbered past their end',
-    `SELECT count(*) AS n FROM cached c WHERE EXISTS
-     (SELECT 1 FROM events e WHERE e.session = c.id AND e.seq >= c.next_seq)`,
-  ],
-]
-
-function checkReferences(cache: Database, problems: string[]): void {
-  for (const [what, sql] of REFERENCES) {
-    const { n } = cache.prepare(sql).get() as { n: number }
-    if (n > 0) problems.push(`${n} ${what}`)
+/**
+ * What SQLite finds wrong with its pages, and with rows against indexes. Table by table where a full-text index is broken:
+ * the check of the whole file ends there. `indexDamage` tells of that, and it can be made again where it is.
+ */
+export function pageDamage(database: Database): string[] {
+  try {
+    const problems = checkPages(database, MAX_PROBLEMS)
+    if (!problems.some((text) => IS_INDEX.test(text))) return problems
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
   }
-  const damage = indexDamage(cache, 'words')
-  if (damage !== undefined) problems.push(`full-text index: ${damage}`)
+  const tables = database
+    .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'shadow')")
+    .all() as unknown as { name: string }[]
+  return tables.flatMap(({ name }) => {
+    try {
+      return checkPages(database, `"${name}"`).filter((text) => !IS_INDEX.test(text))
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      return [`${name}: ${(error as Error).message}`]
+    }
+  })
+}
+
+const MAX_PROBLEMS = '20'
+const IS_INDEX = /inverted index for FTS5 table|^fts5:/
+
+const isCorrupt = (error: unknown): boolean => {
+  const known = fromSqlite(error, 'cannot read the database', 'the database')
+  return known instanceof RecollectError && known.code === 'CORRUPT'
+}
+
+function checkPages(database: Database, what: string): string[] {
+  const rows = database.prepare(`PRAGMA integrity_check(${what})`).all() as unknown as {
+    integrity_check: string
+  }[]
+  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
 }
 
 /** What FTS5 itself finds wrong with an index. */

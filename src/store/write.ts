@@ -3,18 +3,20 @@
 //   2. memory.db committed                   usage, facts and edges that will be written again: all are upserts
 //   3. cache.db committed (events + cursor)  the batch is done; before this the cursor has not moved, so it is read again
 
+import { fromSqlite } from '../errors.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { type Batch, type PreparedEvent, type PreparedSupersede, payloadOf } from './batch.ts'
-import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
+import { type CachedSession, cachedSession, countChange, countEvent, latest, noteFile } from './cached.ts'
 import { saveCursor } from './cursors.ts'
-import { type Database, fromSqlite } from './database.ts'
-import { keptSeqs, nameOf } from './kept-keys.ts'
+import type { Database } from './database.ts'
+import { keptSeqs, nameOf } from './gone-keys.ts'
 import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { Packing } from './packing.ts'
 import { PendingWords } from './pending-words.ts'
 import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
 import { SegmentWriter, segmentPath } from './segments.ts'
+import { writeSpent } from './spent.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
 import { TakenBack } from './taken-back.ts'
@@ -23,6 +25,8 @@ import { TakenBack } from './taken-back.ts'
 interface Trail {
   lastSeq: number | null
   lastAt: number | null
+  /** The event read before, also where it was given out again; not known across batches. */
+  above?: number
 }
 type Trails = Map<number, Trail>
 
@@ -114,6 +118,9 @@ export class CacheWriter {
       row = this.#sql.session.get(uid)
     }
     const session = cachedSession(row as Record<string, number>)
+    const stretch = this.#sql.lastStretch.get(session.id) as { path: string; isShared: 0 | 1 } | undefined
+    session.path = stretch?.path ?? null
+    session.isShared = stretch?.isShared === 1
     if (row?.['evicted_seq']) session.gone = this.#goneOf(uid, row['evicted_seq'] as number)
     this.#sessions.set(uid, session)
     return session
@@ -131,12 +138,16 @@ export class CacheWriter {
     this.#writeEvents(batch)
     if (this.#words.isFull) this.#words.write()
     // Also a session that only got facts, usage or a longer file has to be settled.
-    for (const { sessionUid } of [...batch.facts, ...batch.usage]) {
+    for (const { sessionUid } of [...batch.facts, ...batch.usage, ...batch.limits]) {
       this.#report.sessionUids.add(sessionUid)
       this.#session(sessionUid)
     }
     if (sessionUid !== null) this.#session(sessionUid)
     writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
+    writeSpent(batch.usage, this.#sql.spent, (uid, key) => {
+      const session = this.#session(uid)
+      return [session.id, this.#seqOf(key, session)]
+    })
     for (const { file, offset, length, reason, detail, isPending } of batch.gaps)
       this.#sql.gap.run(path, file ?? '', offset, length, reason, detail, isPending ? 1 : 0)
     for (const [name, count] of Object.entries(batch.unknown)) this.#sql.unknown.run(path, name, count)
@@ -159,7 +170,8 @@ export class CacheWriter {
       // Almost always the same session as before.
       if (at?.uid !== event.sessionUid) at = this.#placeOf(event.sessionUid, path, trails)
       const { session, trail, span } = at
-      const seq = this.#writeEvent(event, session, idsOf(batch, index), batch, trail.lastSeq)
+      const seq = this.#writeEvent(event, session, idsOf(batch, index), batch, trail)
+      trail.above = seq
       // An event given out again does not move the end.
       trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
       trail.lastAt = latest(trail.lastAt, event.ts)
@@ -199,13 +211,13 @@ export class CacheWriter {
     for (const [rule, count] of Object.entries(counts)) this.#sql.finding.run(session, seq, rule, count)
   }
 
-  /** Returns the event's seq. `last`: the seq of the event before it in its source. */
+  /** Returns the event's seq. */
   #writeEvent(
     event: PreparedEvent,
     session: CachedSession,
     ids: EventIds,
     batch: Batch,
-    last: number | null,
+    { lastSeq: last, above = last ?? undefined }: Trail,
   ): number {
     const goneSeq = session.gone?.get(nameOf(ids.key))
     // It stays evicted, and counted as it was then.
@@ -217,6 +229,7 @@ export class CacheWriter {
       return known.seq
     }
     session.nextSeq++
+    noteFile(this.#sql.stretch, session, seq, batch.cursor.path, above ?? null)
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
     const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session, parentSeq) : 0)
