@@ -1,9 +1,9 @@
 // Schedules: what each scheduler is given is what it understands, and comes out again without a trace.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeJob } from '../src/capture/schedule.ts'
+import { findScheduler, makeJob } from '../src/capture/schedule.ts'
 import {
   cronLine,
   EVERY,
@@ -14,6 +14,8 @@ import {
   UNIT,
   withCronLine,
 } from '../src/capture/schedule-text.ts'
+import { isHere } from './setup/programs.ts'
+import { addStandIn, standInSchedulers } from './setup/stand-ins.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
 const job = (more: Partial<Job> = {}): Job => ({
@@ -25,10 +27,9 @@ const job = (more: Partial<Job> = {}): Job => ({
 
 /** Everything that means something to one of the formats. */
 const ODD = `/tmp/it's "odd" $HOME 100%h <&> back\\slash`
-const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined
 
 describe('systemd units', () => {
-  const canVerify = has('systemd-analyze')
+  const canVerify = isHere('systemd-analyze')
   const verify = (...files: string[]): { status: number | null; stderr: string } =>
     spawnSync('systemd-analyze', ['verify', '--user', ...files], {
       env: { PATH: process.env['PATH'], HOME: temporary('units'), XDG_RUNTIME_DIR: temporary('units') },
@@ -105,28 +106,6 @@ describe('a line of a crontab', () => {
   )
 })
 
-/** Programs that cannot run here as they would for a person: they note what they are told. */
-function fakes(home: string): Record<string, string> {
-  const bin = join(home, 'bin')
-  mkdirSync(bin)
-  const log = join(home, 'log')
-  const fake = (name: string, body: string): void => {
-    writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >> '${log}'\n${body}\n`)
-    chmodSync(join(bin, name), 0o755)
-  }
-  const state = join(home, 'enabled')
-  fake(
-    'systemctl',
-    `case "$*" in *is-enabled*) test -e '${state}';; *enable*) touch '${state}';; *disable*) rm -f '${state}';; esac`,
-  )
-  const tab = join(home, 'crontab')
-  fake(
-    'crontab',
-    `case "$1" in -l) cat '${tab}' 2>/dev/null || { echo "no crontab for me" >&2; exit 1; };; -r) rm '${tab}';; -) cat > '${tab}';; esac`,
-  )
-  return { HOME: home, PATH: `${bin}:${process.env['PATH']}` }
-}
-
 describe('the job', () => {
   it('has the variables that move the memory or an agent, as paths that hold anywhere', () => {
     const env = {
@@ -144,10 +123,56 @@ describe('the job', () => {
   })
 })
 
+describe('the scheduler of a machine', () => {
+  const found = (programs: Record<string, string>, platform = 'linux') => {
+    const bin = temporary('bin')
+    for (const [name, body] of Object.entries(programs)) addStandIn(bin, name, body)
+    return findScheduler({ PATH: bin }, platform)
+  }
+  const NO_SESSION = 'echo "Failed to connect to bus: No medium found" >&2; exit 1'
+
+  it('is systemd where a session of the user answers, else cron, which may have no table yet', () => {
+    expect(found({ systemctl: '', crontab: '' })).toEqual({ scheduler: 'systemd', missing: [] })
+    expect(found({ systemctl: NO_SESSION, crontab: 'echo "no crontab for me" >&2; exit 1' })).toEqual({
+      scheduler: 'cron',
+      missing: ['no systemd user session (systemctl: Failed to connect to bus: No medium found)'],
+    })
+  })
+
+  it('is none where nothing answers, or not to this person: each with its reason', () => {
+    expect(found({})).toEqual({
+      scheduler: undefined,
+      missing: ['no systemd user session (systemctl: not found)', 'no cron (crontab: not found)'],
+    })
+    expect(
+      found({ crontab: 'echo "You (me) are not allowed to use this program (crontab)" >&2; exit 1' }),
+    ).toEqual({
+      scheduler: undefined,
+      missing: [
+        'no systemd user session (systemctl: not found)',
+        'no cron (crontab: You (me) are not allowed to use this program (crontab))',
+      ],
+    })
+  })
+
+  it('is launchd on macOS, or nothing', () => {
+    expect(found({ launchctl: '' }, 'darwin')).toEqual({ scheduler: 'launchd', missing: [] })
+    expect(found({ systemctl: '' }, 'darwin')).toEqual({
+      scheduler: undefined,
+      missing: ['no launchd (launchctl: not found)'],
+    })
+  })
+})
+
+const schedulers = (home: string): Record<string, string> => ({
+  HOME: home,
+  PATH: `${standInSchedulers(home)}:${process.env['PATH']}`,
+})
+
 describe('recollect schedule', () => {
   it('shows, installs, tells and removes a systemd timer', () => {
     const home = temporary('schedule')
-    const env = { ...fakes(home), RECOLLECT_HOME: join(home, 'memory') }
+    const env = { ...schedulers(home), RECOLLECT_HOME: join(home, 'memory') }
     const units = join(home, '.config', 'systemd', 'user')
     const plan = cli(env, 'schedule', 'install', '--dry-run')
     expect(plan.code).toBe(0)
@@ -177,7 +202,7 @@ describe('recollect schedule', () => {
 
   it('keeps every other line of a crontab, and says when the program of ours is gone', () => {
     const home = temporary('schedule')
-    const env = fakes(home)
+    const env = schedulers(home)
     writeFileSync(join(home, 'crontab'), '# mine\n0 5 * * * mine\n')
     expect(cli(env, 'schedule', 'install', '--with', 'cron', '--every', '15m').code).toBe(0)
     const installed = readFileSync(join(home, 'crontab'), 'utf8')
@@ -193,7 +218,7 @@ describe('recollect schedule', () => {
 
   it('says how a crontab failed that says nothing itself, and leaves it alone', () => {
     const home = temporary('schedule')
-    const env = fakes(home)
+    const env = schedulers(home)
     writeFileSync(join(home, 'bin', 'crontab'), '#!/bin/sh\nexit 3\n')
     const { code, stderr } = cli(env, 'schedule', 'install', '--with', 'cron')
     expect([code, stderr]).toEqual([
@@ -230,6 +255,8 @@ describe('recollect schedule', () => {
     )
     const none = cli({ HOME: home, PATH: home }, 'schedule', 'install')
     expect(none.code).toBe(1)
-    expect(none.stderr).toContain('neither a systemd user session nor cron is here')
+    expect(none.stderr).toContain(
+      'no systemd user session (systemctl: not found), no cron (crontab: not found)',
+    )
   })
 })

@@ -8,6 +8,13 @@ import { policyOf } from '../src/retention/policy.ts'
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-15T12:00:00Z')
 const RUNS = { numRuns: 10_000 }
+const POLICY: Policy = {
+  rawSoftCapBytes: 1000,
+  rawHardCapBytes: 2000,
+  rawMaxAgeDays: 45,
+  distilledCapBytes: 0,
+  soleCopies: 'keep',
+}
 
 interface Case {
   policy: Policy
@@ -22,6 +29,7 @@ const session = fc.record({
   // Few values, so that ties are common.
   analyzedAt: fc.option(fc.integer({ min: 0, max: 6 }).map((step) => NOW - step * DAY)),
   isPinned: fc.boolean(),
+  isSoleCopy: fc.boolean(),
   isAnalysisTried: fc.boolean(),
 })
 
@@ -35,16 +43,20 @@ const cases: fc.Arbitrary<Case> = fc
     // What no session accounts for: tables, cursors, the ballast.
     overhead: fc.integer({ min: 0, max: 500 }),
     distilledBytes: fc.integer({ min: 0, max: 200 }),
+    soleCopies: fc.constantFrom('keep' as const, 'age' as const),
   })
-  .map(({ drafts, soft, above, rawMaxAgeDays, distilledCapBytes, overhead, distilledBytes }) => ({
-    policy: { rawSoftCapBytes: soft, rawHardCapBytes: soft + above, rawMaxAgeDays, distilledCapBytes },
+  .map(({ drafts, soft, above, overhead, distilledBytes, ...policy }) => ({
+    policy: { rawSoftCapBytes: soft, rawHardCapBytes: soft + above, ...policy },
     sessions: drafts.map((draft, at) => ({ uid: `f:${(at * 7919) % 101}-${at}`, ...draft })),
     usage: { rawBytes: overhead + drafts.reduce((sum, one) => sum + one.bytes, 0), distilledBytes },
   }))
 
 const planOf = ({ policy, sessions, usage }: Case): Plan => plan(policy, sessions, usage, NOW)
 const byUid = ({ sessions }: Case): Map<string, RawSession> => new Map(sessions.map((one) => [one.uid, one]))
-const isAged = (one: RawSession, policy: Policy): boolean => NOW - one.ingestedAt > policy.rawMaxAgeDays * DAY
+/** By its last event, once its raw has lain for a week. */
+const isAged = (one: RawSession, { rawMaxAgeDays }: Policy): boolean =>
+  NOW - (one.lastAt ?? one.ingestedAt) > rawMaxAgeDays * DAY &&
+  NOW - one.ingestedAt > Math.min(7, rawMaxAgeDays) * DAY
 
 /** What a store looks like once the plan is carried out. */
 function carriedOut(input: Case, done: Plan): Case {
@@ -68,10 +80,15 @@ describe('a plan', () => {
           if (one.analyzedAt === null) {
             expect(step.reason).toBe('hard_cap')
             expect(usage).toBeGreaterThan(input.policy.rawHardCapBytes)
-            expect(analyzeNow).toEqual([])
+            expect(analyzeNow.filter((uid) => !known.get(uid)?.isSoleCopy || one.isSoleCopy)).toEqual([])
             expect(
               input.sessions.every(
-                (s) => s.isPinned || s.analyzedAt !== null || s.isAnalysisTried || s.bytes === 0,
+                (s) =>
+                  s.isPinned ||
+                  s.analyzedAt !== null ||
+                  s.isAnalysisTried ||
+                  s.bytes === 0 ||
+                  (s.isSoleCopy && !one.isSoleCopy),
               ),
             ).toBe(true)
           } else expect(step.reason).not.toBe('hard_cap')
@@ -100,35 +117,108 @@ describe('a plan', () => {
       fc.property(cases, (input) => {
         const { steps } = planOf(input)
         const known = byUid(input)
-        const of = (reason: string): RawSession[] =>
-          steps.filter((step) => step.reason === reason).map((step) => known.get(step.uid) as RawSession)
+        const of = (reason: string, isSoleCopy: boolean): RawSession[] =>
+          steps
+            .map((step) => ({ ...step, ...(known.get(step.uid) as RawSession) }))
+            .filter((step) => step.reason === reason && step.isSoleCopy === isSoleCopy)
         const aged = input.sessions.filter(
-          (one) => !one.isPinned && one.analyzedAt !== null && isAged(one, input.policy),
-        )
-        expect(new Set(of('age').map((one) => one.uid))).toEqual(new Set(aged.map((one) => one.uid)))
-        expect(steps.map((step) => ['age', 'soft_cap', 'hard_cap'].indexOf(step.reason))).toEqual(
-          steps.map((step) => ['age', 'soft_cap', 'hard_cap'].indexOf(step.reason)).sort(),
-        )
-        const budget = of('soft_cap')
-        const stay = input.sessions.filter(
           (one) =>
             !one.isPinned &&
             one.analyzedAt !== null &&
-            one.bytes > 0 &&
-            !steps.some((step) => step.uid === one.uid),
+            isAged(one, input.policy) &&
+            (!one.isSoleCopy || input.policy.soleCopies === 'age'),
         )
-        const latest = budget.at(-1)?.analyzedAt
-        for (const [at, one] of budget.entries())
-          expect(one.analyzedAt as number).toBeGreaterThanOrEqual(
-            budget[Math.max(0, at - 1)]?.analyzedAt as number,
+        const goneByAge = [...of('age', false), ...of('age', true)].map((one) => one.uid)
+        expect(new Set(goneByAge)).toEqual(new Set(aged.map((one) => one.uid)))
+        const order = ['age', 'again soft_cap', 'again hard_cap', 'sole soft_cap', 'sole hard_cap']
+        const passes = steps.map(({ reason, isSoleCopy }) =>
+          order.indexOf(reason === 'age' ? reason : `${isSoleCopy ? 'sole' : 'again'} ${reason}`),
+        )
+        expect(passes).toEqual([...passes].sort())
+        for (const isSoleCopy of [false, true]) {
+          const budget = of('soft_cap', isSoleCopy).map((one) => one.analyzedAt as number)
+          expect(budget).toEqual([...budget].sort((a, b) => a - b))
+          const stay = input.sessions.filter(
+            (one) =>
+              one.isSoleCopy === isSoleCopy &&
+              !one.isPinned &&
+              one.analyzedAt !== null &&
+              one.bytes > 0 &&
+              !steps.some((step) => step.uid === one.uid),
           )
-        if (latest != null)
-          for (const one of stay) expect(one.analyzedAt as number).toBeGreaterThanOrEqual(latest)
-        const lost = of('hard_cap').map((one) => one.lastAt ?? one.ingestedAt)
-        expect(lost).toEqual([...lost].sort((a, b) => a - b))
+          for (const one of stay) expect(one.analyzedAt as number).toBeGreaterThanOrEqual(budget.at(-1) ?? 0)
+          const lost = of('hard_cap', isSoleCopy).map((one) => one.lastAt ?? one.ingestedAt)
+          expect(lost).toEqual([...lost].sort((a, b) => a - b))
+        }
       }),
       RUNS,
     )
+  })
+
+  it('drops an only copy by age only when told to, and for room only when nothing else is left', () => {
+    let forRoom = 0
+    fc.assert(
+      fc.property(cases, (input) => {
+        const { steps } = planOf(input)
+        const known = byUid(input)
+        for (const [at, step] of steps.entries()) {
+          expect(step.isSoleCopy).toBe(known.get(step.uid)?.isSoleCopy)
+          if (!step.isSoleCopy) continue
+          if (step.reason === 'age') {
+            expect(input.policy.soleCopies).toBe('age')
+            // And behind all that can be read again.
+            expect(steps.slice(at).filter((one) => one.reason === 'age' && !one.isSoleCopy)).toEqual([])
+            continue
+          }
+          forRoom++
+          const gone = new Set(steps.slice(0, at).map((one) => one.uid))
+          const left = input.sessions.filter(
+            (one) => !one.isSoleCopy && !one.isPinned && one.bytes > 0 && !gone.has(one.uid),
+          )
+          expect(left).toEqual([])
+        }
+      }),
+      RUNS,
+    )
+    expect(forRoom).toBeGreaterThan(100)
+  })
+
+  it('of 36 that can be read again and 5 only copies drops none of the five while one of the others is left', () => {
+    const sessions: RawSession[] = Array.from({ length: 41 }, (_, at) => ({
+      uid: `f:${at}`,
+      bytes: 10,
+      ingestedAt: NOW - 60 * DAY,
+      // The only copies are the oldest, and were analyzed first.
+      lastAt: NOW - (at < 5 ? 90 : 10) * DAY,
+      analyzedAt: NOW - 50 * DAY + at,
+      isPinned: false,
+      isSoleCopy: at < 5,
+      isAnalysisTried: false,
+    }))
+    const gone = (rawSoftCapBytes: number, soleCopies: Policy['soleCopies'] = 'keep'): string[] => {
+      const policy = { ...POLICY, rawSoftCapBytes, rawHardCapBytes: 10_000, rawMaxAgeDays: 45, soleCopies }
+      return plan(policy, sessions, { rawBytes: 410, distilledBytes: 0 }, NOW).steps.map((step) => step.uid)
+    }
+    const sole = ['f:0', 'f:1', 'f:2', 'f:3', 'f:4']
+    expect(gone(410)).toEqual([])
+    expect(gone(410, 'age')).toEqual(sole)
+    expect(gone(360)).toEqual(['f:5', 'f:6', 'f:7', 'f:8', 'f:9'])
+    expect(gone(50).filter((uid) => sole.includes(uid))).toEqual([])
+    expect(gone(49).at(-1)).toBe('f:0')
+  })
+
+  it('counts the age from the last event, and lets lie for a week what came in', () => {
+    const one = { uid: 'a', bytes: 1, isPinned: false, isSoleCopy: false, isAnalysisTried: true }
+    const goes = (lastDays: number | null, ingestedDays: number, rawMaxAgeDays = 45): boolean => {
+      const lastAt = lastDays === null ? null : NOW - lastDays * DAY
+      const made = { ...one, lastAt, ingestedAt: NOW - ingestedDays * DAY, analyzedAt: NOW }
+      const usage = { rawBytes: 1, distilledBytes: 0 }
+      return plan({ ...POLICY, rawMaxAgeDays }, [made], usage, NOW).steps.length === 1
+    }
+    // Read again ten days ago, because the file was touched: it is as old as it was.
+    expect([goes(60, 10), goes(44, 10), goes(60, 6), goes(400, 8)]).toEqual([true, false, false, true])
+    expect([goes(null, 46), goes(null, 45)]).toEqual([true, false])
+    expect([goes(3, 3, 2), goes(3, 1, 2), goes(3, 2, Number.POSITIVE_INFINITY)]).toEqual([true, false, false])
   })
 
   it('is minimal: each step of a cap was taken above that cap, and it stops only at the cap or with nothing left', () => {
@@ -147,7 +237,11 @@ describe('a plan', () => {
         expect(done.usageAfterBytes).toBe(usage)
         const gone = new Set(done.steps.map((step) => step.uid))
         const rest = input.sessions.filter((one) => !gone.has(one.uid) && !one.isPinned && one.bytes > 0)
-        if (usage > policy.rawSoftCapBytes) expect(rest.filter((one) => one.analyzedAt !== null)).toEqual([])
+        const again = rest.filter((one) => !one.isSoleCopy)
+        if (usage > policy.rawSoftCapBytes) {
+          expect(again.filter((one) => one.analyzedAt !== null)).toEqual([])
+          if (again.length === 0) expect(rest.filter((one) => one.analyzedAt !== null)).toEqual([])
+        }
         if (usage > policy.rawHardCapBytes && done.analyzeNow.length === 0) expect(rest).toEqual([])
         expect(done.overSoftCapBytes).toBe(Math.max(0, usage - policy.rawSoftCapBytes))
         expect(done.overHardCapBytes).toBe(Math.max(0, usage - policy.rawHardCapBytes))
@@ -164,8 +258,7 @@ describe('a plan', () => {
           (one) => !one.isPinned && one.analyzedAt === null && !one.isAnalysisTried && one.bytes > 0,
         )
         const known = byUid(input)
-        const isOver = done.steps.every((step) => step.reason !== 'hard_cap') && done.overHardCapBytes > 0
-        expect(done.analyzeNow.length > 0).toBe(isOver && untried.length > 0)
+        expect(done.analyzeNow.length > 0).toBe(done.overHardCapBytes > 0 && untried.length > 0)
         const bytes = done.analyzeNow.map((uid) => known.get(uid)?.bytes as number)
         const needed = done.usageAfterBytes - input.policy.rawSoftCapBytes
         expect(bytes.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBeLessThan(Math.max(1, needed))
@@ -223,19 +316,26 @@ describe('a plan', () => {
   })
 
   it('leaves a cache alone that is exactly as large as it may be', () => {
-    const policy = { rawSoftCapBytes: 10, rawHardCapBytes: 20, rawMaxAgeDays: 45, distilledCapBytes: 0 }
-    const one = { uid: 'a', ingestedAt: NOW, lastAt: NOW, isPinned: false, isAnalysisTried: true }
+    const policy = { ...POLICY, rawSoftCapBytes: 10, rawHardCapBytes: 20 }
+    const one = {
+      uid: 'a',
+      ingestedAt: NOW,
+      lastAt: NOW,
+      isPinned: false,
+      isSoleCopy: false,
+      isAnalysisTried: true,
+    }
     const steps = (bytes: number, analyzedAt: number | null): number =>
       plan(policy, [{ ...one, bytes, analyzedAt }], { rawBytes: bytes, distilledBytes: 0 }, NOW).steps.length
     expect([steps(10, NOW), steps(11, NOW), steps(20, null), steps(21, null)]).toEqual([0, 1, 0, 1])
-    const aged = { ...one, bytes: 1, analyzedAt: NOW, ingestedAt: NOW - 45 * DAY }
+    const aged = { ...one, bytes: 1, analyzedAt: NOW, lastAt: NOW - 45 * DAY, ingestedAt: NOW - 45 * DAY }
     const usage = { rawBytes: 1, distilledBytes: 0 }
     expect(plan(policy, [aged], usage, NOW).steps).toEqual([])
     expect(plan(policy, [aged], usage, NOW + 1).steps).toMatchObject([{ reason: 'age' }])
   })
 
   it('tells of Tier 2 above its cap and drops nothing for it', () => {
-    const policy = { rawSoftCapBytes: 10, rawHardCapBytes: 10, rawMaxAgeDays: 45, distilledCapBytes: 100 }
+    const policy = { ...POLICY, rawSoftCapBytes: 10, rawHardCapBytes: 10, distilledCapBytes: 100 }
     const done = plan(policy, [], { rawBytes: 0, distilledBytes: 130 }, NOW)
     expect(done).toMatchObject({ steps: [], analyzeNow: [], overDistilledCapBytes: 30 })
   })
@@ -257,6 +357,7 @@ describe('the policy', () => {
       rawHardCapBytes: 6 * 1024 ** 3,
       rawMaxAgeDays: 45,
       distilledCapBytes: 1024 ** 3,
+      soleCopies: 'keep',
       cadence: 'daily',
     })
   })

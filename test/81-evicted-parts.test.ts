@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { getDigest } from '../src/digest/patterns.ts'
 import { getSession } from '../src/query/sessions.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import { accountOf } from './setup/account.ts'
 import { filesBelow } from './setup/collect.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
@@ -14,32 +15,6 @@ import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-m
 import { World } from './setup/sweeping.ts'
 
 type Random = () => number
-type Row = Record<string, unknown>
-
-/** What outlives eviction, and so has to be right without the events. */
-function account(world: World) {
-  return world.read((handle) => {
-    const all = (sql: string): Row[] => handle.memory.prepare(sql).all() as unknown as Row[]
-    const sessions = all(
-      'SELECT session_uid, event_count, turn_count, retry_count, error_count FROM sessions',
-    )
-    const toldOf = (uid: string) => {
-      const digest = getDigest(handle, uid)
-      return [digest?.event_count, digest?.kind_counts, digest?.tool_histogram, digest?.cost]
-    }
-    return {
-      sessions: Object.fromEntries(sessions.map((row) => [row['session_uid'], row])),
-      digests: Object.fromEntries(
-        sessions.map((row) => [row['session_uid'], toldOf(row['session_uid'] as string)]),
-      ),
-      // Without what was told of a turn before a better file told of its responses: it is kept, and counts nowhere.
-      usage: all(
-        "SELECT * FROM usage WHERE NOT (is_nested AND response_id LIKE 'turn@%') ORDER BY session_uid, response_id",
-      ),
-      slots: all('SELECT * FROM usage_slots ORDER BY session_uid, slot, model, prompt_over'),
-    }
-  })
-}
 
 function evictSome(world: World, random: Random): void {
   const store = openStore(world.paths)
@@ -114,10 +89,10 @@ describe('what is counted of evicted sessions', () => {
       await world.sweep()
       const fresh = new World(world.home)
       await fresh.sweep()
-      expect(differences(account(world), account(fresh)), `seed ${seed}`).toEqual([])
+      expect(differences(accountOf(world), accountOf(fresh)), `seed ${seed}`).toEqual([])
       expect(world.verify().problems).toEqual([])
       await world.sweep({ full: true })
-      expect(differences(account(world), account(fresh)), `seed ${seed}, read again`).toEqual([])
+      expect(differences(accountOf(world), accountOf(fresh)), `seed ${seed}, read again`).toEqual([])
       fresh.remove()
       world.remove()
     }

@@ -9,8 +9,8 @@ import { receiptsOf } from '../src/query/receipts.ts'
 import { search, searchSessions } from '../src/query/search.ts'
 import { getSession } from '../src/query/sessions.ts'
 import type { RetentionEvent } from '../src/retention/apply.ts'
-import { forget } from '../src/retention/apply.ts'
 import { isDue } from '../src/retention/due.ts'
+import { forget } from '../src/retention/forget.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import { pin, unpin } from '../src/retention/sessions.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
@@ -148,7 +148,7 @@ describe('an evicted session', () => {
     memory.with((store) => pin(store.read(), pinned.uid, 1))
     const now = Date.now() + 46 * DAY
     memory.with((store) => {
-      const set = 'UPDATE sessions SET ingested_at = ?1, analyzed_at = ?1 WHERE session_uid = ?2'
+      const set = 'UPDATE sessions SET ended_at = ?1 WHERE session_uid = ?2'
       store
         .read()
         .memory.prepare(set)
@@ -223,8 +223,7 @@ describe('the next sweep', () => {
     expect(memory.rows('SELECT 1 FROM sessions WHERE evicted_at IS NOT NULL')).toHaveLength(3)
     // The new time is noted, so that the file need not be opened by every sweep from now on.
     memory.with((store) => {
-      for (const one of made)
-        expect(store.cursors().get(one.path)?.modifiedAt).toBe(statSync(one.path).mtimeMs)
+      for (const one of made) expect(store.mark(one.path)?.modifiedAt).toBe(statSync(one.path).mtimeMs)
       store.read().cache.exec('UPDATE sources SET adapter_version = 0')
     })
     expect((await memory.sweep()).counts.unchanged).toBe(3)
@@ -417,7 +416,7 @@ describe('a forgotten session', () => {
     expect(wordsFound(memory.home, [`.....${title.slice(0, 9)}`])).toHaveLength(1)
     memory.with((store) => {
       const paths = storePaths(memory.home)
-      expect(forget({ store, paths, policy: policyOf(memory.config) }, gone.uid).isErased).toBe(true)
+      expect(forget({ store, paths }, gone.uid).isErased).toBe(true)
     })
     const isGone = (): void => {
       expect(wordsFound(memory.home, [...gone.words, `.....${title.slice(0, 9)}`])).toEqual([])

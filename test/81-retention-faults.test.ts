@@ -1,16 +1,16 @@
 // Eviction that is killed at any write, and eviction on a disk with no room left: nothing half-done stays, nothing else
 // is harmed. Runs the built program.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
+import { IS_LONG } from './setup/long.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
 
 const cli = join(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const hasStrace = spawnSync('strace', ['-V']).status === 0
-const isLong = process.env['RECOLLECT_TEST_LONG'] !== undefined
 
 let memory: Memory
 beforeEach(() => {
@@ -43,7 +43,7 @@ describe.skipIf(!hasStrace)('a kill', () => {
       cpSync(memory.home, saved, { recursive: true })
 
       let killed = 0
-      for (let when = 1; ; when += isLong ? 1 : stay === 'some' ? 29 : 13) {
+      for (let when = 1; ; when += IS_LONG ? 1 : stay === 'some' ? 29 : 13) {
         rmSync(memory.home, { recursive: true })
         cpSync(saved, memory.home, { recursive: true })
         const calls = 'pwrite64,ftruncate,unlink,fdatasync,fsync'
@@ -74,7 +74,7 @@ describe.skipIf(!hasStrace)('a kill', () => {
         checkEvicted(going, stay === 'some' ? parent.lines.slice(0, 10).join('\n') : '')
         expect(bodiesOf(staying)).toEqual(bodies)
       }
-      if (isLong) process.stderr.write(`${killed} kill points\n`)
+      if (IS_LONG) process.stderr.write(`${killed} kill points\n`)
       expect(killed).toBeGreaterThan(5)
     },
     3_600_000,
@@ -134,6 +134,29 @@ describe.skipIf(!canMount)('a full disk (tmpfs)', () => {
       expect(bodiesOf([fork]).every((body) => body !== undefined)).toBe(true)
     } finally {
       // Lazily: a closed database keeps its file until the collector has been round.
+      execFileSync('umount', ['-l', memory.home])
+    }
+  })
+
+  it('that fills up during the very first sweep leaves the room that the next one needs', async () => {
+    mount(memory.home, 64)
+    try {
+      for (let count = 0; count < 20; count++) writeLines(makeSession(memory.env['HOME'] as string, 30))
+      let isFull = false
+      const first = memory.sweep({
+        onProgress: () => {
+          if (!isFull) fill()
+          isFull = true
+        },
+      })
+      await first.catch((error) => expect(error).toMatchObject({ code: 'DISK_FULL' }))
+      expect(isFull).toBe(true)
+      expect(existsSync(join(memory.cache, 'ballast'))).toBe(true)
+      expect(run('sweep').stderr).not.toContain('fault')
+      rmSync(filler())
+      expect(run('sweep').status).toBe(0)
+      expect(run('verify').status).toBe(0)
+    } finally {
       execFileSync('umount', ['-l', memory.home])
     }
   })

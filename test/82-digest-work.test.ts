@@ -237,3 +237,88 @@ describe('what was kept', () => {
     expect((await digest()).pull_requests).toEqual([])
   })
 })
+
+describe('what a person did', () => {
+  const command = (name: string, args = '') =>
+    `<command-message>${name.slice(1)}</command-message>\n<command-name>${name}</command-name>\n<command-args>${args}</command-args>`
+  const output = '<local-command-stdout>ok</local-command-stdout>'
+  const stopped = '[Request interrupted by user for tool use]'
+
+  it('is a turn where a command set off work, and nothing where it did not', async () => {
+    records = [user(uuid(1), null, command('/model', 'opus'))]
+    records.push(user(...next(), output))
+    const words = 'the parser, '.repeat(60)
+    records.push(user(...next(), command('/fix', words)))
+    records.push(user(...next(), 'Fix what is named.', { isMeta: true }))
+    edited('/w/a', 'The file has been updated.')
+    const told = await digest()
+    expect(told.cost.turns).toBe(1)
+    expect(told.markers.interventions).toBe(0)
+    expect(told.kind_counts).toMatchObject({ user_msg: 1, completion: 1 })
+    expect(told.kind_counts.human_intervention).toBeUndefined()
+    // The marks that the client puts around a command are no part of it.
+    expect(told.first_prompt).toMatch(/^\/fix the parser, the parser, .*…$/)
+    expect(told.first_prompt).toHaveLength(400)
+    expect(told.outcome_detail.rule).toBe('edited-and-answered')
+  })
+
+  it('is one intervention where a refusal, those beside it and its interrupt are one deed', async () => {
+    records.push(
+      assistant(...next(), [call('t1', 'Bash', { command: 'a' }), call('t2', 'Bash', { command: 'b' })]),
+    )
+    records.push(user(...next(), [result('t1', NO, true)]))
+    records.push(user(...next(), [result('t2', NO, true)]))
+    records.push(user(...next(), [text(stopped)]))
+    records.push(user(...next(), [text(stopped)]))
+    records.push(user(...next(), 'not like that'))
+    edited('/w/refused', NO, {}, true)
+    const { markers, cost, evidence } = await digest()
+    expect(markers).toMatchObject({ interventions: 2, denials: 3, interrupts: 2 })
+    expect(cost.turns).toBe(2)
+    expect(evidence['interventions']).toHaveLength(2)
+  })
+
+  it('is no intervention where it answered a question, let a plan be, or changed the mode', async () => {
+    did('AskUserQuestion', { questions: [] }, 'User has answered your questions: yes')
+    did('ExitPlanMode', { plan: 'x' }, 'User has approved your plan.')
+    for (const permissionMode of ['plan', 'default'])
+      records.push({ type: 'permission-mode', permissionMode, sessionId: SESSION })
+    const { markers, kind_counts } = await digest()
+    expect([markers.interventions, markers.decisions]).toEqual([0, 0])
+    expect(kind_counts).toMatchObject({ tool_call: 2, tool_result: 2 })
+  })
+
+  it('is told the same however often the transcript was looked at while it grew', async () => {
+    records = [user(uuid(1), null, command('/fix'))]
+    records.push(user(...next(), 'Fix it.', { isMeta: true }))
+    records.push(assistant(...next(), [text('Looking')]))
+    edited('/w/a', 'The file has been updated.')
+    records.push(assistant(...next(), [text('Done')]))
+    records.push(user(...next(), 'thanks'))
+    const all = records
+    for (let length = 1; length <= all.length; length++) {
+      write(join(world.home, '.claude/projects/-w', `${SESSION}.jsonl`), all.slice(0, length))
+      await world.sweep()
+    }
+    const grown = await digest()
+    const fresh = new World()
+    write(join(fresh.home, '.claude/projects/-w', `${SESSION}.jsonl`), records)
+    await fresh.sweep()
+    const once = fresh.read((handle) => getDigest(handle, UID))
+    fresh.remove()
+    for (const told of [grown, once]) {
+      expect(told.cost).toMatchObject({ turns: 2 })
+      expect(told.first_prompt).toBe('/fix')
+      expect(told.kind_counts).toEqual({
+        assistant_msg: 3,
+        user_msg: 2,
+        completion: 2,
+        edit: 1,
+        lifecycle: 1,
+        tool_result: 1,
+      })
+    }
+    expect(grown.event_count).toBe(once.event_count)
+    expect(grown.outcome).toBe(once.outcome)
+  })
+})

@@ -15,6 +15,7 @@ import { FLAG } from '../src/store/rows.ts'
 import { PRICE_LIST } from '../src/usage/prices.ts'
 import { filesBelow } from './setup/collect.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
+import { isHere } from './setup/programs.ts'
 
 const cli = join(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const { roots, uids } = agentRoots(['claude', 'codex', 'grok'])
@@ -541,7 +542,6 @@ describe('the commands', () => {
       ['zsh', ['-f', '-c', eval_]],
       ['fish', ['--no-config', '-c', `cat $F | source\n${printAll}`]],
     ]
-    const isHere = (shell: string): boolean => spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0
     let memory: TestMemory
     let uid: string
     const shown: string[] = []
@@ -573,8 +573,9 @@ describe('the commands', () => {
         }
       })
 
-    it('and no other', () => {
+    it('and no other, and says in a comment behind them what they are', () => {
       const [first] = shown as [string]
+      expect(first.trimEnd().split('\n').at(-1)).toMatch(/^# of one session, for tools that read HELIX_\*/)
       expect(first.match(/^export \w+(?==)/gm)?.map((line) => line.slice('export '.length))).toEqual(NAMES)
     })
   })

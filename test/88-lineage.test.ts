@@ -10,8 +10,7 @@ import { getDigest } from '../src/digest/patterns.ts'
 import { type Lineage, lineageOf, nodeOf } from '../src/query/lineage.ts'
 import { getSession, listSessions, resolveSession } from '../src/query/sessions.ts'
 import { shortIds } from '../src/query/short-ids.ts'
-import { forget } from '../src/retention/apply.ts'
-import { policyOf } from '../src/retention/policy.ts'
+import { forget } from '../src/retention/forget.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
@@ -292,7 +291,7 @@ describe('forks without a back pointer', () => {
     await memory.sweep()
     evictAll([origin])
     memory.with((store) => {
-      forget({ store, paths: storePaths(memory.home), policy: policyOf(memory.config) }, origin.uid)
+      forget({ store, paths: storePaths(memory.home) }, origin.uid)
     })
     const fork = makeSession(home(), 3, origin.lines.slice(0, 16))
     writeLines(fork)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Config } from '../src/config.ts'
 import { type SearchOptions, search, searchSessions } from '../src/query/search.ts'
-import { forget } from '../src/retention/apply.ts'
+import { forget } from '../src/retention/forget.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { World } from './setup/sweeping.ts'
@@ -356,8 +356,8 @@ describe('a session whose events are gone', () => {
 
   it('is not found once it is forgotten', () => {
     const store = openStore(own.paths)
-    const policy = policyOf(new Config({ env: own.env }))
-    forget({ store, paths: own.paths, policy }, old.uid)
+    const _policy = policyOf(new Config({ env: own.env }))
+    forget({ store, paths: own.paths }, old.uid)
     store.close()
     expect(look('helium')).toEqual([])
     expect(look('zeppelin').map((one) => one.session.session_uid)).toEqual([kept.uid])

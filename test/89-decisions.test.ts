@@ -8,8 +8,7 @@ import { type Decision, FIRST_DECISION_SEQ } from '../src/model.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { search } from '../src/query/search.ts'
 import { getSession, listSessions } from '../src/query/sessions.ts'
-import { forget } from '../src/retention/apply.ts'
-import { policyOf } from '../src/retention/policy.ts'
+import { forget } from '../src/retention/forget.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
 import type { ReadHandle } from '../src/store/store.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
@@ -119,7 +118,7 @@ describe('a decision', () => {
   it('goes when the session is forgotten', () => {
     write()
     memory.with((store) => {
-      forget({ store, paths: storePaths(memory.home), policy: policyOf(memory.config) }, made.uid)
+      forget({ store, paths: storePaths(memory.home) }, made.uid)
     })
     expect(memory.rows('SELECT * FROM decisions')).toEqual([])
     expect(wordsFound(memory.home, ['quuxfs'])).toEqual([])

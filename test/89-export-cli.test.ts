@@ -122,10 +122,10 @@ describe('where to', () => {
     // A limit on the size of a file cuts a write as a full disk does: short first, and without an error.
     const limited = (redirect: string): SpawnSyncReturns<string> =>
       spawnSync(
-        'bash',
+        'sh',
         [
           '-c',
-          `ulimit -f 1; "$0" "$@" ${redirect}`,
+          `ulimit -f 2; "$0" "$@" ${redirect}`,
           process.execPath,
           cliPath,
           'export',

@@ -53,7 +53,7 @@ describe('of every session the real agents wrote', () => {
       for (const { session_uid: uid, cost } of listSessions(handle, { withSubagents: true })) {
         const document = JSON.parse(exported(handle, uid, 'atif')) as Trajectory
         const events = [...sessionEvents(handle, uid)].filter((event) => !event.is_sidechain)
-        const prompts = events.filter((event) => event.kind === 'user_msg')
+        const prompts = events.filter((event) => event.kind === 'user_msg' && event.role === 'user')
         expect(document.steps.filter((step) => step.source === 'user').length).toBeGreaterThanOrEqual(
           prompts.length,
         )
@@ -104,6 +104,7 @@ describe('of every session the real agents wrote', () => {
         const markdown = exported(handle, uid, 'md')
         expect(foreignTags(html)).toEqual([])
         for (const event of sessionEvents(handle, uid, { kinds: ['user_msg'] })) {
+          if (event.role === 'system') continue
           expect(markdown).toContain(`**#${event.seq} Prompt**`)
           expect(html).toContain(`id="${uid}-${event.seq}"`)
         }
@@ -222,9 +223,11 @@ describe('hostile text', () => {
     ])
     return world.sweep().then(() => {
       const markdown = world.read((handle) => exported(handle, one.uid, 'md'))
-      expect(marked.lexer(markdown).findLast((token) => token.type === 'paragraph')?.raw).toContain(
-        'The end.',
-      )
+      const paragraphs = marked.lexer(markdown).filter((token) => token.type === 'paragraph')
+      expect(paragraphs.slice(-2).map((token) => token.raw)).toEqual([
+        expect.stringContaining('The end.'),
+        expect.stringContaining('ended with an answer'),
+      ])
       expect(markdown).toContain('> a\n> b')
       expect(markdown).toContain('> red')
       expect(markdown).not.toMatch(/[\r\x1b\u202e]/)

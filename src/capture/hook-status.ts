@@ -1,11 +1,12 @@
 // Whether hooks are installed, would run, and did run; and a try of the installed command, as an agent would run it.
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { InstalledHook, Integration, Obstacle } from '../adapters/integration.ts'
-import { errnoOf } from '../errors.ts'
+import type { RecollectError } from '../errors.ts'
+import { MAX_SETTINGS_BYTES, readLinked } from '../files/reading.ts'
 import { firedOf, peekSpool, readSpoolState, type SpoolState } from '../sources/spool.ts'
 import { TEST_EVENT } from '../sources/spool-files.ts'
 import { findHandlers, type Handler } from './settings.ts'
@@ -51,9 +52,9 @@ export function statusOf(
   }
   let found: InstalledHook[]
   try {
-    found = findHandlers(readFileSync(file, 'utf8'), file)
+    found = findHandlers(readLinked(file, MAX_SETTINGS_BYTES).toString('utf8'), file)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') status.problem = (error as Error).message
+    if ((error as Partial<RecollectError>).code !== 'NOT_FOUND') status.problem = (error as Error).message
     return status
   }
   status.installedCount = new Set(

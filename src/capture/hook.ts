@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, constants, fstatSync, openSync, statSync, utimesSync, writeSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { makeDirectories } from '../files/directory.ts'
 import {
   LINES,
@@ -46,7 +46,10 @@ function handle(): void {
   if (isHandled) return
   isHandled = true
   const line = lineOf(length <= MAX_INPUT_BYTES ? Buffer.concat(chunks).toString('utf8') : '')
-  const spool = resolve(process.argv[2] || memoryHome(), SPOOL)
+  const home = process.argv[2] ? resolve(process.argv[2]) : memoryHome()
+  // Never into the directory where the agent happens to work.
+  if (!isAbsolute(home)) end()
+  const spool = join(home, SPOOL)
   makeDirectories(spool, 0o700)
   try {
     append(join(spool, LINES), line)
@@ -65,10 +68,13 @@ function handle(): void {
   setTimeout(startAndEnd, MAX_ANSWER_MS)
 }
 
-/** As in config.ts, which would bring a TOML parser along. */
+/** As in config.ts, which would bring a TOML parser along. Relative where no home directory is known. */
 function memoryHome(): string {
-  const { RECOLLECT_HOME, XDG_DATA_HOME, HOME } = process.env
-  return RECOLLECT_HOME || join(XDG_DATA_HOME || join(HOME || homedir(), '.local', 'share'), 'recollect')
+  const { RECOLLECT_HOME, XDG_DATA_HOME = '', HOME } = process.env
+  if (RECOLLECT_HOME) return resolve(RECOLLECT_HOME)
+  return isAbsolute(XDG_DATA_HOME)
+    ? join(XDG_DATA_HOME, 'recollect')
+    : join(HOME || homedir(), '.local', 'share', 'recollect')
 }
 
 function lineOf(input: string): SpoolLine {

@@ -26,7 +26,7 @@ export function addValue(text: string, path: JSONPath, value: unknown, name?: st
   const inner = outer + unitOf(text)
   const label = name === undefined ? '' : `${JSON.stringify(name)}: `
   // Behind what is there, comments included; of the white space only what JSON knows as such.
-  const end = /[ \t\r\n]*$/.exec(text.slice(0, bracket))?.index as number
+  const end = /(?<![ \t\r\n])[ \t\r\n]*$/.exec(text.slice(0, bracket))?.index as number
   const gap = text.slice(end, bracket)
   const last = container.children?.at(-1)
   const needsComma = last !== undefined && commaBehind(text, endOf(last)) === undefined
@@ -86,7 +86,8 @@ function closeUp(text: string, from: number, to: number): string {
   const [left, right] = [text.slice(lineStart, from), text.slice(to, lineEnd === -1 ? undefined : lineEnd)]
   if (lineEnd !== -1 && (left + right).trim() === '')
     return text.slice(0, lineStart) + text.slice(lineEnd + 1)
-  if (/^[ \t]*(?:[\]}\r\n]|$)/.test(right)) return text.slice(0, from).replace(/[ \t]+$/, '') + text.slice(to)
+  if (/^[ \t]*(?:[\]}\r\n]|$)/.test(right))
+    return text.slice(0, from).replace(/(?<![ \t])[ \t]+$/, '') + text.slice(to)
   return text.slice(0, from) + text.slice(to).replace(/^[ \t]+/, '')
 }
 

@@ -2,13 +2,14 @@
 // plan, which can be shown; then the plan is carried out. Each file is replaced as a whole, and what a kill leaves in
 // between is mended by doing the same again.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, unlinkSync } from 'node:fs'
+import { existsSync, unlinkSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Environment } from '../adapters/adapter.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
+import { MAX_SETTINGS_BYTES, readLinked } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import { ownFile } from './program.ts'
@@ -42,16 +43,60 @@ export interface SchedulePlan {
   notes: string[]
 }
 
+/** How to see that a scheduler can be used by this person. */
+const PROBES: Record<Scheduler, { name: string; command: string[]; isUsable: (answer: Run) => boolean }> = {
+  launchd: { name: 'launchd', command: ['launchctl', 'version'], isUsable: (answer) => !answer.error },
+  systemd: {
+    name: 'systemd user session',
+    command: ['systemctl', '--user', 'show-environment'],
+    isUsable: (answer) => answer.status === 0,
+  },
+  cron: {
+    name: 'cron',
+    command: ['crontab', '-l'],
+    isUsable: ({ status, stderr }) => status === 0 || NO_CRONTAB_YET.test(stderr),
+  },
+}
+const NO_CRONTAB_YET = /no crontab/i
+
+export interface FoundScheduler {
+  /** Undefined: none that could be used. */
+  scheduler: Scheduler | undefined
+  /** What was looked for before and is not there, each with the reason. */
+  missing: string[]
+}
+
 /** What this machine has. */
+export function findScheduler(env: Environment, platform: string = process.platform): FoundScheduler {
+  const missing: string[] = []
+  for (const scheduler of platform === 'darwin' ? (['launchd'] as const) : (['systemd', 'cron'] as const)) {
+    const { name, command, isUsable } = PROBES[scheduler]
+    const answer = run(command, env)
+    if (isUsable(answer)) return { scheduler, missing }
+    missing.push(`no ${name} (${command[0]}: ${reasonOf(answer)})`)
+  }
+  return { scheduler: undefined, missing }
+}
+
+function reasonOf({ error, stderr, status }: Run): string {
+  if (error) return errnoOf(error) === 'ENOENT' ? 'not found' : error.message
+  return stderr.trim().split('\n')[0] || `exit code ${status}`
+}
+
 export function defaultScheduler(env: Environment): Scheduler {
-  if (process.platform === 'darwin') return 'launchd'
-  if (run(['systemctl', '--user', 'show-environment'], env).status === 0) return 'systemd'
-  if (run(['crontab', '-l'], env).error === undefined) return 'cron'
-  throw new RecollectError('NOT_FOUND', 'neither a systemd user session nor cron is here', {
-    where: 'systemctl --user, crontab -l',
-    hint: 'let something else run `recollect sweep`, or use `recollect hooks install` or `recollect watch`',
+  const { scheduler, missing } = findScheduler(env)
+  if (scheduler !== undefined) return scheduler
+  throw new RecollectError('NOT_FOUND', `nothing here can run a sweep by the clock: ${missing.join(', ')}`, {
+    where: Object.values(PROBES)
+      .map((probe) => probe.command.join(' '))
+      .join(', '),
+    hint: WITHOUT_SCHEDULER,
   })
 }
+
+/** What remains to a machine without one. */
+export const WITHOUT_SCHEDULER =
+  'let something else run `recollect sweep`, or use `recollect hooks install` or `recollect watch`'
 
 /** The sweep as a scheduler is to run it. */
 export function makeJob(env: Environment, every: Every, program = ownFile('cli.cjs')): Job {
@@ -177,7 +222,7 @@ function readCrontab(env: Environment): string {
   const { status, stdout, stderr, error } = run(['crontab', '-l'], env)
   if (error) throw notThere('crontab', error)
   if (status === 0) return stdout
-  if (/no crontab/i.test(stderr)) return ''
+  if (NO_CRONTAB_YET.test(stderr)) return ''
   throw new RecollectError(
     'NOT_READABLE',
     `cannot read the crontab: ${stderr.trim() || `exit code ${status}`}`,
@@ -263,9 +308,9 @@ function notThere(program: string, cause: Error): RecollectError {
 
 function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readLinked(path, MAX_SETTINGS_BYTES).toString('utf8')
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
+    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return undefined
     throw fromSystem(error, 'cannot read', path, 'read')
   }
 }

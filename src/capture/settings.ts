@@ -73,8 +73,8 @@ function refuseEdit(where: string): never {
   })
 }
 
-function readHooks(text: string, where: string): Hooks {
-  if (text.trim() === '') return {}
+/** Throws BAD_INPUT for a text that is no JSON object, or in which it is not certain which value counts. */
+export function checkSettings(text: string, where: string): void {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, LENIENT)
   const [error] = errors
@@ -82,6 +82,11 @@ function readHooks(text: string, where: string): Hooks {
     refuse(`not valid JSON: ${printParseErrorCode(error.error)}`, `${where}:${lineAt(text, error.offset)}`)
   if (root?.type !== 'object') refuse('the settings are no JSON object', where)
   checkTwins(root as Node, where)
+}
+
+function readHooks(text: string, where: string): Hooks {
+  if (text.trim() === '') return {}
+  checkSettings(text, where)
   const { hooks } = parse(text, [], LENIENT) as { hooks?: unknown }
   if (hooks === undefined) return {}
   if (!isRecord(hooks)) refuse('"hooks" is no object', where)

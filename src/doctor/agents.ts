@@ -3,12 +3,14 @@
 import { sep } from 'node:path'
 import type { Adapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
+import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import type { Config } from '../config.ts'
 import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
 import type { Problem } from '../sources/problem.ts'
 import { extraRoots, namedRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
+import { checkDeletions } from './deletions.ts'
 import { ageText, DAY, type Finding, finding } from './finding.ts'
 import { plural } from './words.ts'
 
@@ -42,7 +44,8 @@ export function agentsHere({ config, env, adapters, integrations }: AgentContext
 export function checkAgents(context: AgentContext, { discovery, integrations }: AgentsHere): Finding[] {
   return [
     ...agentsFound(context, discovery),
-    ...integrations.flatMap((one) => checkRetention(context, one)),
+    ...integrations.filter(isKeeper).flatMap((one) => checkRetention(context, one)),
+    ...checkDeletions({ ...context, integrations }),
     ...emptyRoots(context, discovery),
     ...unreadable(context, discovery),
   ]
@@ -87,12 +90,10 @@ function remembered(
 /** Days before the deletion at which it becomes urgent. */
 const URGENT_DAYS = 4
 
-function checkRetention(
-  { config, env, now }: AgentContext,
-  { flavor, title, keeps }: Integration,
-): Finding[] {
-  if (!keeps) return []
-  const { days, setting } = keeps(env)
+function checkRetention({ config, env, now }: AgentContext, agent: Keeper): Finding[] {
+  const { flavor, title, keeps } = agent
+  const days = daysKept(agent, env)
+  const setting = `"${keeps.key}" in ${keeps.file(env)}`
   const { sweptAt } = readSpoolState(config.home)
   const since = sweptAt === 0 ? 'no sweep yet' : `last sweep ${ageText(now - sweptAt)} ago`
   const text = `${title} deletes transcripts after ${days} d, ${since}`
@@ -105,7 +106,7 @@ function checkRetention(
     return [
       finding('agent.retention', 'error', `${title} keeps no transcripts: ${setting} is 0`, {
         subject: flavor,
-        fix: `raise ${setting}`,
+        fix: 'recollect doctor --fix',
       }),
     ]
   if (left < URGENT_DAYS) return [finding('agent.retention', 'error', text, more)]
@@ -143,7 +144,7 @@ function unreadable({ config }: AgentContext, { problems }: Discovery): Finding[
       subject: one.path,
       fix: isLink(one)
         ? `to have it read, name what it leads to under [sources.<flavor>] in ${config.file}`
-        : `ls -ld '${one.path}'`,
+        : `ls -ld '${one.path.replaceAll("'", `'\\''`)}'`,
     }),
   )
   const [next, ...others] = worst.slice(SHOWN)

@@ -39,8 +39,10 @@ export function checkAtOnce(handle: ReadHandle, config: Config, sizes: Sizes, no
 function checkSize(config: Config, { raw, distilled }: Sizes): Finding {
   const policy = policyOf(config)
   const text = `raw ${formatBytes(raw)} of ${formatBytes(policy.rawSoftCapBytes)}, memory ${formatBytes(distilled)} of ${formatBytes(policy.distilledCapBytes)}`
-  if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix: 'recollect evict' })
-  if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix: 'recollect evict' })
+  // What somebody types goes at once, only copies included: look first.
+  const fix = 'recollect evict --dry-run, then recollect evict'
+  if (raw > policy.rawHardCapBytes) return finding('memory.size', 'error', text, { fix })
+  if (raw > policy.rawSoftCapBytes) return finding('memory.size', 'warning', text, { fix })
   if (distilled > policy.distilledCapBytes)
     return finding('memory.size', 'warning', `${text}; nothing of the memory is dropped by itself`, {
       fix: 'raise session_memory.retention.distilled_cap_bytes',

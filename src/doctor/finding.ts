@@ -22,6 +22,7 @@ export const FINDING_IDS = {
   'agent.found': 'an agent whose files are here',
   'agent.none': 'no agent has left anything',
   'agent.retention': 'an agent deletes its transcripts: whether we read them in time',
+  'agent.deletes': 'what an agent is about to delete, and whether it is kept here',
   'capture.automatic': 'whether anything reads sessions without being asked',
   'hooks.state': "hooks in an agent's settings",
   'schedule.state': 'the sweep that the system starts',

@@ -7,6 +7,7 @@ import { policyOf } from '../retention/policy.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { checkAtOnce, type Sizes, sizesOf } from './attention.ts'
+import type { Deletion } from './deletions.ts'
 import type { Place } from './places.ts'
 
 interface FlavorRow {
@@ -40,6 +41,8 @@ export interface Status {
   flavors: FlavorRow[]
   storage: { raw: Tier; distilled: { bytes: number; cap_bytes: number } }
   attention: Attention[]
+  /** What agents delete of their own files within the week. */
+  deletions: Deletion[]
   /** Where agents' files are looked for; only filled while nothing is remembered. */
   looked_in: Place[]
 }
@@ -65,7 +68,24 @@ export async function statusOf(config: Config, env: Environment = process.env): 
     flavors: counted.flavors,
     storage,
     attention: counted.attention,
+    deletions: counted.flavors.length > 0 ? await deletionsOf(paths, env) : [],
     looked_in: counted.flavors.length > 0 ? [] : (await import('./places.ts')).places(config, env),
+  }
+}
+
+/** Loaded late: nothing else here needs to know the agents. */
+async function deletionsOf(paths: StorePaths, env: Environment): Promise<Deletion[]> {
+  const [{ comingDeletions }, { ADAPTERS }, { INTEGRATIONS }] = await Promise.all([
+    import('./deletions.ts'),
+    import('../adapters/index.ts'),
+    import('../adapters/integrations.ts'),
+  ])
+  const handle = openForReading(paths)
+  try {
+    const now = Date.now()
+    return comingDeletions({ env, now, adapters: ADAPTERS, integrations: INTEGRATIONS, handle })
+  } finally {
+    handle.close()
   }
 }
 

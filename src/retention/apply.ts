@@ -1,27 +1,28 @@
 // Carries a plan out: measure, plan, evict, and again until nothing is left to do. Analysis that is needed first is the
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
-import { join } from 'node:path'
 import { transaction } from '../store/database.ts'
-import { bytesOnceErased, compact } from '../store/erase.ts'
-import type { StorePaths } from '../store/reading.ts'
+import { compact } from '../store/erase.ts'
 import type { EvictReport, Store } from '../store/store.ts'
-import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
-import { blocksOf, type HeldSession, type Holdings, holdings, rawSessions } from './sessions.ts'
-import { allocatedBytes, databaseBytes, keepBallast } from './usage.ts'
+import type { Plan, Step, Usage } from './plan.ts'
+import { type Measured, type PlanOptions, planAt, usageOf, usageToCome } from './planning.ts'
+import { blocksOf, type Holdings, holdings } from './sessions.ts'
+import { SoleCopies } from './sole-copies.ts'
+import { keepBallast } from './usage.ts'
 
 /** `data_loss` names the session that lost un-analyzed raw. */
 export interface RetentionEvent {
-  name: 'session_memory.data_loss' | 'session_memory.distilled_over_cap' | 'session_memory.over_hard_cap'
+  name: `session_memory.${EventName}`
   sessionUid: string | null
   bytes: number
   at: number
 }
 
-export interface RetentionOptions {
+type EventName = 'data_loss' | 'distilled_over_cap' | 'over_hard_cap' | 'only_copies' | 'clock_ahead'
+
+export interface RetentionOptions extends PlanOptions {
   store: Store
-  paths: StorePaths
-  policy: Policy
-  now?: number
+  /** Somebody asked for it by name: then only copies need not be announced a day before. */
+  isAsked?: boolean
   /** Makes sessions evictable by writing their digests. Without it nothing un-analyzed can be saved. */
   analyzeNow?: (uids: readonly string[]) => Promise<void> | void
   onEvent?: (event: RetentionEvent) => void
@@ -36,63 +37,6 @@ export interface RetentionReport {
   events: RetentionEvent[]
   /** False when a reader held up the last of the erasing; the next run does it. */
   isErased: boolean
-}
-
-/** What retention would do now. Changes nothing. */
-export function planNow(
-  options: Pick<RetentionOptions, 'paths' | 'policy' | 'now'> & { store: Pick<Store, 'read'> },
-): Plan {
-  const held = holdings(options.store.read())
-  return planAt(options, usageOf(options.paths), { held, isTried: () => false, scale: 1 })
-}
-
-/** What is known since the run began: what is there, what analysis was tried for, and what share of the bytes expected in the database really went. */
-interface Learned {
-  held: Holdings
-  isTried: (uid: string) => boolean
-  scale: number
-}
-
-function planAt(
-  { policy, now }: Pick<RetentionOptions, 'policy' | 'now'>,
-  usage: Measured,
-  { held, isTried, scale }: Learned,
-): Plan {
-  const sessions = rawSessions(held, usage.databaseBytes, isTried)
-  const planOf = (freed: (one: HeldSession) => number): Plan => {
-    const scaled = sessions.map((one) => ({ ...one, bytes: one.fileBytes + Math.round(freed(one) * scale) }))
-    return plan(policy, scaled, usage, now ?? Date.now())
-  }
-  const optimistic = planOf((one) => one.rowBytes)
-  return isMost(sessions, optimistic.steps) ? optimistic : planOf((one) => one.rowBytes - one.scatteredBytes)
-}
-
-/** Pages that sessions share are given back when more than half of what stands in them goes. */
-function isMost(sessions: readonly HeldSession[], steps: readonly Step[]): boolean {
-  const going = new Set(steps.map((step) => step.uid))
-  const scattered = (some: readonly HeldSession[]): number =>
-    some.reduce((sum, one) => sum + one.scatteredBytes, 0)
-  return 2 * scattered(sessions.filter((one) => going.has(one.uid))) > scattered(sessions)
-}
-
-/** Of the raw bytes, those of the database are shared out among sessions. */
-interface Measured extends Usage {
-  databaseBytes: number
-}
-
-function usageOf(paths: StorePaths): Measured {
-  return {
-    rawBytes: allocatedBytes(paths.cacheDirectory),
-    databaseBytes: databaseBytes(join(paths.cacheDirectory, 'cache.db')),
-    distilledBytes: databaseBytes(paths.memoryPath),
-  }
-}
-
-/** What will be used once what is deleted is erased. */
-function usageToCome({ store, paths }: RetentionOptions): Measured {
-  const now = usageOf(paths)
-  const then = bytesOnceErased(store.read().cache)
-  return { ...now, rawBytes: now.rawBytes - now.databaseBytes + then, databaseBytes: then }
 }
 
 /**
@@ -110,8 +54,11 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   const rounds = new Rounds(options, now)
   const isTried = (uid: string): boolean => !analyzeNow || tried.has(uid)
   let held = holdings(store.read())
+  const soleCopies = new SoleCopies(store.read().memory, options.isAsked ?? false, now)
   for (let isCompact = false; ; ) {
-    const next = planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale })
+    const { next, toldBytes } = soleCopies.spare((isHeld) =>
+      planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale, isHeld }),
+    )
     // What is too old goes however much room there is; for the rest, what lies idle goes first.
     if (!isCompact && (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0)) {
       isCompact = true
@@ -119,6 +66,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
       usage = usageOf(paths)
       continue
     }
+    if (toldBytes > 0) tellOnce(options, report, 'only_copies', toldBytes, now)
     if (next.steps.length > 0) {
       usage = rounds.evict(next, usage, held)
       held = holdings(store.read(), held)
@@ -137,6 +85,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
       usage = rounds.finish()
       continue
     }
+    if (next.heldByClockBytes > 0) tellOnce(options, report, 'clock_ahead', next.heldByClockBytes, now)
     if (next.overHardCapBytes > 0) tellOnce(options, report, 'over_hard_cap', next.overHardCapBytes, now)
     if (next.overDistilledCapBytes > 0)
       tellOnce(options, report, 'distilled_over_cap', next.overDistilledCapBytes, now)
@@ -213,7 +162,7 @@ function newReport(usage: Usage): RetentionReport {
 }
 
 /** What lies idle goes first, before any session has to. On a full disk there may be no room to do it in. */
-function compactQuietly(store: Store): void {
+export function compactQuietly(store: Store): void {
   try {
     compact(store.read().cache)
   } catch {
@@ -231,7 +180,7 @@ async function attempt(work: () => Promise<void> | void): Promise<void> {
 }
 
 /** Receipts were written with what was expected; now it is known. Which page was whose is not: shared out by expectation. */
-function noteFreed(store: Store, receipts: EvictReport['receipts'], freedBytes: number): void {
+export function noteFreed(store: Store, receipts: EvictReport['receipts'], freedBytes: number): void {
   const expected = receipts.reduce((sum, receipt) => sum + receipt.bytes, 0)
   if (expected === 0) return
   const { memory } = store.read()
@@ -240,8 +189,6 @@ function noteFreed(store: Store, receipts: EvictReport['receipts'], freedBytes: 
     for (const { uid, at, bytes } of receipts) set.run(Math.round((freedBytes * bytes) / expected), uid, at)
   })
 }
-
-type EventName = 'data_loss' | 'distilled_over_cap' | 'over_hard_cap'
 
 function tell(
   options: RetentionOptions,
@@ -266,6 +213,8 @@ function tellOnce(
   bytes: number,
   at: number,
 ): void {
+  // Nor twice in a run of several rounds.
+  if (report.events.some((event) => event.name === `session_memory.${name}`)) return
   options.store
     .read()
     .memory.prepare(
@@ -274,15 +223,4 @@ function tellOnce(
     )
     .run(at, `session_memory.${name}`, JSON.stringify({ bytes }))
   tell(options, report, name, null, bytes, at)
-}
-
-/** Forgets one session: raw and Tier 2. */
-export function forget(options: RetentionOptions, uid: string): EvictReport {
-  const { store, paths } = options
-  store.evict([], options.now ?? Date.now())
-  compactQuietly(store)
-  const before = allocatedBytes(paths.cacheDirectory)
-  const done = store.evict([{ uid, reason: 'forgotten', bytes: 1 }], options.now ?? Date.now())
-  noteFreed(store, done.receipts, Math.max(0, before - allocatedBytes(paths.cacheDirectory)))
-  return done
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { StorePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
-import type { Policy } from './plan.ts'
+import { type Policy, SETTLING_DAYS } from './plan.ts'
 import type { Cadence } from './policy.ts'
 import { databaseBytes, MAX_OVERHEAD_BYTES } from './usage.ts'
 
@@ -26,7 +26,7 @@ export function isDue(
   const isOver =
     rawBytesAtMost > policy.rawSoftCapBytes ||
     databaseBytes(paths.memoryPath) > policy.distilledCapBytes ||
-    hasAged(handle, now - policy.rawMaxAgeDays * DAY)
+    hasAged(handle, policy, now)
   if (!isOver) return false
   if (trigger === 'asked' || rawBytesAtMost > policy.rawHardCapBytes) return true
   // A little less than the period: a schedule is never exact. The last one may bear a time that is still to come, by a
@@ -48,12 +48,16 @@ function segmentBytes(handle: ReadHandle): number {
   return bytes
 }
 
-function hasAged(handle: ReadHandle, before: number): boolean {
+/** As `isAged` of plan.ts has it. */
+function hasAged(handle: ReadHandle, { rawMaxAgeDays, soleCopies }: Policy, now: number): boolean {
   const aged = handle.memory.prepare(
     `SELECT 1 FROM sessions WHERE evicted_at IS NULL AND analyzed_at IS NOT NULL AND ingested_at < ?
+     AND coalesce(ended_at, started_at, ingested_at) < ? AND is_sole_copy <= ?
      AND session_uid NOT IN (SELECT session_uid FROM pins) LIMIT 1`,
   )
-  return aged.get(before) !== undefined
+  const settling = Math.min(rawMaxAgeDays, SETTLING_DAYS)
+  const found = aged.get(now - settling * DAY, now - rawMaxAgeDays * DAY, soleCopies === 'age' ? 1 : 0)
+  return found !== undefined
 }
 
 function lastEvictionAt(handle: ReadHandle): number {

@@ -13,6 +13,7 @@ export function policyOf(config: Config): Policy & { cadence: Cadence } {
     rawHardCapBytes: config.get(`${SECTION}.raw_hard_cap_bytes`),
     rawMaxAgeDays: config.get(`${SECTION}.raw_max_age_days`),
     distilledCapBytes: config.get(`${SECTION}.distilled_cap_bytes`),
+    soleCopies: config.get(`${SECTION}.sole_copies`) as Policy['soleCopies'],
     cadence: config.get(`${SECTION}.cadence`) as Cadence,
   }
   if (policy.rawSoftCapBytes <= policy.rawHardCapBytes) return policy

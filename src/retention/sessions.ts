@@ -1,5 +1,7 @@
 // What retention needs to know of the sessions: what each holds in the cache, when it was analyzed, what is pinned, and
 // which are gone.
+import { statSync } from 'node:fs'
+import { errnoOf } from '../errors.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { RawSession } from './plan.ts'
 
@@ -25,12 +27,15 @@ interface MemoryRow {
   ingested_at: number | null
   analyzed_at: number | null
   is_pinned: number
+  is_sole_copy: number
 }
 
 /** What the cache holds of sessions, and what is known of them. */
 export interface Holdings {
   rows: CachedRow[]
   facts: ReadonlyMap<string, MemoryRow>
+  /** Sessions that cannot be read again as a whole. */
+  soleCopies: ReadonlySet<string>
   sourceCount: number
 }
 
@@ -44,10 +49,36 @@ export function holdings(handle: ReadHandle, before?: Holdings): Holdings {
     .all() as unknown as CachedRow[]
   if (before) return { ...before, rows }
   const { count } = handle.cache.prepare('SELECT count(*) AS count FROM sources').get() as { count: number }
-  return {
-    rows,
-    facts: new Map(memoryRows(handle).map((row) => [row.session_uid, row])),
-    sourceCount: count,
+  const facts = new Map(memoryRows(handle).map((row) => [row.session_uid, row]))
+  const soleCopies = unreadableAgain(handle)
+  for (const row of facts.values()) if (row.is_sole_copy === 1) soleCopies.add(row.session_uid)
+  return { rows, facts, soleCopies, sourceCount: count }
+}
+
+/** Sessions of which a file is gone, one of several included. Looked at now: the agent may have deleted it since the last sweep. */
+function unreadableAgain(handle: ReadHandle): Set<string> {
+  const rows = handle.cache
+    .prepare(
+      `SELECT s.path, s.missing_at, c.session_uid FROM source_sessions w JOIN sources s ON s.path = w.path
+       JOIN cached c ON c.id = w.session WHERE c.next_seq - 1 > c.evicted_seq ORDER BY s.path`,
+    )
+    .all() as unknown as { path: string; missing_at: number | null; session_uid: string }[]
+  const uids = new Set<string>()
+  let last = { path: '', isGone: false }
+  for (const { path, missing_at, session_uid } of rows) {
+    if (path !== last.path) last = { path, isGone: missing_at !== null || isGone(path) }
+    if (last.isGone) uids.add(session_uid)
+  }
+  return uids
+}
+
+/** A file that may not be looked at is not gone. */
+function isGone(path: string): boolean {
+  try {
+    statSync(path)
+    return false
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR'
   }
 }
 
@@ -63,7 +94,7 @@ export interface HeldSession extends RawSession {
  * gives back pages, and whose pages they are is not recorded.
  */
 export function rawSessions(
-  { rows, facts, sourceCount }: Holdings,
+  { rows, facts, soleCopies, sourceCount }: Holdings,
   databaseBytes: number,
   isAnalysisTried: (uid: string) => boolean,
 ): HeldSession[] {
@@ -85,6 +116,7 @@ export function rawSessions(
       // A digest made before the last of the raw came in does not cover it.
       analyzedAt: analyzed_at !== null && analyzed_at >= (ingested_at ?? 0) ? analyzed_at : null,
       isPinned: is_pinned === 1,
+      isSoleCopy: soleCopies.has(row.session_uid),
       isAnalysisTried: isAnalysisTried(row.session_uid),
       scatteredBytes: Math.min(row.held * SCATTERED_BYTES, Math.floor(rowBytes / 2)),
     }
@@ -97,7 +129,7 @@ function memoryRows(handle: ReadHandle): MemoryRow[] {
   return handle.memory
     .prepare(
       `SELECT s.session_uid, coalesce(s.ended_at, s.started_at) AS last_at, s.ingested_at, s.analyzed_at,
-         p.session_uid IS NOT NULL AS is_pinned
+         s.is_sole_copy, p.session_uid IS NOT NULL AS is_pinned
        FROM sessions s LEFT JOIN pins p USING (session_uid)`,
     )
     .all() as unknown as MemoryRow[]
