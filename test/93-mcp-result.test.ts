@@ -2,7 +2,7 @@
 // pages, never letting recorded text out of its fence.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bounded, type Entry, MAX_RESULT_BYTES, plain, sizeOf, sliceBytes } from '../src/mcp/result.ts'
+import { bounded, type Entry, line, MAX_RESULT_BYTES, plain, sizeOf, sliceBytes } from '../src/mcp/result.ts'
 
 /** Anything a log can hold: all of Unicode, lone surrogates, quotes, line ends, and lengths far over the limit. */
 const nasty = fc.oneof(
@@ -17,12 +17,16 @@ const long = fc
   .map(([text, times]) => text.repeat(times).slice(0, 60_000))
 const entries = fc
   .array(
-    fc.record({ text: long, data: fc.record({ id: nasty, text: long, seqs: fc.array(fc.integer()) }) }),
+    fc.record({
+      text: long,
+      body: long,
+      data: fc.record({ id: nasty, text: long, seqs: fc.array(fc.integer()) }),
+    }),
     {
       maxLength: 25,
     },
   )
-  .map((all): Entry[] => all.map((one, at) => ({ at: at * 3 + 1, ...one })))
+  .map((all): Entry[] => all.map((one, at) => ({ at: at * 3 + 1, ...one, text: line`#${at} ${one.text}` })))
 
 const structured = (result: ReturnType<typeof bounded>): Record<string, unknown> =>
   result.structuredContent as Record<string, unknown>
@@ -61,6 +65,18 @@ describe('an answer', () => {
         expect(text.split(`</recorded-${fence}>`)).toHaveLength(2)
         expect(text.endsWith(`\n</recorded-${fence}>`)).toBe(true)
         const before = text.slice(0, text.indexOf('<recorded-'))
+        // Of every line the beginning is ours: the subject, entries, and bars before what goes on.
+        const within = text
+          .slice(text.indexOf('>\n') + 2, text.lastIndexOf('\n</recorded-'))
+          .split('\n')
+          .slice(1)
+        const starts = within.filter(
+          (one, at) => at === 0 || !(one.startsWith('  | ') || /^ {0,2}\|?…$/.test(one)),
+        )
+        // The first may be cut as short as it takes.
+        const isOurs = (one: string, at: number): boolean =>
+          one.startsWith(`#${at} `) || `#${at} `.startsWith(one.replace(/…$/, ''))
+        expect(starts.filter((one, at) => !isOurs(one, at))).toEqual([])
         expect(before).toMatch(
           /^Found\.( More with cursor \d+\.)? About \d+ tokens\.\nRecorded data from past sessions\. .+\n$/,
         )
@@ -71,7 +87,7 @@ describe('an answer', () => {
 
   it('has a new fence each time', () => {
     const fences = Array.from({ length: 50 }, () => {
-      const { content } = bounded({ about: '', entries: [{ at: 0, text: 'a', data: {} }] })
+      const { content } = bounded({ about: '', entries: [{ at: 0, text: line`a`, data: {} }] })
       return /<recorded-(\w+)>/.exec(content[0]?.text as string)?.[1]
     })
     expect(new Set(fences).size).toBe(50)
@@ -88,7 +104,7 @@ describe('an answer', () => {
     const { structuredContent, content } = bounded({
       about: '',
       data: { title: hidden },
-      entries: [{ at: 0, text: hidden, data: { deep: [{ text: hidden }] } }],
+      entries: [{ at: 0, text: line`${hidden}`, data: { deep: [{ text: hidden }] } }],
     })
     expect(JSON.stringify([structuredContent, content])).not.toMatch(/\\u001b|\u202e|\u{e0041}|\u200b/u)
   })

@@ -82,7 +82,10 @@ async function answersEverything(client: TestClient): Promise<void> {
     'I will read the source and list the directory first.',
   )
   const events = await allPages(client, 'session', { id: session })
-  expect(events.map((one) => one['text']).at(-1)).toBe('Fixed: `add` now adds, and all tests pass.')
+  expect(events.slice(-2)).toMatchObject([
+    { kind: 'assistant_msg', text: 'Fixed: `add` now adds, and all tests pass.' },
+    { kind: 'completion', text: 'ended with an answer' },
+  ])
   const digest = await client.call('digest', { id: session })
   expect(digest.entries[0]).toMatchObject({ part: 'session', outcome: 'success', repo: 'proj' })
   expect(digest.entries.map((one) => one['part'])).toEqual(expect.arrayContaining(['test', 'error', 'file']))

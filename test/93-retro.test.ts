@@ -145,7 +145,7 @@ describe('the account', () => {
     world.read((handle) => {
       for (const ref of new Set(refs)) {
         const [uid, seq] = ref.split('#') as [string, string]
-        const events = [...sessionEvents(handle, uid, { fromSeq: Number(seq), toSeq: Number(seq) })]
+        const events = [...sessionEvents(handle, uid, { seqs: [Number(seq)] })]
         expect(events, ref).toHaveLength(1)
       }
     })

@@ -1,15 +1,15 @@
 // Bodies that should be in the cache and cannot be read, because their segment was deleted or damaged: every surface says how
 // many, in the same words and with the same command, and none takes damage for what was recorded.
-import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { EditedFiles } from '../src/query/edits.ts'
 import { sessionEvents } from '../src/query/events.ts'
-import type { SearchDocument } from '../src/query/search.ts'
+import { type SearchDocument, type SearchHit, search } from '../src/query/search.ts'
 import { type Unread, unreadOf } from '../src/query/unread.ts'
 import { Bodies } from '../src/store/bodies.ts'
-import { segmentPath } from '../src/store/segments.ts'
+import { appendChunks, compressChunk, readChunk, segmentPath } from '../src/store/segments.ts'
 import type { EventWindow } from '../src/web/server/events.ts'
 import { BrowserSession, describeInBrowser } from './setup/browser.ts'
 import { overStdio } from './setup/mcp.ts'
@@ -44,7 +44,12 @@ beforeAll(async () => {
   copyFileSync(segment, join(world.base, 'kept'))
   web = await (await serve(world.memory, { env: world.env })).signIn()
 })
-afterEach(() => copyFileSync(join(world.base, 'kept'), segment))
+afterEach(async () => {
+  if (!existsSync(away())) return copyFileSync(join(world.base, 'kept'), segment)
+  renameSync(away(), bad.path)
+  await world.sweep({ full: true })
+  copyFileSync(segment, join(world.base, 'kept'))
+})
 afterAll(async () => {
   await web.server.close()
   world.remove()
@@ -54,7 +59,18 @@ const DAMAGE = {
   lost: () => rmSync(segment),
   cut: () => writeFileSync(segment, readFileSync(segment).subarray(0, 20)),
   overwritten: () => writeFileSync(segment, Buffer.alloc(statSync(segment).size, 7)),
+  // No source had it any more: its events are marked, and `verify` is content.
+  'known to be lost for good': async () => {
+    rmSync(segment)
+    renameSync(bad.path, away())
+    await world.sweep({ repair: true })
+    expect(run('verify')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\d+ bodies are lost for good/),
+    })
+  },
 }
+const away = (): string => join(world.base, 'away.jsonl')
 const run = (...args: string[]): CliResult => cli(world.env, ...args)
 const shown = (id: string): { unread_bodies: number } =>
   JSON.parse(run('show', id, '--payload', '--json').stdout) as { unread_bodies: number }
@@ -64,8 +80,50 @@ const SAID =
   /(?:1 body|\d+ bodies) cannot be read from the cache; (?:its summary stands|summaries stand) in for (?:it|them)/
 
 describe.each(Object.entries(DAMAGE))('where the segment is %s', (_, damage) => {
-  it.each(['md', 'html', 'jsonl', 'atif'])('an export as %s says so in itself', (format) => {
-    damage()
+  it('every form of show says so, in itself where a person reads it', async () => {
+    await damage()
+    for (const [form, ...options] of [
+      ['text'],
+      ['text', '--full'],
+      ['text', '--thinking'],
+      ['md'],
+      ['html'],
+    ]) {
+      const { code, stdout, stderr } = run('show', bad.id, '--format', form as string, ...options)
+      expect([code, stdout, stderr], form).toEqual([
+        4,
+        expect.stringMatching(SAID),
+        expect.stringMatching(SAID),
+      ])
+    }
+    for (const seq of [1, 2, 3, 4, 5, 6, 7]) {
+      const one = run('show', `${bad.id}#${seq}`)
+      expect([one.code, one.stdout], String(seq)).toEqual([4, expect.stringMatching(SAID)])
+    }
+    // Records that cannot be read are not replaced by anything, and nothing else is claimed.
+    const raw = run('show', bad.id, '--raw')
+    expect([raw.code, raw.stdout]).toEqual([4, ''])
+    expect(raw.stderr).toMatch(/ \d+ bodies cannot be read from the cache; their records are left out\n/)
+    const one = run('show', `${bad.id}#1`, '--raw')
+    expect(one.stderr).toContain('1 body cannot be read from the cache; its record is left out\n')
+  })
+
+  it('a call is not shown as one without arguments', async () => {
+    await damage()
+    const exported = (format: string): string => run('export', bad.id, '--format', format).stdout
+    const [md, html] = [exported('md'), exported('html')]
+    expect(md).toContain('Bash: make boiler')
+    expect(html).toContain('Bash: make boiler')
+    expect(`${md}${html}`).not.toMatch(/\{\}/)
+    const { steps } = JSON.parse(exported('atif')) as {
+      steps: { tool_calls?: { extra: { summary?: string } }[] }[]
+    }
+    const calls = steps.flatMap((step) => step.tool_calls ?? [])
+    expect(calls.map((call) => call.extra.summary)).toEqual(['Edit /w/a.ts', 'Bash: make boiler'])
+  })
+
+  it.each(['md', 'html', 'jsonl', 'atif'])('an export as %s says so in itself', async (format) => {
+    await damage()
     const { code, stdout, stderr } = run('export', bad.id, '--format', format)
     expect(code).toBe(4)
     expect(stderr).toMatch(SAID)
@@ -75,8 +133,8 @@ describe.each(Object.entries(DAMAGE))('where the segment is %s', (_, damage) => 
     expect([other.code, other.stdout]).toEqual([0, expect.not.stringMatching(SAID)])
   })
 
-  it('JSON Lines count as show does', () => {
-    damage()
+  it('JSON Lines count as show does', async () => {
+    await damage()
     const lines = run('export', bad.id, '--format', 'jsonl').stdout.trim().split('\n')
     expect(JSON.parse(lines.at(-1) as string)).toMatchObject({
       type: 'unread',
@@ -86,7 +144,7 @@ describe.each(Object.entries(DAMAGE))('where the segment is %s', (_, damage) => 
   })
 
   it('the page is told, window by window, what show counts', async () => {
-    damage()
+    await damage()
     const { unread_bodies: count } = shown(bad.id)
     expect(count).toBeGreaterThan(5)
     const window = await web.json<EventWindow>(path(bad, 'events?limit=500'))
@@ -99,17 +157,19 @@ describe.each(Object.entries(DAMAGE))('where the segment is %s', (_, damage) => 
   })
 
   it('a search names the lines it could not read, on every surface', async () => {
-    damage()
+    await damage()
     const { code, stdout, stderr } = run('search', DEEP, '--json')
     expect([code, stderr]).toEqual([4, expect.stringMatching(SAID)])
     const document = JSON.parse(stdout) as SearchDocument
     expect(document).toMatchObject({ unread_bodies: 1, unread: unreadOf(1), hits: [{ is_unread: true }] })
     expect(await web.json(`/api/search?q=${DEEP}`)).toMatchObject(document)
     expect(run('search', 'wires')).toMatchObject({ code: 0 })
+    expect(run('search', DEEP).stdout).toMatch(/^ +#1 .*\(its body cannot be read\)$/m)
+    expect(run('search', 'boiler').stdout).not.toContain('cannot be read')
   })
 
   it('an agent is told by the tools that read', async () => {
-    damage()
+    await damage()
     const client = await overStdio(world.env)
     for (const [name, args] of [
       ['session', { id: bad.id }],
@@ -153,6 +213,15 @@ it('a body that was changed is never taken for what was recorded', () => {
     { numRuns: 300 },
   )
   expect(damagedCount).toBeGreaterThan(100)
+})
+
+it('a line of a body that was changed is never shown as found', () => {
+  const found = (): SearchHit[] => world.read((handle) => search(handle, DEEP))
+  expect(found()).toMatchObject([{ line: expect.stringContaining(`${DEEP} came`), is_unread: false }])
+  // A chunk that can be read, of a body as long as the one that was recorded: only the hash tells.
+  const changed = readChunk(segment, 0).toString().replace(`${DEEP} came`, `${DEEP} left`)
+  appendChunks(segment, 0, [compressChunk(Buffer.from(changed))])
+  expect(found()).toMatchObject([{ line: expect.not.stringContaining(DEEP), is_unread: true }])
 })
 
 describeInBrowser('the page', () => {

@@ -150,7 +150,8 @@ describeInBrowser('a transcript full of attacks', () => {
     writeFileSync(join(root, '-home-dev-hostile', `${ID}.jsonl`), `${hostileLines().join('\n')}\n`)
     memory = new TestMemory({ claude: [root] })
     await memory.sweep()
-    web = await BrowserSession.open(memory.home)
+    // Tall: what scrolls is read in a tenth of the steps.
+    web = await BrowserSession.open(memory.home, { viewport: { width: 1280, height: 9000 } })
     await web.page.addInitScript(
       'window.alert = () => { window.wasRun = true }; window.msgbox = window.alert',
     )
@@ -200,6 +201,8 @@ describeInBrowser('a transcript full of attacks', () => {
       '<img src=x onerror=alert(1)>',
       '<svg onload=alert(1)>',
       '<base href=',
+      // Of the last ones: the end was reached.
+      '__proto__[onerror]=alert(1)',
     ])
       expect(text).toContain(words)
     await expectNothing()

@@ -84,10 +84,15 @@ describe('the guard', () => {
     try {
       const { pathname, search } = new URL(other.server.url)
       expect((await other.raw('/open?token=wrong')).status).toBe(401)
+      for (const method of ['HEAD', 'OPTIONS', 'POST'])
+        expect((await other.raw(pathname + search, { origin: other.origin }, method)).status, method).toBe(
+          405,
+        )
       const first = await other.raw(pathname + search)
-      expect(first.status).toBe(303)
+      expect(first.status).toBe(200)
       expect(String(first.headers['set-cookie'])).toMatch(/HttpOnly; SameSite=Strict/)
-      expect(String(first.headers['location'])).not.toContain('token')
+      expect(first.body).toContain('content="0;url=/"')
+      expect(first.body).not.toContain('token')
       expect((await other.raw(pathname + search)).status).toBe(401)
     } finally {
       await other.server.close()
@@ -143,8 +148,25 @@ describe('the guard', () => {
       expect(body, path).not.toContain('root:')
       expect(body, path).not.toContain('SQLite')
     }
-    const sessions = ['..%2f..%2fetc%2fpasswd', '%00', 'a%27%20OR%201=1', '%F0%9F%92%A9']
+    const sessions = ['..%2f..%2fetc%2fpasswd', 'a%27%20OR%201=1', '%F0%9F%92%A9', '%FF', '%']
     for (const id of sessions) expect((await web.get(`/api/sessions/${id}`)).status, id).toBeOneOf([400, 404])
+  })
+
+  it('takes no NUL for the beginning of every id', async () => {
+    const known = tools.slice(0, -1)
+    for (const id of ['%00', '%00%00', 'claude:%00', `${known}%00`, '%00%231'])
+      for (const path of [
+        ...['', '/digest', '/lineage', '/outline', '/events', '/find?q=x', '/spend', '/edits'].map(
+          (part) => `/api/sessions/${id}${part}`,
+        ),
+        `/api/compare?a=${id}&b=${id}`,
+        `/api/search?q=calc&session=${id}`,
+      ]) {
+        const { status, json } = await web.get(path)
+        expect([path, status]).toEqual([path, 404])
+        expect(json()).toMatchObject({ error: { code: 'NOT_FOUND', hint: expect.any(String) } })
+      }
+    expect((await web.post('/api/pin', { session_uid: '\0' })).status).toBe(404)
   })
 
   it('wants a password before others can reach it', async () => {

@@ -5,7 +5,7 @@ import { TimeZone } from '../query/timezone.ts'
 import { USAGE_GROUPS, type UsageRow, usageReport } from '../query/usage.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
-import type { Entry } from './result.ts'
+import { type Entry, line } from './result.ts'
 import { cursor, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
 
 export const usageTool = tool({
@@ -47,7 +47,7 @@ function rowEntry(row: UsageRow, at: number): Entry {
   const cacheWrite = row.cache_write_5m_tokens + row.cache_write_1h_tokens
   return {
     at,
-    text: `${row.key ?? '?'}  ${cost}  in ${row.input_tokens}  cache ${row.cache_read_tokens}+${cacheWrite}  out ${row.output_tokens}`,
+    text: line`${row.key ?? '?'}  ${cost}  in ${row.input_tokens}  cache ${row.cache_read_tokens}+${cacheWrite}  out ${row.output_tokens}`,
     data: {
       key: row.key,
       cost_usd: row.cost_usd,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { decide } from '../decide.ts'
 import { RecollectError } from '../errors.ts'
 import { ownSessions } from './caller.ts'
+import { line } from './result.ts'
 import { id, tool } from './tool.ts'
 
 export const decideTool = tool({
@@ -24,7 +25,8 @@ export const decideTool = tool({
       entries: [
         {
           at: 0,
-          text: `${decision.session_uid}#${decision.seq}  ${decision.text}`,
+          text: line`${decision.session_uid}#${decision.seq} `,
+          body: decision.text,
           data: { id: `${decision.session_uid}#${decision.seq}`, at: decision.ts, text: decision.text },
         },
       ],

@@ -8,7 +8,7 @@ import { type SearchHit, searchSessions } from '../query/search.ts'
 import { placeResolver } from '../sources/place.ts'
 import { parseQuery } from '../store/words.ts'
 import { ownSessions } from './caller.ts'
-import type { Answer, Entry } from './result.ts'
+import { type Answer, type Entry, type Line, line } from './result.ts'
 import { type Context, counted, cursor, id, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
 
 /** Sessions looked at in one call; nobody pages further than this. */
@@ -84,7 +84,7 @@ function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
   const gone = hit.is_evicted ? ' (evicted: see digest)' : ''
   return {
     at,
-    text: `${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}${gone}  ${hit.line}`,
+    text: line`${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}${gone}  ${hit.line}`,
     data: {
       id,
       at: when,
@@ -135,18 +135,19 @@ function solved({ handle, caller }: Context, error: string, from: number): Answe
   }
 }
 
-const stepsText = (steps: readonly { seq: number; what: string }[]): string =>
-  steps.map((step) => `\n    #${step.seq} ${step.what}`).join('')
+const stepLines = (steps: readonly { seq: number; what: string }[]): Line[] =>
+  steps.map((step) => line`  #${step.seq} ${step.what}`)
 
 function solvedEntry(one: Solved, at: number): Entry {
   const cure = one.resolved_by
-  const head = `${one.session_uid}#${one.seqs[0] ?? 0}  ${one.last_at?.slice(0, 10) ?? '?'}  ${one.repo ?? '-'}  ${one.count}×  ${one.sample}`
-  const end = cure
-    ? `\n  solved at #${cure.resolved_seq} after:${stepsText(cure.steps)}`
-    : '\n  not solved there'
+  const head = line`${one.session_uid}#${one.seqs[0] ?? 0}  ${one.last_at?.slice(0, 10) ?? '?'}  ${one.repo ?? '-'}  ${one.count}×  ${one.sample}`
+  const more = cure
+    ? [line`solved at #${cure.resolved_seq} after:`, ...stepLines(cure.steps)]
+    : [line`not solved there`]
   return {
     at,
-    text: head + end,
+    text: head,
+    more,
     data: {
       id: `${one.session_uid}#${one.seqs[0] ?? 0}`,
       at: one.last_at,
@@ -163,12 +164,13 @@ function patternEntry(pattern: Pattern, at: number): Entry {
   const about = pattern.sample || pattern.subject || 'the session as a whole'
   const [newest] = pattern.evidence
   const seen = newest ? `${newest.session_uid}#${newest.seqs[0] ?? 0}` : null
-  const end = cure
-    ? `\n  last solved in ${cure.session_uid}#${cure.resolved_seq} after:${stepsText(cure.steps)}`
-    : ''
+  const solved = cure
+    ? [line`last solved in ${cure.session_uid}#${cure.resolved_seq} after:`, ...stepLines(cure.steps)]
+    : []
   return {
     at,
-    text: `${pattern.kind}  ${pattern.count}× in ${counted(pattern.sessions, 'session')}  ${about}\n  see ${seen ?? '-'}${end}`,
+    text: line`${pattern.kind}  ${pattern.count}× in ${counted(pattern.sessions, 'session')}  ${about}`,
+    more: [line`see ${seen ?? '-'}`, ...solved],
     data: {
       kind: pattern.kind,
       about,

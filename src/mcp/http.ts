@@ -14,6 +14,7 @@ import {
   validateOriginHeader,
 } from '@modelcontextprotocol/server'
 import { type ErrorCode, fromSystem, RecollectError } from '../errors.ts'
+import { bodyOf, refuse } from '../http.ts'
 
 export interface HttpServer {
   url: string
@@ -35,8 +36,8 @@ export async function serveHttp(
 ): Promise<HttpServer> {
   const handler = createMcpHandler(factory, { maxRequestBodySize: MAX_BODY })
   const server = createServer((request, response) => {
-    const refused = refusal(request, token)
-    if (refused) refuse(request, response, refused)
+    const refusal = refusalOf(request, token)
+    if (refusal) refused(request, response, refusal)
     else answer(request, response, handler.fetch).catch(() => response.destroy())
   })
   await listen(server, port)
@@ -68,7 +69,7 @@ interface Refusal {
   headers?: Record<string, string>
 }
 
-function refusal(request: IncomingMessage, token: string): Refusal | undefined {
+function refusalOf(request: IncomingMessage, token: string): Refusal | undefined {
   const host = validateHostHeader(request.headers.host, localhostAllowedHostnames())
   if (!host.ok) return FOREIGN_HOST
   const origin = validateOriginHeader(request.headers.origin, localhostAllowedOrigins())
@@ -80,7 +81,6 @@ function refusal(request: IncomingMessage, token: string): Refusal | undefined {
     return { status: 404, code: 'NOT_FOUND', what: 'nothing is here', hint: `the server is at ${PATH}` }
   if (request.method === 'TRACE')
     return { status: 405, code: 'USAGE', what: 'TRACE is no way to ask', hint: 'POST a message' }
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
   return undefined
 }
 
@@ -110,11 +110,7 @@ const TOO_LARGE: Refusal = {
   hint: 'ask for less at once: every tool answers in pages',
 }
 
-/** How long a client may go on sending what nobody wants. */
-const HEAR_OUT_MS = 1000
-
-/** Answers at once and hears the client out: one that finds the connection closed while it sends may never read the answer. */
-function refuse(
+function refused(
   request: IncomingMessage,
   response: ServerResponse,
   { status, code, what, hint, headers }: Refusal,
@@ -122,19 +118,11 @@ function refuse(
   const error = new RecollectError(code, what, { where: request.url ?? PATH, hint })
   // As JSON-RPC has it; clients show the message and hide the data.
   const told = { code: REFUSED, message: `${what}; try: ${hint}`, data: error }
-  const body = `${JSON.stringify({ jsonrpc: '2.0', error: told, id: null })}\n`
-  response
-    .writeHead(status, {
-      ...headers,
-      connection: 'close',
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-    })
-    .write(body)
-  const end = (): void => void response.end()
-  const timer = setTimeout(end, request.readableEnded ? 0 : HEAR_OUT_MS)
-  response.once('close', () => clearTimeout(timer))
-  request.resume().once('end', end).once('error', end)
+  refuse(request, response, {
+    status,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: `${JSON.stringify({ jsonrpc: '2.0', error: told, id: null })}\n`,
+  })
 }
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -144,11 +132,8 @@ async function answer(
   response: ServerResponse,
   fetch: (request: Request) => Promise<Response>,
 ): Promise<void> {
-  const body = await bodyOf(request)
-  if (body === undefined) {
-    refuse(request, response, TOO_LARGE)
-    return
-  }
+  const body = await bodyOf(request, MAX_BODY)
+  if (body === undefined) return refused(request, response, TOO_LARGE)
   const abort = new AbortController()
   response.once('close', () => abort.abort())
   const answered = await fetch(
@@ -168,19 +153,4 @@ async function answer(
   response.writeHead(answered.status, Object.fromEntries(answered.headers))
   if (answered.body) await pipeline(Readable.fromWeb(answered.body as never), response)
   else response.end()
-}
-
-/** The whole body; undefined if it is too large: the rest is left unread then. */
-function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = []
-    let bytes = 0
-    request.on('data', (part: Buffer) => {
-      bytes += part.length
-      if (bytes > MAX_BODY) resolve(undefined)
-      else parts.push(part)
-    })
-    request.once('end', () => resolve(Buffer.concat(parts)))
-    request.once('error', reject)
-  })
 }

@@ -1,10 +1,12 @@
 // The tool that tells which session came from which.
+
 import { z } from 'zod'
+import { OUTCOME_WORDS } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
 import { type LineageNode, lineageOf, nodeOf } from '../query/lineage.ts'
 import { pricesFor } from '../query/prices.ts'
 import { overridesOf } from '../usage/overrides.ts'
-import type { Entry } from './result.ts'
+import { type Entry, type Line, line } from './result.ts'
 import { counted, cursor, id, tool } from './tool.ts'
 
 export const lineageTool = tool({
@@ -28,9 +30,10 @@ export const lineageTool = tool({
 function nodeEntry(node: LineageNode, at: number, isAsked: boolean): Entry {
   const how = node.edge?.kind ?? 'root'
   const what = node.title || node.first_prompt
+  const words = line`${how} ${node.session_uid}${isAsked ? ' (asked)' : ''}  ${node.started_at?.slice(0, 16) ?? '?'}  ${OUTCOME_WORDS[node.outcome]}  ${what.slice(0, 120)}`
   return {
     at,
-    text: `${'  '.repeat(Math.min(node.depth, 20))}${how} ${node.session_uid}${isAsked ? ' (asked)' : ''}  ${node.started_at?.slice(0, 16) ?? '?'}  ${node.outcome}  ${what.slice(0, 120)}`,
+    text: `${'  '.repeat(Math.min(node.depth, 20))}${words}` as Line,
     data: {
       session: node.session_uid,
       parent: node.parent_uid,

@@ -3,15 +3,16 @@ import { z } from 'zod'
 import type { Digest } from '../digest/digest.ts'
 import { getDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
-import { EVENT_KINDS, type Session, type SessionEvent } from '../model.ts'
+import { EVENT_KINDS, isInstruction, OUTCOME_WORDS, type Session, type SessionEvent } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
 import { rawLost } from '../query/lost.ts'
 import { goneOf } from '../query/receipts.ts'
 import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
+import { orderOf } from '../store/order.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
-import { type Answer, type Entry, sliceBytes } from './result.ts'
+import { type Answer, type Entry, type Line, line, sliceBytes } from './result.ts'
 import { eventText } from './text.ts'
 import { type Context, cursor, id, tool } from './tool.ts'
 
@@ -34,13 +35,14 @@ export const sessionTool = tool({
     const { handle } = context
     const { uid, seq } = resolveEvent(handle, input.id)
     const session = getSession(handle, uid) as Session
-    const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? seq ?? 0 })
+    const from = input.cursor ?? orderOf(handle.cache, uid).placeOf(seq ?? 0)
+    const events = sessionEvents(handle, uid, { kinds: KINDS, fromPlace: from })
     const gone = goneText(handle, session)
     return {
       about: `Events of a session, long ones cut.${gone}`,
       subject: uid,
       data: headOf(session),
-      entries: entriesOf(handle, events, IN_PAGE),
+      entries: entriesOf(handle, uid, events, IN_PAGE),
     }
   },
 })
@@ -74,7 +76,7 @@ function recent({ handle, caller }: Context, from: number): Answer {
       const asked = session.title === null ? cut(prompts.get(session.session_uid) ?? '', IN_LIST) : ''
       return {
         at: from + at,
-        text: `${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${session.outcome}  ${session.title ?? asked}`,
+        text: line`${session.session_uid}  ${session.started_at?.slice(0, 16) ?? '?'}  ${session.repo ?? '-'}  ${OUTCOME_WORDS[session.outcome]}  ${session.title ?? asked}`,
         data: { ...headOf(session), ...(asked === '' ? {} : { asked }) },
       }
     }),
@@ -90,10 +92,17 @@ const headOf = (session: Session): Record<string, unknown> => ({
   outcome: session.outcome,
 })
 
-function* entriesOf(handle: ReadHandle, events: Iterable<SessionEvent>, limit: number): Generator<Entry> {
+function* entriesOf(
+  handle: ReadHandle,
+  uid: string,
+  events: Iterable<SessionEvent>,
+  limit: number,
+): Generator<Entry> {
+  const order = orderOf(handle.cache, uid)
   for (const event of events) {
+    if (isInstruction(event)) continue
     const { text, isUnread } = eventText(handle, event)
-    yield { ...eventEntry(event, cut(text, limit), event.seq), isUnread }
+    yield { ...eventEntry(event, cut(text, limit), order.placeOf(event.seq)), isUnread }
   }
 }
 
@@ -114,7 +123,8 @@ function eventEntry(event: SessionEvent, text: string, at: number): Entry {
   const head = [`#${event.seq}`, when ?? '?', event.kind, event.tool ?? '', ...marks]
   return {
     at,
-    text: `${head.filter(Boolean).join(' ')}: ${text}`,
+    text: line`${head.filter(Boolean).join(' ')}:`,
+    body: text,
     data: {
       seq: event.seq,
       at: when,
@@ -142,7 +152,7 @@ export const contextTool = tool({
         where: 'id',
         hint: 'SESSION#SEQ, as search gives it',
       })
-    const [anchor] = [...sessionEvents(handle, uid, { fromSeq: seq, toSeq: seq })]
+    const [anchor] = [...sessionEvents(handle, uid, { seqs: [seq] })]
     if (!anchor) {
       throw new RecollectError('NOT_FOUND', `no event ${seq} in this session`, {
         where: 'id',
@@ -151,12 +161,16 @@ export const contextTool = tool({
     }
     if (input.before === 0 && input.after === 0) return whole(handle, anchor, input.cursor ?? 0)
     const [first, last] = spanAround(handle, uid, seq, input.before, input.after)
-    const events = sessionEvents(handle, uid, { kinds: KINDS, fromSeq: input.cursor ?? first, toSeq: last })
+    const events = sessionEvents(handle, uid, {
+      kinds: KINDS,
+      fromPlace: input.cursor ?? first,
+      toPlace: last,
+    })
     return {
       about: `Around event ${seq}.`,
       subject: uid,
       data: { session: uid },
-      entries: entriesOf(handle, events, IN_CONTEXT),
+      entries: entriesOf(handle, uid, events, IN_CONTEXT),
     }
   },
 })
@@ -189,7 +203,7 @@ function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer 
   }
 }
 
-/** First and last seq of so many shown events before and after another one. */
+/** First and last place of so many shown events before and after another one. */
 function spanAround(
   handle: ReadHandle,
   uid: string,
@@ -197,15 +211,22 @@ function spanAround(
   before: number,
   after: number,
 ): [number, number] {
+  const order = orderOf(handle.cache, uid)
   const kinds = KINDS.map((kind) => EVENT_KINDS.indexOf(kind)).join(',')
-  const find = (side: string): number | undefined => {
-    const sql = `SELECT e.seq FROM cached c JOIN events e ON e.session = c.id
-      WHERE c.session_uid = ? AND e.kind IN (${kinds}) AND e.seq ${side} LIMIT ?`
-    const count = side.startsWith('<') ? before : after
-    const rows = handle.cache.prepare(sql).all(uid, seq, count) as unknown as { seq: number }[]
-    return rows.at(-1)?.seq
-  }
-  return [find('< ? ORDER BY e.seq DESC') ?? seq, find('> ? ORDER BY e.seq') ?? seq]
+  const rows = handle.cache
+    .prepare(
+      `SELECT e.seq FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.kind IN (${kinds})`,
+    )
+    .all(uid) as unknown as { seq: number }[]
+  const places = rows.map((row) => order.placeOf(row.seq)).sort((a, b) => a - b)
+  const place = order.placeOf(seq)
+  const above = places.filter((one) => one < place)
+  const [first = place] = above.slice(Math.max(0, above.length - before))
+  const last = places
+    .filter((one) => one > place)
+    .slice(0, after)
+    .at(-1)
+  return [first, last ?? place]
 }
 
 export const digestTool = tool({
@@ -226,13 +247,16 @@ export const digestTool = tool({
 /** The digest in pieces, the most telling first, so that a long one can be paged. */
 function digestParts(digest: Digest): Omit<Entry, 'at'>[] {
   const parts: Omit<Entry, 'at'>[] = []
-  const add = (part: string, text: string, data: Record<string, unknown>): void => {
-    parts.push({ text: `${part}  ${text}`, data: { part, ...data } })
+  const add = (part: string, text: Line, data: Record<string, unknown>): void => {
+    parts.push({ text: `${part}  ${text}` as Line, data: { part, ...data } })
+  }
+  const said = (part: string, body: string): void => {
+    parts.push({ text: line`${part} `, body, data: { part, text: body } })
   }
   const { cost, metrics } = digest
   add(
     'session',
-    `${digest.outcome}  ${digest.repo}  ${digest.model}  ${digest.started_at}  ${digest.title}`,
+    line`${OUTCOME_WORDS[digest.outcome]}  ${digest.repo}  ${digest.model}  ${digest.started_at}  ${digest.title}`,
     {
       session: digest.session_uid,
       title: digest.title,
@@ -250,15 +274,15 @@ function digestParts(digest: Digest): Omit<Entry, 'at'>[] {
       output_tokens: cost.output_tokens,
     },
   )
-  add('asked', digest.first_prompt, { text: digest.first_prompt })
-  if (digest.last_assistant !== '') add('ended', digest.last_assistant, { text: digest.last_assistant })
-  for (const one of digest.commits) add('commit', `${one.sha} ${one.subject}`, one)
-  for (const one of digest.pull_requests) add('pull', one.url, one)
-  for (const one of digest.tests) add('test', `${one.verdict} ${one.command} ${seqs(one.seqs)}`, one)
+  said('asked', digest.first_prompt)
+  if (digest.last_assistant !== '') said('ended', digest.last_assistant)
+  for (const one of digest.commits) add('commit', line`${one.sha} ${one.subject}`, one)
+  for (const one of digest.pull_requests) add('pull', line`${one.url}`, one)
+  for (const one of digest.tests) add('test', line`${one.verdict} ${one.command} ${seqs(one.seqs)}`, one)
   for (const { resolved_by: cure, ...one } of digest.error_snippets)
     add(
       'error',
-      `${one.count}× ${one.sample} ${seqs(one.seqs)}${cure ? `, solved at #${cure.resolved_seq}` : ''}`,
+      line`${one.count}× ${one.sample} ${seqs(one.seqs)}${cure ? `, solved at #${cure.resolved_seq}` : ''}`,
       {
         error: one.sample,
         count: one.count,
@@ -267,12 +291,13 @@ function digestParts(digest: Digest): Omit<Entry, 'at'>[] {
       },
     )
   for (const one of digest.files.filter((file) => file.edits > 0))
-    add('file', `${one.path} ×${one.edits} ${seqs(one.seqs)}`, {
+    add('file', line`${one.path} ×${one.edits} ${seqs(one.seqs)}`, {
       path: one.path,
       edits: one.edits,
       seqs: one.seqs,
     })
-  for (const one of digest.signals) add('signal', `${one.signal} ${one.subject} ×${one.count}`, { ...one })
+  for (const one of digest.signals)
+    add('signal', line`${one.signal} ${one.subject} ×${one.count}`, { ...one })
   return parts
 }
 

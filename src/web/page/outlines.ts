@@ -17,7 +17,7 @@ export function useOutlines(uids: readonly string[]): Outlines {
   useEffect(() => {
     let isCurrent = true
     for (const uid of uids) {
-      const after = known.current.get(uid)?.seq.at(-1) ?? 0
+      const after = (known.current.get(uid)?.seq ?? []).reduce((last, seq) => Math.max(last, seq), 0)
       ask<Outline>(`sessions/${encodeURIComponent(uid)}/outline?after=${after}`).then(
         (more) => {
           if (!isCurrent) return

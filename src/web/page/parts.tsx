@@ -1,6 +1,7 @@
 // Small parts that several views share.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { OUTCOME_WORDS, type Outcome } from '../../model.ts'
 import type { Brief } from '../../query/briefs.ts'
 import type { Unread } from '../../query/unread.ts'
 import { type Answer, change, type Problem } from './api.ts'
@@ -52,19 +53,16 @@ export function Figure(props: {
   )
 }
 
-const OUTCOMES: Record<string, [sign: string, text: string]> = {
-  success: ['✓', 'success'],
-  fail: ['✕', 'failed'],
-  abandoned: ['◌', 'abandoned'],
-  unknown: ['?', 'unknown'],
-}
+const SIGNS: Record<string, string> = { success: '✓', fail: '✕', abandoned: '◌' }
+
+/** The word for an outcome; of a value that a newer program wrote, the value. */
+export const outcomeWord = (outcome: string): string => OUTCOME_WORDS[outcome as Outcome] ?? outcome
 
 /** Sign and word, never the colour alone. */
 export function OutcomeBadge({ outcome }: { outcome: string }): JSX.Element {
-  const [sign, text] = OUTCOMES[outcome] ?? ['?', outcome]
   return (
     <span class={`badge outcome-${outcome}`}>
-      <span aria-hidden="true">{sign}</span> {text}
+      <span aria-hidden="true">{SIGNS[outcome] ?? '?'}</span> {outcomeWord(outcome)}
     </span>
   )
 }

@@ -31,7 +31,7 @@ export function eventWindow(handle: ReadHandle, uid: string, params: Params): Ev
   const isAlone = seqs.length === 1
   const events: EventWithBody[] = []
   const bodies = new Bodies(handle)
-  const which = seqs.length > 0 ? { seqs } : { fromSeq: params.count('from', 0, 1e9) }
+  const which = seqs.length > 0 ? { seqs } : { fromPlace: params.count('from', 0, 1e9) }
   for (const event of sessionEvents(handle, uid, which)) {
     events.push(withBody(bodies, event, isAlone))
     if (events.length >= limit) break
@@ -49,7 +49,7 @@ function seqsOf(params: Params): number[] {
       where: 'seqs',
       hint: `at most ${MAX_EVENTS} whole numbers with commas between`,
     })
-  return seqs.sort((a, b) => a - b)
+  return seqs
 }
 
 function withBody(bodies: Bodies, event: SessionEvent, isAlone: boolean): EventWithBody {

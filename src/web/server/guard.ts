@@ -1,23 +1,46 @@
 // Who may talk to the server. A page of the web can make a browser send requests here, under any name that it lets point
-// at this machine; so the name is checked (Host), then who asks (Origin), then the cookie that only the printed address
-// gives. Whatever changes something needs a second secret that only our own page can read.
+// at this machine; so the name is checked (Host), then who asks (Origin), then the cookie that only the printed address or
+// the password gives. Whatever changes something needs a second secret that only our own page can read.
+// The guard stands before the routes, not among them: none can be added that it does not cover. The few things that are
+// answered without a cookie it answers itself.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { hostname, networkInterfaces } from 'node:os'
-import type { Context, MiddlewareHandler } from 'hono'
-import { getCookie, setCookie } from 'hono/cookie'
-import { type ErrorCode, RecollectError } from '../../errors.ts'
+import { parse as parseCookies, serialize } from 'hono/utils/cookie'
+import { bodyOf } from '../../http.ts'
+import {
+  answerRefused,
+  FOREIGN_HOST,
+  FOREIGN_ORIGIN,
+  isNavigation,
+  NO_COOKIE,
+  NO_PAGE_TOKEN,
+  NO_PASSWORD,
+  pathOf,
+  type Refusal,
+  smallPage,
+  TOO_LARGE,
+  tooManyTries,
+  USED_TOKEN,
+  wrongMethod,
+} from './refusal.ts'
+import { Throttle } from './throttle.ts'
 
 export interface GuardOptions {
   host: string
   port: () => number
   /** Needed where others can reach the server. */
   password?: string | undefined
+  /** How pages outside the page look. */
+  style: string
+  /** Told when the one-time token was used. */
+  onOpened?: (() => void) | undefined
 }
 
 const COOKIE = 'recollect'
 const COOKIE_SECONDS = 30 * 86_400
-/** A wrong password costs this long; guesses queue up behind each other. */
-const WRONG_PASSWORD_MS = 1000
+/** Nobody has more to say than the id of a session or a password. */
+export const MAX_BODY = 64 << 10
 
 /** Nothing from elsewhere, nothing inline, and no text may become markup: sinks that parse HTML refuse strings. */
 const POLICY = [
@@ -31,14 +54,14 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
-  'report-uri /csp-report',
 ].join('; ')
 
-export const HEADERS: Record<string, string> = {
+const HEADERS: Record<string, string> = {
   'content-security-policy': POLICY,
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  // Not no-referrer: with it a browser sends forms, such as the one for the password, with an Origin of null.
+  'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'x-frame-options': 'DENY',
@@ -55,13 +78,15 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(hash(a), hash(b))
 }
 
+const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
+
 export class Guard {
   /** Stands in the page; a call that changes something sends it back. */
   readonly pageToken = secret()
   readonly #options: GuardOptions
   readonly #cookies = new Set<string>()
+  readonly #throttle = new Throttle()
   #openToken: string | undefined = secret()
-  #lastGuess: Promise<void> = Promise.resolve()
 
   constructor(options: GuardOptions) {
     this.#options = options
@@ -72,8 +97,25 @@ export class Guard {
     return this.#options.password === undefined ? this.#openToken : undefined
   }
 
-  get hasPassword(): boolean {
-    return this.#options.password !== undefined
+  /** What the server listens with: the routes are reached through here alone, with their body, which is bounded. */
+  listener(routes: RequestListener): RequestListener {
+    return (request, response) => {
+      this.#receive(request, response, routes).catch(() => response.destroy())
+    }
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse, routes: RequestListener): Promise<void> {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+    const foreign = this.#foreign(request)
+    if (foreign) return answerRefused(request, response, foreign)
+    if (await this.#letIn(request, response)) return
+    const stranger = this.#stranger(request)
+    if (stranger === NO_PASSWORD && isReading(request) && isNavigation(request))
+      return redirect(response, '/login')
+    if (stranger) return answerRefused(request, response, stranger)
+    const rawBody = await bodyOf(request, MAX_BODY)
+    if (rawBody === undefined) return answerRefused(request, response, TOO_LARGE)
+    routes(Object.assign(request, { rawBody }), response)
   }
 
   #names(): Set<string> {
@@ -95,106 +137,93 @@ export class Guard {
     )
   }
 
-  checkHost: MiddlewareHandler = async (context, next) => {
-    if (!this.#hosts().has((context.req.header('host') ?? '').toLowerCase()))
-      return refused(context, 421, 'USAGE', 'this name is not served here', HOST_HINT, HEADERS)
-    await next()
-    for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value)
+  #foreign(request: IncomingMessage): Refusal | undefined {
+    const { host, origin, 'sec-fetch-site': site } = request.headers
+    const hosts = this.#hosts()
+    if (!hosts.has((host ?? '').toLowerCase())) return FOREIGN_HOST
+    const isOurs = origin !== undefined && hosts.has(origin.replace(/^http:\/\//, '').toLowerCase())
+    const isOpened = isReading(request) && isNavigation(request)
+    const isFromElsewhere = (site === 'cross-site' || site === 'same-site') && !isOpened
+    const isAllowed = (isOurs || (origin === undefined && isReading(request))) && !isFromElsewhere
+    return isAllowed ? undefined : FOREIGN_ORIGIN
   }
 
-  checkOrigin: MiddlewareHandler = async (context, next) => {
-    const origin = context.req.header('origin')
-    const isOurs = origin !== undefined && this.#hosts().has(origin.replace(/^http:\/\//, '').toLowerCase())
-    const isChanging = context.req.method !== 'GET' && context.req.method !== 'HEAD'
-    const site = context.req.header('sec-fetch-site')
-    const isForeign = (site === 'cross-site' || site === 'same-site') && !isNavigation(context)
-    if ((origin !== undefined && !isOurs) || (isChanging && !isOurs) || isForeign)
-      return refused(context, 403, 'USAGE', 'asked from another site', ORIGIN_HINT)
-    await next()
+  #stranger(request: IncomingMessage): Refusal | undefined {
+    if (!this.#hasCookie(request)) return this.#options.password === undefined ? NO_COOKIE : NO_PASSWORD
+    const given = request.headers['x-recollect-token']
+    if (!isReading(request) && !isSame(String(given ?? ''), this.pageToken)) return NO_PAGE_TOKEN
+    return undefined
   }
 
-  checkCookie: MiddlewareHandler = async (context, next) => {
-    const cookie = getCookie(context, COOKIE)
-    if (cookie === undefined || !this.#cookies.has(cookie)) {
-      if (this.hasPassword && isNavigation(context)) return context.redirect('/login')
-      const how = this.hasPassword
-        ? 'reload the page and give the password'
-        : 'open the address that recollect ui printed; it is good once, so start recollect ui again for another'
-      return refused(context, 401, 'USAGE', 'not signed in', how)
+  #hasCookie({ headers }: IncomingMessage): boolean {
+    const cookie = parseCookies(headers.cookie ?? '', COOKIE)[COOKIE]
+    return cookie !== undefined && this.#cookies.has(cookie)
+  }
+
+  /** All that is answered without a cookie; false for everything else. */
+  async #letIn(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const path = pathOf(request)
+    if (path === '/style.css' && isReading(request)) {
+      response.writeHead(200, { 'content-type': 'text/css; charset=utf-8' }).end(this.#options.style)
+      return true
     }
-    if (context.req.method !== 'GET' && context.req.method !== 'HEAD') {
-      if (!isSame(context.req.header('x-recollect-token') ?? '', this.pageToken))
-        return refused(context, 403, 'USAGE', 'the token of the page is missing', 'reload the page')
-    }
-    await next()
+    if (path === '/open') this.#open(request, response)
+    else if (path === '/login' && this.#options.password !== undefined)
+      await this.#login(request, response, this.#options.password)
+    else return false
+    return true
   }
 
-  /** Trades the token of the printed address for a cookie. */
-  open(context: Context): Response {
+  /** Trades the token of the printed address for a cookie. Only GET does: a HEAD is sent by who looks, not by who opens. */
+  #open(request: IncomingMessage, response: ServerResponse): void {
+    if (request.method !== 'GET') {
+      answerRefused(request, response, wrongMethod('GET'))
+      return
+    }
     const token = this.openToken
-    if (token === undefined || !isSame(context.req.query('token') ?? '', token)) {
-      // Who has the cookie already loses nothing by opening the address again.
-      const cookie = getCookie(context, COOKIE)
-      if (cookie !== undefined && this.#cookies.has(cookie)) return context.redirect('/')
-      return refused(
-        context,
-        401,
-        'USAGE',
-        'this address was used before',
-        'start recollect ui again for another',
-      )
+    const given = new URLSearchParams((request.url ?? '').split('?')[1]).get('token') ?? ''
+    if (token !== undefined && isSame(given, token)) {
+      this.#openToken = undefined
+      this.#options.onOpened?.()
+      // Not redirected: a browser that was sent here from a file would follow without the cookie, which is SameSite=Strict.
+      response.writeHead(200, { ...this.#newCookie(), 'content-type': 'text/html; charset=UTF-8' })
+      response.end(smallPage('<p><a href="/">Open</a></p>', '<meta http-equiv="refresh" content="0;url=/">'))
+      return
     }
-    this.#openToken = undefined
-    return this.#welcome(context)
+    // Who has the cookie already loses nothing by opening the address again.
+    if (this.#hasCookie(request)) redirect(response, '/')
+    else answerRefused(request, response, USED_TOKEN)
   }
 
-  async login(context: Context): Promise<Response> {
-    const { password } = this.#options
-    const typed = (await context.req.parseBody())['password']
-    if (password !== undefined && typeof typed === 'string' && isSame(typed, password))
-      return this.#welcome(context)
-    this.#lastGuess = this.#lastGuess.then(() => new Promise((done) => setTimeout(done, WRONG_PASSWORD_MS)))
-    await this.#lastGuess
-    return context.redirect('/login?wrong', 303)
+  async #login(request: IncomingMessage, response: ServerResponse, password: string): Promise<void> {
+    if (isReading(request)) {
+      const isWrong = request.url?.endsWith('?wrong') === true
+      response.writeHead(200, { 'content-type': 'text/html; charset=UTF-8' }).end(loginPage(isWrong))
+      return
+    }
+    if (request.method !== 'POST') return answerRefused(request, response, wrongMethod('GET, POST'))
+    // Before the password is read: one that comes too soon is not looked at, right or wrong.
+    const { waitMs } = this.#throttle.take(request.socket.remoteAddress ?? '')
+    if (waitMs > 0) return answerRefused(request, response, tooManyTries(waitMs))
+    const body = await bodyOf(request, MAX_BODY)
+    if (body === undefined) return answerRefused(request, response, TOO_LARGE)
+    const typed = new URLSearchParams(body.toString()).get('password') ?? ''
+    if (isSame(typed, password)) redirect(response, '/', this.#newCookie())
+    else redirect(response, '/login?wrong')
   }
 
-  #welcome(context: Context): Response {
+  #newCookie(): { 'set-cookie': string } {
     const cookie = secret()
     this.#cookies.add(cookie)
-    setCookie(context, COOKIE, cookie, {
-      httpOnly: true,
-      sameSite: 'Strict',
-      path: '/',
-      maxAge: COOKIE_SECONDS,
-    })
-    return context.redirect('/', 303)
+    const options = { httpOnly: true, sameSite: 'Strict', path: '/', maxAge: COOKIE_SECONDS } as const
+    return { 'set-cookie': serialize(COOKIE, cookie, options) }
   }
 }
 
-/** Our own words only: nothing that was asked for stands in it. */
-const refusalPage = (what: string, hint: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Recollect</title><link rel="stylesheet" href="/style.css"></head><body><main class="login"><h1>Recollect</h1>
-<p role="alert">${what}</p><p>${hint}</p></main></body></html>`
+const redirect = (response: ServerResponse, location: string, headers: Record<string, string> = {}): void =>
+  void response.writeHead(303, { ...headers, location }).end()
 
-const HOST_HINT = 'open the address that recollect ui printed, by the name that stands in it'
-const ORIGIN_HINT = 'open the page by the address that recollect ui printed, and ask from there'
-
-/** Tells why there is no answer: a program in JSON, who opens it in a browser as a page, others in the words of the command line. */
-export function refused(
-  context: Context,
-  status: 401 | 403 | 404 | 421,
-  code: ErrorCode,
-  what: string,
-  hint: string,
-  headers: Record<string, string> = {},
-): Response {
-  const { path } = context.req
-  if (path.startsWith('/api/'))
-    return context.json({ error: new RecollectError(code, what, { where: path, hint }) }, status, headers)
-  if (isNavigation(context)) return context.html(refusalPage(what, hint), status, headers)
-  return context.text(`error: ${what} [${code}]\nwhere: ${path}\ntry: ${hint}\n`, status, headers)
-}
-
-const isNavigation = (context: Context): boolean =>
-  context.req.method === 'GET' && context.req.header('sec-fetch-mode') === 'navigate'
+const loginPage = (isWrong: boolean): string =>
+  smallPage(`<form method="post" action="/login"><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
+${isWrong ? '<p role="alert">That was not it.</p>' : ''}<button>Open</button></form>`)

@@ -1,9 +1,10 @@
 // The tiers against their caps, what eviction would do now, what is gone and what is pinned.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { lastSweepAt } from '../../doctor/clock.ts'
 import type { Receipt } from '../../query/receipts.ts'
-import { planNow } from '../../retention/apply.ts'
 import { planJson } from '../../retention/json.ts'
+import { planNow } from '../../retention/planning.ts'
 import { policyOf } from '../../retention/policy.ts'
 import { allocatedBytes, databaseBytes } from '../../retention/usage.ts'
 import type { Memory } from './memory.ts'
@@ -17,7 +18,7 @@ export interface Storage {
     hard_cap_bytes: number
     parts: { name: string; bytes: number }[]
   }[]
-  policy: { raw_max_age_days: number; cadence: string }
+  policy: { raw_max_age_days: number; sole_copies: string; cadence: string }
   /** As `recollect evict --dry-run --json` prints it. */
   plan: Record<string, unknown>
   receipts: Omit<Receipt, 'is_restored'>[]
@@ -32,7 +33,7 @@ export function storageOf(memory: Memory): Storage {
   const handle = memory.handle()
   const policy = policyOf(config)
   const cacheDb = join(paths.cacheDirectory, 'cache.db')
-  const plan = planNow({ store: { read: () => handle }, paths, policy })
+  const plan = planNow({ store: { read: () => handle }, paths, policy, lastSweepAt: lastSweepAt(config) })
   return {
     tiers: [
       {
@@ -55,8 +56,12 @@ export function storageOf(memory: Memory): Storage {
         parts: [],
       },
     ],
-    policy: { raw_max_age_days: policy.rawMaxAgeDays, cadence: policy.cadence },
-    plan: planJson(plan),
+    policy: {
+      raw_max_age_days: policy.rawMaxAgeDays,
+      sole_copies: policy.soleCopies,
+      cadence: policy.cadence,
+    },
+    plan: planJson(plan, handle),
     ...receiptsOf(memory),
     pins: pinsOf(memory),
   }

@@ -51,7 +51,9 @@ const classOf = (style: Style): string =>
 
 /** A carriage return overwrites its line: what was last drawn is what was seen. */
 const settled = (text: string): string =>
-  text.includes('\r') ? text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '') : text
+  text.includes('\r') ? text.replaceAll('\r\n', '\n').split('\n').map(lastDrawn).join('\n') : text
+
+const lastDrawn = (line: string): string => line.slice(line.lastIndexOf('\r', line.length - 2) + 1)
 
 export function Terminal({ text }: { text: string }): JSX.Element {
   const parts: ComponentChildren[] = []

@@ -5,7 +5,7 @@ import { redacted } from './plain.tsx'
 
 const MAX_COLOURED = 40_000
 const TOKEN =
-  /(\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?:^|(?<=\s))#[^\n]*|--[^\n-][^\n]*)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\b(\d[\d_.]*(?:e[+-]?\d+)?|0x[\da-f]+)\b|\b(abstract|and|as|async|await|begin|break|case|catch|class|const|continue|def|default|defer|del|do|elif|else|end|enum|except|export|extends|false|final|finally|fn|for|from|func|function|go|if|impl|implements|import|in|interface|is|lambda|let|match|mod|module|mut|new|nil|none|None|not|null|or|package|pass|private|protected|pub|public|raise|return|self|static|struct|super|switch|then|this|throw|trait|true|True|False|try|type|typeof|undefined|use|using|var|void|where|while|with|yield)\b/g
+  /(\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(?:^|(?<=\s))#[^\n]*|--[^\n-][^\n]*)|("(?:\\.|[^"\\\n]){0,400}"|'(?:\\.|[^'\\\n]){0,400}'|`(?:\\.|[^`\\]){0,400}`)|\b(\d[\d_.]*(?:e[+-]?\d+)?|0x[\da-f]+)\b|\b(abstract|and|as|async|await|begin|break|case|catch|class|const|continue|def|default|defer|del|do|elif|else|end|enum|except|export|extends|false|final|finally|fn|for|from|func|function|go|if|impl|implements|import|in|interface|is|lambda|let|match|mod|module|mut|new|nil|none|None|not|null|or|package|pass|private|protected|pub|public|raise|return|self|static|struct|super|switch|then|this|throw|trait|true|True|False|try|type|typeof|undefined|use|using|var|void|where|while|with|yield)\b/g
 
 export function coloured(text: string): ComponentChildren {
   if (text.length > MAX_COLOURED) return redacted(text)

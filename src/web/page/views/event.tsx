@@ -1,5 +1,7 @@
 // One step of a transcript: what was said, or a call with what it was given and what came back.
+
 import type { ComponentChildren, JSX } from 'preact'
+import { CALL_WORDS } from '../../../model.ts'
 import { changesIn } from '../../../query/edit-shapes.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { isUnread } from '../bodies.ts'
@@ -129,12 +131,12 @@ function Verdict({
   const ms = answer?.duration_ms ?? event.duration_ms
   const hasFailed = answer?.kind === 'error' || (answer?.exit_code ?? 0) !== 0
   const word = !answer
-    ? 'no answer'
+    ? CALL_WORDS.open
     : hasFailed
       ? answer.exit_code
         ? `exit ${answer.exit_code}`
-        : 'failed'
-      : 'ok'
+        : CALL_WORDS.failed
+      : CALL_WORDS.ok
   return (
     <span class={`verdict ${!answer ? 'open' : hasFailed ? 'failed' : 'ok'}`}>
       <span aria-hidden="true">{!answer ? '…' : hasFailed ? '✕' : '✓'}</span> {word}

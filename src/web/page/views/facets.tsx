@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import type { BriefPage, Facet } from '../../../query/narrow.ts'
 import { count } from '../format.ts'
+import { outcomeWord } from '../parts.tsx'
 import { param, withParams } from '../router.ts'
 
 const NAMES: Record<Facet, string> = {
@@ -78,7 +79,7 @@ function FacetValue(props: {
       >
         <span class="facet-value">
           {isChosen && <span aria-hidden="true">✓ </span>}
-          {props.value || 'unknown'}
+          {(props.name === 'outcome' ? outcomeWord(props.value) : props.value) || 'unknown'}
         </span>
         <span class="facet-count">{count(props.count)}</span>
       </a>

@@ -7,7 +7,7 @@ import { ask, changes, isOnline, type Problem } from '../api.ts'
 import { Sparkline } from '../charts/lines.tsx'
 import { count, duration, plural, short, titleOf, usd } from '../format.ts'
 import { useKeys } from '../keys.ts'
-import { Answered, Empty, OutcomeBadge, When } from '../parts.tsx'
+import { Answered, Empty, OutcomeBadge, outcomeWord, When } from '../parts.tsx'
 import { cameBack, go, param, sessionPath, setParams } from '../router.ts'
 import { Facets, telling } from './facets.tsx'
 
@@ -262,7 +262,7 @@ function SessionRow({
           {row.repo && <span>{row.repo}</span>}
           <span class="row-model">{row.model ?? 'unknown model'}</span>
           <span class="narrow-only">
-            {row.outcome}
+            {outcomeWord(row.outcome)}
             {row.error_count > 0 && `, ${plural(row.error_count, 'error')}`}
           </span>
           {row.is_pinned && <span>pinned</span>}

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Digest } from '../../../digest/digest.ts'
 import { duration, plural } from '../format.ts'
-import { Card, Empty, When } from '../parts.tsx'
+import { Card, Empty, outcomeWord, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { signalName } from './patterns.tsx'
@@ -134,8 +134,9 @@ function OutcomeCard({ digest }: { digest: Digest }): JSX.Element {
   return (
     <Card title="How it ended">
       <p>
-        <strong>{digest.outcome}</strong>, by the rule <em>{detail.rule.replaceAll('_', ' ')}</em>,{' '}
-        {Math.round(detail.confidence * 100)} % sure <Jumps uid={digest.session_uid} seqs={detail.seqs} />
+        <strong>{outcomeWord(digest.outcome)}</strong>, by the rule{' '}
+        <em>{detail.rule.replaceAll('_', ' ')}</em>, {Math.round(detail.confidence * 100)} % sure{' '}
+        <Jumps uid={digest.session_uid} seqs={detail.seqs} />
       </p>
       {digest.first_prompt && (
         <p>

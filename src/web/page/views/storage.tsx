@@ -8,7 +8,7 @@ import { Answered, Card, Command, Table, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 
 const REASONS: Record<string, string> = {
-  age: 'analyzed, and older than the age set',
+  age: 'analyzed, and its last event is older than the age set',
   soft_cap: 'analyzed, and the cache is over its soft cap',
   hard_cap: 'NOT analyzed: the cache is over its hard cap',
   forgotten: 'forgotten on request',
@@ -63,7 +63,10 @@ function TierCard({ tier, storage }: { tier: Storage['tiers'][number]; storage: 
         {isRaw && (
           <>
             <dt>kept at most</dt>
-            <dd>{storage.policy.raw_max_age_days} days once analyzed</dd>
+            <dd>
+              {storage.policy.raw_max_age_days} days after the last event
+              {storage.policy.sole_copies === 'keep' && ', only copies for longer'}
+            </dd>
           </>
         )}
         {tier.parts.map((part) => (
@@ -91,6 +94,9 @@ interface PlanJson {
     bytes: number
     usage_after_bytes: number
     is_data_loss: boolean
+    is_sole_copy: boolean
+    title: string | null
+    last_at: string | null
   }[]
   analyze_first: string[]
   usage_before_bytes: number
@@ -113,8 +119,10 @@ function PlanCard({ plan }: { plan: PlanJson }): JSX.Element {
             columns={[
               {
                 title: 'Session',
-                cell: (step) => <a href={sessionPath(step.session_uid)}>{idOf(step.session_uid)}</a>,
+                cell: (step) => <a href={sessionPath(step.session_uid)}>{titleOf(step)}</a>,
               },
+              { title: 'Last event', cell: (step) => <When at={step.last_at} /> },
+              { title: 'Only copy', cell: (step) => (step.is_sole_copy ? 'only copy' : '') },
               { title: 'Why', cell: (step) => REASONS[step.reason] ?? step.reason },
               { title: 'Frees', cell: (step) => bytes(step.bytes), isNumber: true },
               { title: 'Cache after', cell: (step) => bytes(step.usage_after_bytes), isNumber: true },

@@ -8,6 +8,8 @@ export interface Row {
   key: string
   uid: string
   seq: number
+  /** Its place in the outline. */
+  at: number
   /** The answer to a call; 0 while there is none. */
   answer: number
   kind: EventKind
@@ -36,6 +38,7 @@ const HOUSEKEEPING: ReadonlySet<EventKind> = new Set(['lifecycle', 'completion']
 const TOOL_KINDS: ReadonlySet<EventKind> = new Set(['tool_call', 'tool_result', 'test_run', 'edit'])
 const MAX_DEPTH = 4
 const SIDECHAIN = 1
+const INSTRUCTION = 8
 
 export interface Shown {
   housekeeping: boolean
@@ -71,18 +74,14 @@ export function rowsOf(told: Told, uid: string, depth = 0): Row[] {
   return [...(below.get(-1) ?? []), ...main.flatMap((row, i) => [row, ...(below.get(i) ?? [])])]
 }
 
-const isLeftOut = (kind: EventKind, shown: Shown): boolean =>
-  (!shown.housekeeping && HOUSEKEEPING.has(kind)) ||
+const isLeftOut = (kind: EventKind, flags: number, shown: Shown): boolean =>
+  (!shown.housekeeping && (HOUSEKEEPING.has(kind) || (flags & INSTRUCTION) !== 0)) ||
   (!shown.thinking && kind === 'thinking') ||
   (!shown.tools && TOOL_KINDS.has(kind))
 
 /** Rows of the session's own agent, and of each agent inside it. */
-function split(
-  outline: Outline,
-  shown: Shown,
-  depth: number,
-): { main: (Row & { at: number })[]; inside: Map<number, Row[]> } {
-  const main: (Row & { at: number })[] = []
+function split(outline: Outline, shown: Shown, depth: number): { main: Row[]; inside: Map<number, Row[]> } {
+  const main: Row[] = []
   const inside = new Map<number, Row[]>()
   const calls = new Map<number, Row>()
   for (const [at, seq] of outline.seq.entries()) {
@@ -92,8 +91,8 @@ function split(
       call.answer = seq
       continue
     }
-    if (seq !== shown.target && isLeftOut(kind, shown)) continue
     const flags = outline.flags[at] as number
+    if (seq !== shown.target && isLeftOut(kind, flags, shown)) continue
     const agent = flags & SIDECHAIN ? (outline.agent[at] as number) : -1
     const uid = outline.session_uid
     const isInside = (flags & SIDECHAIN) !== 0
@@ -116,10 +115,10 @@ function split(
 }
 
 /** After the call that started it, else after what was last said before it began. */
-function placeOf(main: readonly { seq: number }[], outline: Outline, agent: number): number {
-  const first = outline.seq[outline.agent.indexOf(agent)] ?? 0
-  const anchor = outline.anchors[agent] || first
-  return main.findLastIndex((row) => row.seq <= anchor)
+function placeOf(main: readonly { at: number }[], outline: Outline, agent: number): number {
+  const anchor = outline.seq.indexOf(outline.anchors[agent] || -1)
+  const at = anchor === -1 ? outline.agent.indexOf(agent) : anchor
+  return main.findLastIndex((row) => row.at <= at)
 }
 
 function placeAt(main: readonly { at: number }[], outline: Outline, node: LineageNode): number {
@@ -131,7 +130,17 @@ function placeAt(main: readonly { at: number }[], outline: Outline, node: Lineag
 
 function head(row: Pick<Row, 'uid' | 'depth'>, agent: AgentHead): Row {
   const { uid, depth } = row
-  return { key: `agent ${agent.id}`, uid, seq: 0, answer: 0, kind: 'lifecycle', flags: 0, depth, agent }
+  return {
+    key: `agent ${agent.id}`,
+    uid,
+    seq: 0,
+    at: -1,
+    answer: 0,
+    kind: 'lifecycle',
+    flags: 0,
+    depth,
+    agent,
+  }
 }
 
 function insideRows(told: Told, outline: Outline, agent: number, rows: readonly Row[]): Row[] {
@@ -171,8 +180,9 @@ function ownRows(told: Told, node: LineageNode, depth: number): Row[] {
   return [top, ...rows]
 }
 
-/** What a later answer adds, appended to what is there. */
+/** What a later answer adds, appended to what is there, unless it is all there is. */
 export function joined(known: Outline, more: Outline): Outline {
+  if (more.is_whole) return more
   if (more.seq.length === 0) return known
   const tools = [...known.tools]
   const agents = [...known.agents]
@@ -203,10 +213,11 @@ export function joined(known: Outline, more: Outline): Outline {
 }
 
 /** Index of the row that shows an event of a session: itself, or the call it answers, or the next one after it. */
-export function rowOf(rows: readonly Row[], uid: string, seq: number): number {
-  const own = (row: Row): boolean => row.uid === uid && row.agent === undefined
+export function rowOf(rows: readonly Row[], outline: Outline, seq: number): number {
+  const own = (row: Row): boolean => row.uid === outline.session_uid && row.agent === undefined
   const exact = rows.findIndex((row) => own(row) && (row.seq === seq || row.answer === seq))
   if (exact !== -1) return exact
-  const next = rows.findIndex((row) => own(row) && row.seq > seq)
+  const at = outline.seq.indexOf(seq)
+  const next = rows.findIndex((row) => own(row) && row.at > at)
   return next === -1 ? rows.length - 1 : next
 }

@@ -48,7 +48,7 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
     estimate: (i) => HEIGHTS[rows[i]?.kind ?? 'lifecycle'] ?? 44,
   })
   const bodies = useBodies()
-  useJump(list, rows, uid)
+  useJump(list, rows, outlines.get(uid))
   const find = useFind(uid)
   const printing = usePrinting(rows)
   if (total === 0) return <NoEvents uid={uid} />
@@ -164,12 +164,12 @@ function Body({ row, bodies }: { row: Row; bodies: Bodies }): JSX.Element {
 }
 
 /** Goes to the event in the address, and follows it when it changes. Heights settle as bodies come, so it looks twice. */
-function useJump(list: List, rows: readonly Row[], uid: string): void {
+function useJump(list: List, rows: readonly Row[], outline: Outline | undefined): void {
   const seq = param('seq')
   const isReady = rows.length > 0
   useEffect(() => {
-    if (seq === undefined || !isReady) return
-    const at = rowOf(rows, uid, Number(seq))
+    if (seq === undefined || !isReady || !outline) return
+    const at = rowOf(rows, outline, Number(seq))
     const jump = (): void => list.scrollToIndex(at, { align: 'center' })
     jump()
     const timers = [120, 350].map((wait) => setTimeout(jump, wait))
