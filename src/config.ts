@@ -2,7 +2,7 @@
 // Later wins: built-in default, config.toml, environment, flag. A value that is not possible is refused, with its place.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
 import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
@@ -75,11 +75,18 @@ export class Config {
   }
 }
 
-/** $RECOLLECT_HOME, else recollect/ in the XDG data directory. */
+/** $RECOLLECT_HOME, else recollect/ in the XDG data directory: never a place that depends on where a program was started. */
 export function homeDirectory(env: Record<string, string | undefined>): string {
   if (env['RECOLLECT_HOME']) return resolve(env['RECOLLECT_HOME'])
-  const data = env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share')
-  return join(data, 'recollect')
+  const { XDG_DATA_HOME = '' } = env
+  // A relative one counts as none, as its specification has it.
+  if (isAbsolute(XDG_DATA_HOME)) return join(XDG_DATA_HOME, 'recollect')
+  const home = env['HOME'] || homedir()
+  if (isAbsolute(home)) return join(home, '.local', 'share', 'recollect')
+  throw new RecollectError('BAD_CONFIG', `the home directory is not known: HOME is ${JSON.stringify(home)}`, {
+    where: 'HOME',
+    hint: 'set HOME to a whole path; or set RECOLLECT_HOME, to where the memory is to lie',
+  })
 }
 
 function readToml(path: string, mustExist: boolean): Record<string, unknown> {
@@ -258,7 +265,7 @@ const BYTE_UNITS: Record<string, number> = {
 /** `"4GiB"` → 4294967296; undefined if it is no size. */
 export function parseBytes(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined
-  const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(value) : null
+  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(value.trim()) : null
   const unit = match ? BYTE_UNITS[(match[2] as string).toLowerCase()] : undefined
   if (!match || unit === undefined) return undefined
   const bytes = Math.round(Number(match[1]) * unit)
@@ -277,7 +284,7 @@ const DURATION_UNITS: Record<string, number> = {
 /** `"30s"` → 30000 ms; a bare number is milliseconds. */
 export function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined
-  const match = typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*$/.exec(value) : null
+  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(value.trim()) : null
   return match ? Math.round(Number(match[1]) * (DURATION_UNITS[match[2] as string] as number)) : undefined
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { tellDecisions } from './digest/decisions.ts'
 import type { Digest } from './digest/digest.ts'
-import { RecollectError } from './errors.ts'
+import { parseStored, RecollectError } from './errors.ts'
 import { tellFiles } from './hub/index.ts'
 import type { Decision } from './model.ts'
 import { resolveSession } from './query/sessions.ts'
@@ -89,7 +89,7 @@ function retell(memory: Database, uid: string): void {
     | { digest: string }
     | undefined
   if (!row) return
-  const digest = tellDecisions(JSON.parse(row.digest) as Digest, decisionsIn(memory, [uid]))
+  const digest = tellDecisions(parseStored<Digest>(row.digest), decisionsIn(memory, [uid]))
   memory
     .prepare('UPDATE digests SET digest = ?, made_at = ? WHERE session_uid = ?')
     .run(JSON.stringify(digest), Date.now(), uid)

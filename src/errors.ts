@@ -1,4 +1,5 @@
 // The one error class. It owns the list of codes; callers match on `code`, never on text.
+import { constants } from 'node:os'
 
 /** Every code, with what it means. Additive only: other programs match on these. */
 export const ERROR_CODES = {
@@ -71,6 +72,9 @@ export function causeOf({ message, cause }: RecollectError): string | undefined 
   return message.includes(words) ? undefined : words
 }
 
+export const hasCode = (thrown: unknown, code: ErrorCode): boolean =>
+  thrown instanceof RecollectError && thrown.code === code
+
 /** What was thrown, in words. */
 export function wordsOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name
@@ -127,10 +131,80 @@ export function fromSystem(
 
 const MEND = 'mend what the cause says, then try again'
 
+const THE_MEMORY = 'memory.db, or cache.db in cache/'
+const SALVAGE = 'run: recollect sweep --repair, which saves what can be read and keeps the damaged file'
+
+/** SQLite's own numbers (https://sqlite.org/rescode.html), without what extends them. */
+const BY_SQLITE: Record<number, [ErrorCode, string]> = {
+  5: ['BUSY', 'another program keeps the database locked: end it, then try again'],
+  8: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
+  10: ['IO', 'the disk or file system failed: check the system log'],
+  11: ['CORRUPT', SALVAGE],
+  13: ['DISK_FULL', 'free some space, then try again'],
+  14: ['NOT_WRITABLE', 'check owner and permissions of the file and its directory'],
+  26: ['CORRUPT', SALVAGE],
+}
+const NO_SPACE: readonly unknown[] = [constants.errno.ENOSPC, constants.errno.EDQUOT]
+
+/**
+ * SQLite's own words (`sqlite3_errstr`) for those numbers. The driver leaves the number out where several rows are read, and
+ * for a stored text that a query takes for JSON, and is none, SQLite itself has none.
+ */
+const BY_WORDS: readonly [words: string, number][] = [
+  ['database is locked', 5],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', 10],
+  ['database disk image is malformed', 11],
+  ['malformed JSON', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['file is not a database', 26],
+]
+
+interface SqliteError extends Error {
+  code?: unknown
+  errcode?: number
+  systemErrno?: number
+}
+
+function numberOf({ message, errcode, systemErrno }: SqliteError): number {
+  // A full disk also shows as an I/O error: where the shared memory beside the log cannot grow.
+  if (NO_SPACE.includes(systemErrno)) return 13
+  if (errcode !== undefined && errcode !== 1) return errcode & 0xff
+  return BY_WORDS.find(([words]) => message.includes(words))?.[1] ?? 0
+}
+
+/** Says what kind of failure it was; an error that is none of SQLite's passes as it is. */
+export function fromSqlite(error: unknown, what: string, where: string): unknown {
+  if (!(error instanceof Error) || (error as SqliteError).code !== 'ERR_SQLITE_ERROR') return error
+  const known = BY_SQLITE[numberOf(error)]
+  if (!known) return error
+  const [name, hint] = known
+  return new RecollectError(name, `${what}: ${(error as Error).message}`, { where, cause: error, hint })
+}
+
+/** A value that we stored as JSON; throws CORRUPT where it is none any more. */
+export function parseStored<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T
+  } catch (cause) {
+    throw badValue(cause)
+  }
+}
+
+/** For a value in a row that is not what was put there. */
+export const badValue = (cause: unknown): RecollectError =>
+  new RecollectError('CORRUPT', 'a stored value cannot be understood', {
+    where: THE_MEMORY,
+    cause,
+    hint: SALVAGE,
+  })
+
 /** Turns what nobody foresaw into an error that says so; one of ours passes through unchanged. */
-export function fromUnforeseen(error: unknown): RecollectError {
+export function fromUnforeseen(thrown: unknown): RecollectError {
+  const error = fromSqlite(thrown, 'the memory cannot be used', THE_MEMORY)
   if (error instanceof RecollectError) return error
-  const frame = error instanceof Error ? /^\s+at (.+)$/m.exec(error.stack ?? '')?.[1] : undefined
+  const frame = error instanceof Error ? /^ +at (.+)$/m.exec(error.stack ?? '')?.[1] : undefined
   return new RecollectError('INTERNAL', String(error), {
     where: frame ?? 'recollect',
     hint: 'this is a fault of recollect: please report it, with what stands here',

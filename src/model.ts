@@ -49,6 +49,8 @@ export interface SessionFacts {
   isGuess?: boolean
   /** It runs without a terminal of its own. */
   isBackground?: boolean
+  /** How it ended, as the program that ran it says itself: holds whatever its events look like. */
+  outcome?: Outcome
   /** `subagent` sessions are left out of plain lists. */
   relation?: 'main' | 'subagent' | 'fork'
 }
@@ -56,9 +58,24 @@ export interface SessionFacts {
 /** Begins the summary of a result where a person changed what a call proposed, and let it be done: an intervention, and no refusal. */
 export const CHANGED_BY_PERSON = 'changed by a person'
 
+/** What a program told the model in its own name: said like a prompt, and never a turn. */
+export const isInstruction = ({ kind, role }: { kind: EventKind; role: Role }): boolean =>
+  kind === 'user_msg' && role === 'system'
+
 export type Role = 'user' | 'assistant' | 'system' | 'tool'
 export const OUTCOMES = ['success', 'fail', 'abandoned', 'unknown'] as const
 export type Outcome = (typeof OUTCOMES)[number]
+
+/** The word people read for an outcome, wherever they read it. Documents hold the values. */
+export const OUTCOME_WORDS: Record<Outcome, string> = {
+  success: 'success',
+  fail: 'failed',
+  abandoned: 'abandoned',
+  unknown: 'unknown',
+}
+
+/** The words for what came of one call. */
+export const CALL_WORDS = { ok: 'ok', failed: 'failed', open: 'no result' } as const
 
 export const EDGE_KINDS = [
   'created',

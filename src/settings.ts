@@ -92,8 +92,8 @@ export const SETTINGS = [
   {
     key: 'task_ref.patterns',
     type: 'patterns',
-    default: ['\\b[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?\\b'],
-    doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt; the first group counts.',
+    default: [],
+    doc: 'Regular expressions that find a task reference in the branch, the directory or a prompt, such as the prefixes of your tracker (`\\\\bSHOP-\\\\d+`); the first group counts. Without a match: a ticket or number in the branch or directory, the address of a tracker, or a number beside a word such as issue or PR.',
   },
   {
     key: 'digest.buckets',
@@ -141,7 +141,14 @@ export const SETTINGS = [
     key: 'session_memory.retention.raw_max_age_days',
     type: 'count',
     default: 45,
-    doc: 'Analyzed raw that has lain in the cache for longer than this goes whatever the space.',
+    doc: 'Analyzed raw of a session whose last event is older than this goes whatever the space, unless it came in within the last 7 days.',
+  },
+  {
+    key: 'session_memory.retention.sole_copies',
+    type: 'text',
+    choices: ['keep', 'age'],
+    default: 'keep',
+    doc: "A session whose agent's own file is gone: `keep` lets it go only for room, and when nothing else is left; `age` also by `raw_max_age_days`.",
   },
   {
     key: 'session_memory.retention.distilled_cap_bytes',

@@ -39,9 +39,15 @@ const MAGIC = 'RCLCODE2'
 const NODE = `${process.version} ${process.arch}`
 const roundUp = (length: number): number => (length + 7) & ~7
 
-/** Undefined where Node was told to keep no compiled code. */
-export const codePath = (env: NodeJS.ProcessEnv, command: string): string | undefined =>
-  env['NODE_DISABLE_COMPILE_CACHE'] ? undefined : join(homeDirectory(env), 'code', command)
+/** Undefined where Node was told to keep no compiled code, or where there is no home to keep it in: the command says so itself. */
+export function codePath(env: NodeJS.ProcessEnv, command: string): string | undefined {
+  if (env['NODE_DISABLE_COMPILE_CACHE']) return undefined
+  try {
+    return join(homeDirectory(env), 'code', command)
+  } catch {
+    return undefined
+  }
+}
 
 export function readCode(path: string): CodeCache | undefined {
   try {

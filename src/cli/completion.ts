@@ -1,6 +1,6 @@
 // Completions for bash, zsh, fish and PowerShell. The script a shell loads asks `recollect complete -- WORDS` for each
-// word; options and commands come from the tree, values from fixed lists and from the memory. The only file that knows
-// @bomb.sh/tab.
+// word; options and commands come from the tree, values from fixed lists and from the memory: of these only words that no
+// shell reads as an order. The only file that knows @bomb.sh/tab.
 import { RootCommand, type Command as TabCommand } from '@bomb.sh/tab'
 import type { Argument, Command, Option } from 'commander'
 import { FLAVORS } from '../adapters/flavors.ts'
@@ -9,12 +9,12 @@ import { EVENT_KINDS } from '../model.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
+import { SCRIPTS, SHELLS, type Shell } from './completion-scripts.ts'
 import { plural } from './format.ts'
+import { write } from './print.ts'
+import { isSafeValue, SAFE_SIGNS } from './safe-value.ts'
 import { streamOf } from './streams.ts'
 import { oneLine } from './text.ts'
-
-export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
-type Shell = (typeof SHELLS)[number]
 
 type Suggest = (value: string, description: string) => void
 type Source = (suggest: Suggest) => void
@@ -27,18 +27,26 @@ const VALUES: Record<string, Source> = {
   group: fixed(['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor']),
   shell: fixed(SHELLS),
   since: fixed(['1d', '7d', '30d', '90d']),
-  repo: (suggest) => distinct('repo', suggest),
-  domain: (suggest) => distinct('domain', suggest),
-  model: (suggest) => distinct('model', suggest),
-  tool: (suggest) => distinctTools(suggest),
-  id: newestSessions,
-  uid: newestSessions,
+  repo: recorded((suggest) => distinct('repo', suggest)),
+  domain: recorded((suggest) => distinct('domain', suggest)),
+  model: recorded((suggest) => distinct('model', suggest)),
+  tool: recorded(distinctTools),
+  id: sessions,
+  uid: sessions,
 }
 
 function fixed(values: readonly string[]): Source {
   return (suggest) => {
     for (const value of values) suggest(value, '')
   }
+}
+
+/** Names from the memory, which a log made up: only what is safe in a shell, described on one line. */
+function recorded(source: Source): Source {
+  return (suggest) =>
+    source((value, description) => {
+      if (isSafeValue(value)) suggest(value, oneLine(description))
+    })
 }
 
 /** Nothing may be printed where somebody is typing: what cannot be read completes to nothing. */
@@ -58,11 +66,14 @@ function fromMemory(work: (handle: Pick<ReadHandle, 'memory'>) => void): void {
 
 const MOST = 200
 
+/** Before they are counted: names that are not offered must not crowd out those that are. */
+const isSafeSql = (column: string): string => `${column} NOT GLOB '*[^${SAFE_SIGNS}]*'`
+
 function distinct(column: 'repo' | 'domain' | 'model', suggest: Suggest): void {
   fromMemory(({ memory }) => {
     const rows = memory
       .prepare(
-        `SELECT ${column} AS name, count(*) AS n FROM sessions WHERE ${column} IS NOT NULL GROUP BY 1 ORDER BY n DESC LIMIT ${MOST}`,
+        `SELECT ${column} AS name, count(*) AS n FROM sessions WHERE ${isSafeSql(column)} GROUP BY 1 ORDER BY n DESC LIMIT ${MOST}`,
       )
       .all() as unknown as { name: string; n: number }[]
     for (const { name, n } of rows) suggest(name, plural(n, 'session'))
@@ -74,22 +85,26 @@ function distinctTools(suggest: Suggest): void {
     const rows = memory
       .prepare(
         `SELECT DISTINCT j.key AS name FROM (SELECT digest FROM digests ORDER BY made_at DESC LIMIT ${MOST}) d,
-         json_each(d.digest, '$.tool_histogram') j LIMIT ${MOST}`,
+         json_each(d.digest, '$.tool_histogram') j WHERE ${isSafeSql('j.key')} LIMIT ${MOST}`,
       )
       .all() as unknown as { name: string }[]
     for (const { name } of rows) suggest(name, '')
   })
 }
 
-/** By the shortest beginning that means them: colons end a word in some shells. */
-function newestSessions(suggest: Suggest): void {
+function sessions(suggest: Suggest): void {
   suggest('@last', 'the newest session')
+  recorded(newestSessions)(suggest)
+}
+
+/** By the shortest beginning that means them: it is typed sooner, and a colon ends a word in some shells. */
+function newestSessions(suggest: Suggest): void {
   fromMemory((handle) => {
     const rows = handle.memory
       .prepare(
         `SELECT s.session_uid AS uid, coalesce(s.title, d.digest ->> '$.first_prompt', '') AS title FROM sessions s
          LEFT JOIN digests d ON d.session_uid = s.session_uid
-         WHERE s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)
+         WHERE ${isSafeSql('s.native_session_id')} AND s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)
          ORDER BY s.ended_at DESC LIMIT 50`,
       )
       .all() as unknown as { uid: string; title: string }[]
@@ -135,23 +150,12 @@ function rootOf(program: Command): RootCommand {
   return root
 }
 
-/** The script uses a function of the package bash-completion, which is not everywhere. */
-const BASH_WITHOUT_PACKAGE = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
-    cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" cword=$COMP_CWORD
-    words=("\${COMP_WORDS[@]}")
-}
-`
-
 /** Prints the script a shell loads. */
-export function printScript(program: Command, shell: Shell): void {
-  // The package prints by itself.
-  const stdout = streamOf(1)
-  if (shell === 'bash') stdout.write(BASH_WITHOUT_PACKAGE)
-  rootOf(program).setup('recollect', 'recollect', shell)
-}
+export const printScript = (shell: Shell): void => write(SCRIPTS[shell])
 
-/** Prints what the last of the words may become. */
-export function printCompletions(program: Command, words: string[]): void {
+/** Prints what the last of the words may become; of a new word where `isNext`. */
+export function printCompletions(program: Command, words: string[], isNext = false): void {
+  // The package prints by itself.
   streamOf(1)
-  rootOf(program).parse(words)
+  rootOf(program).parse(isNext ? [...words, ''] : words)
 }

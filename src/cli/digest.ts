@@ -1,7 +1,9 @@
 // `digest`, `env` and `patterns`: thin over digest/, and all from Tier 2, so they answer without a cache.
+
 import { Config } from '../config.ts'
 import type { Digest } from '../digest/digest.ts'
 import { getDigest, listPatterns, type Pattern } from '../digest/patterns.ts'
+import { OUTCOME_WORDS } from '../model.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { openMemory, type StorePaths, storePaths } from '../store/reading.ts'
@@ -36,6 +38,9 @@ export function showDigest(typed: string, options: { json?: boolean }): void {
 /** Single quotes keep everything as it is, but for a quote, and in fish a backslash: these stand escaped between two of them. */
 const quoted = (text: string): string => `'${text.replace(/['\\]/g, (one) => `'\\${one}'`)}'`
 
+const ENV_COMMENT =
+  '# of one session, for tools that read HELIX_*: its id, repository, agent, tokens in and out, the share of calls that were plumbing, and the memory it stands in'
+
 export function showEnv(typed: string): void {
   withMemory((handle, paths) => {
     const digest = getDigest(handle, resolveSession(handle, typed))
@@ -48,6 +53,8 @@ export function showEnv(typed: string): void {
     put(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}`)
     put(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}`)
     put(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}`)
+    // Behind them: whoever leaves the quotes around $(…) out has all of it on one line.
+    put(ENV_COMMENT)
   })
 }
 
@@ -97,7 +104,7 @@ function digestText(digest: Digest): string {
   const lines = [
     oneLine(digest.session_uid),
     oneLine(digest.title || digest.first_prompt),
-    `outcome   ${digest.outcome} (${detail.rule}, ${Math.round(detail.confidence * 100)} %, see ${seqsText(detail.seqs)})`,
+    `outcome   ${OUTCOME_WORDS[digest.outcome]} (${detail.rule}, ${Math.round(detail.confidence * 100)} %, see ${seqsText(detail.seqs)})`,
     `where     ${[digest.repo, digest.git_branch, digest.domain].filter(Boolean).map(oneLine).join('  ') || '?'}`,
     `when      ${formatTime(digest.started_at || null)}, ${formatDuration(metrics.wall_clock_s * 1000)}, active ${formatDuration(metrics.active_s * 1000)}`,
     `model     ${oneLine(digest.model) || '?'}, ${formatCount(cost.input_tokens)} in, ${formatCount(cost.output_tokens)} out, ${formatCount(cost.cache_tokens)} cache`,

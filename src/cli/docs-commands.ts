@@ -11,7 +11,7 @@ export function addDocsCommands(program: Command): void {
       new Argument('<shell>', 'the shell it is for').choices(['bash', 'zsh', 'fish', 'powershell']),
     )
     .description('completions for a shell, also of ids, repositories and models')
-    .action(async (shell) => (await import('./completion.ts')).printScript(program, shell))
+    .action(async (shell) => (await import('./completion.ts')).printScript(shell))
   addExamples(
     completion,
     ['source <(recollect completion bash)', 'in ~/.bashrc; zsh alike, in ~/.zshrc'],
@@ -22,8 +22,11 @@ export function addDocsCommands(program: Command): void {
   program
     .command('complete', { hidden: true })
     .argument('[words...]')
+    .option('--next', 'an empty word behind them, for shells that cannot pass one')
     .description('what completions ask: the words typed so far, behind --')
-    .action(async (words) => (await import('./completion.ts')).printCompletions(program, words))
+    .action(async (words, { next }) =>
+      (await import('./completion.ts')).printCompletions(program, words, next),
+    )
 
   program
     .command('man', { hidden: true })

@@ -12,8 +12,9 @@ export function addDoctorCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Proposed are a file for settings, hooks and the MCP server in the agents, and a
-daily sweep. Each is shown before it is done and can be taken back.`,
+Proposed are a file for settings, hooks and the MCP server in the agents, a
+daily sweep, and a longer time for an agent that deletes its transcripts. Each
+is shown before it is done and can be taken back.`,
     )
     .action(async (options) => (await import('./init.ts')).runInit(options))
   addExamples(init, 'recollect init', ['recollect init --dry-run', 'what it would do'])
@@ -22,12 +23,17 @@ daily sweep. Each is shown before it is done and can be taken back.`,
     .command('doctor')
     .description('what is wrong, or soon will be, and the command that mends it')
     .option('--deep', 'check every payload against its hash, too')
+    .option('--fix', 'offer to have agents keep their transcripts for longer')
+    .option('--undo', 'take back what --fix did')
+    .option('--yes', 'with --fix: do it without asking')
+    .option('--dry-run', 'with --fix or --undo: only show it')
     .option('--json', 'one JSON document: {"findings":[…],"counts":…}')
     .addHelpText('after', '\nExit code: 0 no errors (there may be warnings), 1 errors were found.')
     .action(async (options) => (await import('./doctor.ts')).runDoctor(options))
   addExamples(
     doctor,
     'recollect doctor',
+    ['recollect doctor --fix --dry-run', 'what it would change, and where'],
     ['recollect doctor --deep', 'with every payload checked'],
     ["recollect doctor --json | jq -r '.findings[].fix | values'", 'what to do'],
   )

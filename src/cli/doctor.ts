@@ -2,15 +2,16 @@
 
 import type { Finding, Severity } from '../doctor/finding.ts'
 import { doctorDocument, examine } from '../doctor/index.ts'
+import { RecollectError } from '../errors.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { plural } from './format.ts'
+import { type FixCommand, runFixes } from './keeping.ts'
 import { outputWidth, Progress, print, printJson } from './print.ts'
 import { fold, oneLine } from './text.ts'
 
-export interface DoctorCommand {
+export interface DoctorCommand extends FixCommand {
   deep?: boolean
-  json?: boolean
 }
 
 const LEAST_TEXT = 30
@@ -18,12 +19,18 @@ const SIGNS: Record<Severity, string> = { ok: '✔', info: '·', warning: '▲',
 const ORDER: readonly Severity[] = ['ok', 'info', 'warning', 'error']
 
 export async function runDoctor(options: DoctorCommand): Promise<void> {
+  if (options.fix && options.undo)
+    throw new RecollectError('USAGE', '--fix does not go with --undo', {
+      where: '--undo',
+      hint: 'leave one out: --undo takes back what --fix did',
+    })
   const findings = await patiently((onWait) =>
     examine({ env: process.env, isDeep: options.deep ?? false, onWait }),
   )
   const { counts } = doctorDocument(findings)
-  if (options.json) printJson({ findings, counts })
-  else print([...findingLines(findings), '', summary(counts)].join('\n'))
+  if (!options.json) print([...findingLines(findings), '', summary(counts)].join('\n'))
+  const fixes = options.fix || options.undo ? { fixes: await runFixes(options) } : {}
+  if (options.json) printJson({ findings, counts, ...fixes })
   if (counts.error > 0) process.exitCode = EXIT.failed
 }
 

@@ -1,5 +1,5 @@
 // Exit codes, and how an error is told: `error:`, `where:`, `cause:`, `try:` on stderr, or with --json one document on stdout.
-import { causeOf, fromUnforeseen, RecollectError } from '../errors.ts'
+import { causeOf, fromUnforeseen, type RecollectError } from '../errors.ts'
 import { inLocale, paintError } from './colour.ts'
 import { isBegun, printJson, tell } from './print.ts'
 import { terminal } from './streams.ts'
@@ -29,12 +29,13 @@ const isFormat = (word: string, value: string | undefined): boolean => word === 
 
 /** Tells an error and returns the exit code it deserves. */
 export function reportError(error: unknown, asJson = false): number {
-  const known = error instanceof RecollectError ? error : undefined
-  if (asJson && !isBegun()) printJson({ error: fromUnforeseen(error) })
+  const ours = fromUnforeseen(error)
+  const known = ours.code === 'INTERNAL' ? undefined : ours
+  if (asJson && !isBegun()) printJson({ error: ours })
   else if (known) tell(inLocale(errorText(known)))
   else
     tell(
-      `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\ntry: ${fromUnforeseen(error).hint}\n`,
+      `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\ntry: ${ours.hint}\n`,
     )
   if (known?.code === 'BUSY') return EXIT.busy
   return known && ABOUT_COMMAND_LINE.has(known.code) ? EXIT.usage : EXIT.failed

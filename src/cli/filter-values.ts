@@ -2,7 +2,7 @@
 // found nothing, so that the usual case pays nothing for it.
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import { OUTCOMES } from '../model.ts'
+import { OUTCOME_WORDS, OUTCOMES } from '../model.ts'
 import type { SessionFilter } from '../query/filters.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { FilterFlags } from './filters.ts'
@@ -16,7 +16,7 @@ export function filterFrom(flags: FilterFlags): SessionFilter {
   }
   if (flags.flavor !== undefined) filter.flavor = parseFlavor(flags.flavor)
   if (flags.outcome !== undefined)
-    filter.outcome = parseChoice(flags.outcome, OUTCOMES, '--outcome', 'outcome')
+    filter.outcome = parseChoice(typedOutcome(flags.outcome), OUTCOMES, '--outcome', 'outcome')
   if (flags.hasError) filter.hasError = true
   if (flags.evicted) filter.evicted = true
   if (flags.since !== undefined) filter.sinceAt = readTime(flags.since, '--since')
@@ -24,6 +24,10 @@ export function filterFrom(flags: FilterFlags): SessionFilter {
   refuseReversed(filter)
   return filter
 }
+
+/** What is read in a list may be typed as well. */
+const typedOutcome = (outcome: string): string =>
+  OUTCOMES.find((value) => OUTCOME_WORDS[value] === outcome.toLowerCase()) ?? outcome
 
 export function refuseReversed({ sinceAt, untilAt }: Pick<SessionFilter, 'sinceAt' | 'untilAt'>): void {
   if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)

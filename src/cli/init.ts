@@ -1,28 +1,31 @@
 // `recollect init`: the first run. Each step shows what it would change before it asks; what is done already is passed
 // over, so it can be run again. Ends with a sweep and the status, whatever was answered.
 import { existsSync } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
+import type { Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import { makeHandler, planInstall } from '../capture/hooks.ts'
 import {
-  defaultScheduler,
+  findScheduler,
   isIdle,
   makeJob,
   planSchedule,
   SCHEDULERS,
   scheduleStatus,
+  WITHOUT_SCHEDULER,
 } from '../capture/schedule.ts'
 import { Config } from '../config.ts'
 import { places } from '../doctor/places.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
-import { planRegister, serverEntry } from '../mcp/register.ts'
+import { planRegister, type Registration, serverEntry } from '../mcp/register.ts'
+import { ask } from './ask.ts'
 import { paint } from './colour.ts'
 import { nextStep, placeLines } from './empty.ts'
 import { reportError } from './exit.ts'
 import { installHooks } from './hooks.ts'
+import { applyAll, KEEPING, longerPlans, showKeeping } from './keeping.ts'
 import { installMcp } from './mcp-install.ts'
 import { print, printFolded } from './print.ts'
 import { installSchedule } from './schedule.ts'
@@ -39,6 +42,8 @@ interface Step {
   /** What it is good for, and how to take it back. */
   why: string
   isNeeded: () => boolean | Promise<boolean>
+  /** What this machine has not, without which the step cannot be taken: no failure, but to be told. */
+  lacks?: () => string | undefined | Promise<string | undefined>
   show: () => void | Promise<void>
   run: () => void | Promise<void>
 }
@@ -63,6 +68,8 @@ export async function runInit(options: InitCommand): Promise<void> {
 async function take(step: Step, options: InitCommand): Promise<void> {
   try {
     if (!(await step.isNeeded())) return
+    const lack = await step.lacks?.()
+    if (lack !== undefined) return printFolded(`\n${paint.bold(step.title)}: ${lack}`)
     printFolded(`\n${paint.bold(step.title)}: ${step.why}`)
     await step.show()
     if (options.dryRun) return
@@ -75,15 +82,7 @@ async function take(step: Step, options: InitCommand): Promise<void> {
 
 /** Without somebody to ask, nothing outside our own directory is changed unless `--yes` said so. */
 async function isWanted({ yes, input }: InitCommand): Promise<boolean> {
-  if (yes) return true
-  if (input === false || !process.stdin.isTTY || !process.stderr.isTTY) return false
-  const asked = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await asked.question('Do it? [Y/n] ')
-    return /^\s*(?:y|yes)?\s*$/i.test(answer)
-  } finally {
-    asked.close()
-  }
+  return yes || (input !== false && (await ask('Do it?', 'yes')))
 }
 
 function stepsFor(config: Config): Step[] {
@@ -108,26 +107,55 @@ function stepsFor(config: Config): Step[] {
       run: () => installHooks({}),
     },
     {
-      title: 'Schedule',
-      why: 'a sweep once a day, before agents delete anything; recollect schedule remove ends it',
-      isNeeded: () =>
-        !SCHEDULERS.some((one) => scheduleStatus(one, env).found.length > 0) &&
-        !isIdle(planSchedule(defaultScheduler(env), env, makeJob(env, 'daily'))),
-      show: () => installSchedule({ dryRun: true }),
-      run: () => installSchedule({}),
+      ...KEEPING,
+      isNeeded: () => longerPlans().length > 0,
+      show: () => showKeeping(longerPlans()),
+      run: () => applyAll(longerPlans()),
     },
-    {
-      title: 'MCP server',
-      why: 'agents can ask the memory; recollect mcp uninstall takes it out again',
-      isNeeded: async () => {
-        const entry = serverEntry(config, env)
-        const plans = await Promise.all(MCP_CLIENTS.map((client) => planRegister(client, entry, env)))
-        return plans.some((plan) => plan.action === 'add' || plan.action === 'replace')
-      },
-      show: () => installMcp({ dryRun: true }),
-      run: () => installMcp({}),
-    },
+    scheduleStep(env),
+    mcpStep(config, env),
   ]
+}
+
+function scheduleStep(env: Environment): Step {
+  const { scheduler, missing } = findScheduler(env)
+  return {
+    title: 'Schedule',
+    why: 'a sweep once a day, before agents delete anything; recollect schedule remove ends it',
+    isNeeded: () =>
+      !SCHEDULERS.some((one) => scheduleStatus(one, env).found.length > 0) &&
+      (scheduler === undefined || !isIdle(planSchedule(scheduler, env, makeJob(env, 'daily')))),
+    lacks: () =>
+      scheduler === undefined
+        ? `nothing here can run a sweep by the clock: ${missing.join(', ')}; ${WITHOUT_SCHEDULER}`
+        : undefined,
+    show: () => installSchedule({ dryRun: true }),
+    run: () => installSchedule({}),
+  }
+}
+
+function mcpStep(config: Config, env: Environment): Step {
+  let asked: Promise<Registration[]> | undefined
+  // Once: each starts the agent's own program.
+  const plans = (): Promise<Registration[]> => {
+    asked ??= Promise.all(MCP_CLIENTS.map((client) => planRegister(client, serverEntry(config, env), env)))
+    return asked
+  }
+  const isElsewhere = (plan: Registration): boolean => plan.action === 'by_hand'
+  return {
+    title: 'MCP server',
+    why: 'agents can ask the memory; recollect mcp uninstall takes it out again',
+    isNeeded: async () => {
+      const all = await plans()
+      return all.every(isElsewhere) || all.some((plan) => plan.action === 'add' || plan.action === 'replace')
+    },
+    lacks: async () =>
+      (await plans()).every(isElsewhere)
+        ? `no agent's program is on the PATH (${MCP_CLIENTS.map((client) => client.program).join(', ')}); recollect mcp install --dry-run says what to run where one is`
+        : undefined,
+    show: () => installMcp({ dryRun: true }),
+    run: () => installMcp({}),
+  }
 }
 
 /** Which files would change; the whole text of three of them would bury what is asked. */
@@ -146,7 +174,8 @@ const CONFIG = `# Settings of Recollect. All of them: recollect config, docs/con
 #
 # [session_memory.retention]
 # raw_soft_cap_bytes = "4GiB"    # above this the oldest raw sessions go
-# raw_max_age_days = 45          # and those that are older than this
+# raw_max_age_days = 45          # and those whose last event is older than this
+# sole_copies = "keep"           # "age": also those that only we still have
 #
 # [sources.NAME]                 # more directories to look in, by agent
 # roots = ["/mnt/backup/sessions"]

@@ -1,4 +1,5 @@
 // `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
+import { OUTCOME_WORDS } from '../model.ts'
 import {
   type Lineage,
   type LineageEdge,
@@ -153,7 +154,7 @@ function factsOf(node: LineageNode, ids: ReadonlyMap<string, string>): string[] 
   if (node.started_at) parts.push(formatTime(node.started_at))
   if (node.cost_usd !== null) parts.push(shortUsd(unitsOf(node.cost_usd)))
   else if (node.total_tokens > 0) parts.push('$?')
-  if (node.outcome !== 'unknown') parts.push(node.outcome)
+  if (node.outcome !== 'unknown') parts.push(OUTCOME_WORDS[node.outcome])
   if (node.compactions > 0) parts.push(`compacted ${node.compactions}×`)
   for (const edge of node.other_edges) parts.push(otherText(edge, ids))
   if (node.commits.length > 0) parts.push(`commit ${node.commits.slice(-3).join(' ')}`)

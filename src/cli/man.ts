@@ -27,7 +27,7 @@ function afterOf(command: Command): string {
   const parts: string[] = []
   const { emit } = command as Command & { emit: (name: string, context: unknown) => void }
   emit.call(command, 'afterHelp', { error: false, command, write: (text: string) => parts.push(text) })
-  return parts.join('').replace(/^\n+|\n+$/g, '')
+  return parts.join('').replace(/^\n+|(?<!\n)\n+$/g, '')
 }
 
 /** Roff takes a leading dot or quote as its own, a backslash as an escape, a plain hyphen as a soft one. */

@@ -1,6 +1,7 @@
 // Where output goes: data on stdout, all else on stderr. Knows the width there is, and shows progress on a terminal only.
 import { inLocale } from './colour.ts'
-import { put, terminal } from './streams.ts'
+import { OBEYED } from './screen.ts'
+import { draw, put, terminal } from './streams.ts'
 import { foldText } from './text.ts'
 
 export { drained } from './streams.ts'
@@ -10,17 +11,13 @@ let hasPrinted = false
 /** True once something went to stdout: a document that was begun cannot become another one. */
 export const isBegun = (): boolean => hasPrinted
 
-/** Text for people, a line or several. */
+/**
+ * Text for people, a line or several. Foreign text is made harmless where it is put together; a name or an id that nobody
+ * took for foreign stops here.
+ */
 export function print(text: string): void {
   write(`${inLocale(text.replace(OBEYED, ''))}\n`)
 }
-
-/**
- * What a terminal would obey, but for colours, which are ours. Foreign text is made harmless where it is put together; a
- * name or an id that nobody took for foreign stops here.
- */
-const OBEYED =
-  /\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Sentences: folded at the width of the terminal, left whole in a pipe. */
 export function printFolded(text: string, hanging?: Parameters<typeof foldText>[2]): void {
@@ -60,12 +57,12 @@ export class Progress {
     const now = Date.now()
     if (now - this.#drawnAt < 100 || now - this.#startedAt < 500) return
     this.#drawnAt = now
-    tell(`\r\x1b[K${inLocale(text())}`)
+    draw(inLocale(text()))
     this.#isShown = true
   }
 
   clear(): void {
-    if (this.#isShown) tell('\r\x1b[K')
+    if (this.#isShown) draw('')
     this.#isShown = false
   }
 }

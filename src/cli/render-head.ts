@@ -1,7 +1,7 @@
 // The head of a shown session: what it was about, where, when, what it cost, how it ended, and what is missing of it.
 import { resumeCommand } from '../adapters/resume.ts'
 import type { Digest } from '../digest/digest.ts'
-import type { Session } from '../model.ts'
+import { OUTCOME_WORDS, type Session } from '../model.ts'
 import type { RawLost } from '../query/lost.ts'
 import type { Receipt } from '../query/receipts.ts'
 import { paint } from './colour.ts'
@@ -92,7 +92,8 @@ function tokenText({ cost }: Session): string {
 
 function outcomeText(session: Session, digest: Digest | undefined): string {
   if (session.outcome === 'unknown') return ''
-  return digest ? `${session.outcome} (${digest.outcome_detail.rule})` : session.outcome
+  const word = OUTCOME_WORDS[session.outcome]
+  return digest ? `${word} (${digest.outcome_detail.rule})` : word
 }
 
 function goneText({ first_seq, last_seq, evicted_at, bytes, reason, is_restored }: Receipt): string {

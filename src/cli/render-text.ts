@@ -4,7 +4,7 @@
 import { subjectOf } from '../digest/event.ts'
 import { COMPACTED } from '../digest/facts.ts'
 import { bodyText, changeText, type Edit, editsOf } from '../export/body.ts'
-import type { SessionEvent } from '../model.ts'
+import { CALL_WORDS, isInstruction, type SessionEvent } from '../model.ts'
 import type { Entry } from '../query/transcript.ts'
 import { paint } from './colour.ts'
 import { formatClock, formatDay, formatDuration, plural } from './format.ts'
@@ -26,7 +26,7 @@ const SHOWN = { message: 40, diff: 12, failure: 6 }
 const FACTS_AT = 60
 const LEAST_SUBJECT = 10
 const CLOCK = 9
-const NAMED_ERROR = /^\s*(?:[\w.]*(?:Error|Exception)\b.*|(?:error|fatal|panic)\b.*): \S/i
+const ERROR_NAME = /^\s*(?:[\w.]*?(?:error|exception)|fatal|panic)\b/i
 const TELLING = /\b(?:\w*error|fail(?:ed|ure)?|fatal|panic(?:ked)?|\w*exception|denied|not found|cannot)\b/i
 const SEQ = 7
 
@@ -57,7 +57,8 @@ export class TextRenderer {
       this.leftOut.inherited++
       return true
     }
-    if (event.kind !== 'lifecycle' || this.#options.lifecycle || COMPACTED.test(event.summary)) return false
+    const isNote = event.kind === 'lifecycle' || isInstruction(event)
+    if (!isNote || this.#options.lifecycle || COMPACTED.test(event.summary)) return false
     this.leftOut.lifecycle++
     return true
   }
@@ -84,6 +85,7 @@ export class TextRenderer {
       case 'user_msg':
       case 'human_intervention':
       case 'decision':
+        if (isInstruction(event)) return this.#notice(event, entry.depth)
         return event.role === 'tool' ? this.#result(event) : this.#prompt(event, entry.depth)
       case 'assistant_msg':
         return this.#message(event, entry.depth, 'message')
@@ -151,7 +153,7 @@ export class TextRenderer {
   #call({ event, result, depth }: Extract<Entry, { type: 'event' }>): string[] {
     const mayEdit = event.kind === 'edit' || event.kind === 'retry'
     const edits = mayEdit ? editsOf(this.#options.payload(event)) : []
-    const output = result ? this.#text(result).replace(/\n+$/, '') : ''
+    const output = result ? this.#text(result).replace(/(?<!\n)\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
     const facts = factsOf(event, result, edits, output)
     const below = [
@@ -183,7 +185,7 @@ export class TextRenderer {
 
   /** A result whose call is not in sight. */
   #result(event: SessionEvent): string[] {
-    const output = this.#text(event).replace(/\n+$/, '')
+    const output = this.#text(event).replace(/(?<!\n)\n+$/, '')
     const isFailed = event.kind === 'error'
     const facts = factsOf(event, event, [], output)
     const head = `◂ ${oneLine(event.tool ?? 'result')}  ${facts}`
@@ -214,7 +216,7 @@ export class TextRenderer {
   #telling(output: string): string {
     if (this.#options.full) return output
     const lines = output.split('\n')
-    const named = lines.findIndex((line) => NAMED_ERROR.test(line))
+    const named = lines.findIndex(namesError)
     const at = named === -1 ? lines.findIndex((line) => TELLING.test(line)) : named
     if (at <= 0 || lines.length <= SHOWN.failure) return output
     this.leftOut.folded += at
@@ -222,8 +224,6 @@ export class TextRenderer {
   }
 
   #text(event: SessionEvent): string {
-    // Commands of the interface are kept with marks around them; the summary has them as they were typed.
-    if (event.kind === 'human_intervention' && event.summary.startsWith('/')) return harmless(event.summary)
     return harmless(bodyText(this.#options.payload(event)) || event.summary).replaceAll('\t', '  ')
   }
 
@@ -255,13 +255,19 @@ export class TextRenderer {
 
 const clock = ({ ts }: SessionEvent): string => (ts === null ? ' '.repeat(CLOCK) : `${formatClock(ts)} `)
 
+/** `TypeError: x is undefined`. */
+function namesError(line: string): boolean {
+  const name = ERROR_NAME.exec(line)?.[0]
+  return name !== undefined && /: \S/.test(line.slice(name.length))
+}
+
 const marks = (event: SessionEvent): string =>
   `${event.is_superseded ? paint.yellow('(taken back) ') : ''}${event.is_inherited ? '(inherited) ' : ''}`
 
 const subjectText = (event: SessionEvent): string => oneLine(subjectOf(event))
 
 const withRedactions = (line: string): string =>
-  line.replace(/\[REDACTED:[^\]\s]*\]/g, (mark) => paint.yellow(mark))
+  line.replace(/\[REDACTED:[^\][\s]*\]/g, (mark) => paint.yellow(mark))
 
 /** What came of a call, in a few words. */
 function factsOf(
@@ -280,13 +286,13 @@ function factsOf(
     }
     parts.push(changeText(sum))
   }
-  if (!result) parts.push('no result')
+  if (!result) parts.push(CALL_WORDS.open)
   else {
     const isFailed = result.kind === 'error'
     if (result.exit_code !== null && (result.exit_code !== 0 || isFailed))
       parts.push(`exit ${result.exit_code}`)
-    else if (isFailed) parts.push('failed')
-    else if (result.exit_code === 0) parts.push('ok')
+    else if (isFailed) parts.push(CALL_WORDS.failed)
+    else if (result.exit_code === 0) parts.push(CALL_WORDS.ok)
     const count = output === '' ? 0 : output.split('\n').length
     if (count > 1 && edits.length === 0) parts.push(`${plural(count, 'line')}`)
     if (result.duration_ms !== null) parts.push(formatDuration(result.duration_ms))

@@ -38,7 +38,7 @@ export function addRetentionCommands(program: Command): void {
     .command('forget')
     .argument('<id>', ID_HELP)
     .description('remove everything known of one session, for good')
-    .option('--yes', 'do it: without this it only says what would go')
+    .option('--yes', 'do it: without this it says what would go, and asks')
     .option('--json', 'one JSON document')
     .action(async (id, options) => (await import('./retention.ts')).runForget(id, options))
   addExamples(

@@ -1,16 +1,23 @@
 // What retention did or would do, as text and as JSON.
 import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
-import { stepJson } from '../retention/json.ts'
-import type { Plan, Reason } from '../retention/plan.ts'
-import { formatBytes, plural } from './format.ts'
+import { BOUND_DAYS } from '../retention/clock.ts'
+import type { ForgetPlan } from '../retention/forget.ts'
+import { namesOf, stepJson } from '../retention/json.ts'
+import type { Reason } from '../retention/plan.ts'
+import type { TimedPlan } from '../retention/planning.ts'
+import type { ReadHandle } from '../store/store.ts'
+import { formatBytes, formatDay, plural } from './format.ts'
 import { tell } from './print.ts'
+import { oneLine } from './text.ts'
 
 export const REASONS: Record<Reason | 'forgotten', string> = {
-  age: 'analyzed, and in the cache for longer than raw_max_age_days',
+  age: 'analyzed, and its last event is older than raw_max_age_days',
   soft_cap: 'analyzed, and the cache was over raw_soft_cap_bytes',
   hard_cap: 'NOT analyzed: the cache was over raw_hard_cap_bytes',
   forgotten: 'forgotten on request',
 }
+
+const CLOCK = `the clock is more than ${BOUND_DAYS} days beyond the newest file and the last sweep`
 
 /** On stderr, whatever stdout is used for. */
 export function reportRetentionEvent(event: RetentionEvent): void {
@@ -19,6 +26,8 @@ export function reportRetentionEvent(event: RetentionEvent): void {
     'session_memory.data_loss': `${event.sessionUid}: ${size} dropped before analysis, the hard cap left no other way`,
     'session_memory.over_hard_cap': `the raw cache is ${size} over its hard cap: what is left is pinned, or takes that much empty`,
     'session_memory.distilled_over_cap': `the durable memory is ${size} over distilled_cap_bytes: nothing was dropped, please review`,
+    'session_memory.only_copies': `${size} of sessions whose agent's own file is gone have to go: nothing else is left, or sole_copies = "age" says so. They stay for a day unless the hard cap is passed; recollect evict --dry-run names them, recollect pin ID keeps one`,
+    'session_memory.clock_ahead': `${size} would go by age, but ${CLOCK}: nothing goes by age`,
   }
   tell(`warning: ${event.name}: ${text[event.name]}\n`)
 }
@@ -41,14 +50,28 @@ export function retentionJson(report: RetentionReport): Record<string, unknown> 
   }
 }
 
-export function planLines(plan: Plan): string[] {
-  const lines = plan.steps.map(
-    (step) => `would evict ${step.uid}  ${formatBytes(step.bytes)}  ${REASONS[step.reason]}`,
-  )
+export function planLines(plan: TimedPlan, handle: Pick<ReadHandle, 'memory'>): string[] {
+  const nameOf = namesOf(handle)
+  const lines = plan.steps.flatMap(({ uid, bytes, reason, isSoleCopy }) => {
+    const { title, lastAt } = nameOf(uid)
+    const facts = [lastAt === null ? 'no date' : formatDay(lastAt), formatBytes(bytes)]
+    if (isSoleCopy) facts.push('only copy')
+    return [
+      `would evict ${uid}  ${facts.join(', ')}${title === null ? '' : `  "${oneLine(title)}"`}`,
+      `  ${REASONS[reason]}`,
+    ]
+  })
   for (const uid of plan.analyzeNow) lines.push(`would analyze ${uid} first, to be able to evict it`)
   lines.push(
     `raw cache ${formatBytes(plan.usageBeforeBytes)}, would be ${formatBytes(plan.usageAfterBytes)} after ${plural(plan.steps.length, 'eviction')}`,
   )
+  const sole = plan.steps.filter((step) => step.isSoleCopy).length
+  if (sole > 0)
+    lines.push(
+      `${sole === 1 ? '1 only copy' : `${sole} only copies`} among them: the agent's own file is gone; recollect pin ID keeps one`,
+    )
+  if (plan.heldByClockBytes > 0)
+    lines.push(`${formatBytes(plan.heldByClockBytes)} would go by age, but ${CLOCK}: they stay`)
   if (plan.overDistilledCapBytes > 0)
     lines.push(`the durable memory is ${formatBytes(plan.overDistilledCapBytes)} over its cap: please review`)
   return lines
@@ -58,8 +81,34 @@ export function retentionLines(report: RetentionReport): string[] {
   const lines = [
     `evicted ${plural(report.steps.length, 'session')}, raw cache ${formatBytes(report.usageBeforeBytes)} → ${formatBytes(report.usageAfterBytes)}`,
   ]
+  const sole = report.steps.filter((step) => step.isSoleCopy).map((step) => step.uid)
+  if (sole.length > 0) lines.push(`only copies among them: ${sole.join(', ')}`)
   const lost = report.steps.filter((step) => step.reason === 'hard_cap')
   if (lost.length > 0) lines.push(`lost before analysis: ${lost.map((step) => step.uid).join(', ')}`)
   if (!report.isErased) lines.push('a reader held up erasing; the next sweep finishes it')
   return lines
 }
+
+export function forgetLines(plan: ForgetPlan): string[] {
+  const { uid, title, lastAt, eventCount, rawBytes, decisionCount, sourcePath } = plan
+  const facts = [lastAt === null ? 'no date' : formatDay(lastAt), plural(eventCount, 'event')]
+  return [
+    `would forget ${uid}  ${facts.join(', ')}${title === null ? '' : `  "${oneLine(title)}"`}`,
+    `  raw: ${formatBytes(rawBytes)}; and its digest, tokens, lineage${decisionCount > 0 ? `, ${plural(decisionCount, 'decision')}` : ''}`,
+    ...(plan.isPinned ? ['  it is pinned'] : []),
+    plan.isSoleCopy
+      ? "  only copy: the agent's own file is gone, and nothing brings it back"
+      : `  the agent's own file stays${sourcePath === null ? '' : `: ${oneLine(sourcePath)}`}`,
+  ]
+}
+
+export const forgetJson = (plan: ForgetPlan): Record<string, unknown> => ({
+  title: plan.title,
+  last_at: plan.lastAt === null ? null : new Date(plan.lastAt).toISOString(),
+  events: plan.eventCount,
+  raw_bytes: plan.rawBytes,
+  decisions: plan.decisionCount,
+  is_pinned: plan.isPinned,
+  is_sole_copy: plan.isSoleCopy,
+  source_path: plan.sourcePath,
+})

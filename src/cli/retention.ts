@@ -1,11 +1,13 @@
 // `recollect evict`, `pin`, `unpin` and `forget`.
 import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
+import { lastSweepAt } from '../doctor/clock.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tellHub } from '../hub/index.ts'
 import { resolveSession } from '../query/sessions.ts'
-import { forget, planNow, type RetentionOptions, retain } from '../retention/apply.ts'
+import { type RetentionOptions, retain } from '../retention/apply.ts'
+import { forget, planForget } from '../retention/forget.ts'
 import { planJson } from '../retention/json.ts'
+import { planNow } from '../retention/planning.ts'
 import { policyOf } from '../retention/policy.ts'
 import { pin, unpin } from '../retention/sessions.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
@@ -13,10 +15,19 @@ import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import { analyze } from '../sweep/analyze.ts'
 import { takeSweepLock } from '../sweep/index.ts'
+import { ask, canAsk } from './ask.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
-import { printFolded, printJson } from './print.ts'
-import { planLines, reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
+import { printFolded, printJson, tell } from './print.ts'
+import {
+  forgetJson,
+  forgetLines,
+  planLines,
+  reportRetentionEvent,
+  retentionJson,
+  retentionLines,
+} from './retention-report.ts'
+import { withMemory } from './with-memory.ts'
 
 const printLines = (lines: string[]): void => printFolded(lines.join('\n'))
 
@@ -33,7 +44,15 @@ async function withStore(work: Work): Promise<void> {
     const analyzeNow = async (): Promise<void> => {
       await analyze(store, config)
     }
-    await work({ store, paths, policy, analyzeNow, onEvent: reportRetentionEvent })
+    await work({
+      store,
+      paths,
+      policy,
+      analyzeNow,
+      onEvent: reportRetentionEvent,
+      lastSweepAt: lastSweepAt(config),
+      isAsked: true,
+    })
   } finally {
     store.close()
   }
@@ -55,8 +74,9 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
   await alone(async (retention) => {
     if (options.dryRun) {
       const plan = planNow(retention)
-      if (options.json) printJson(planJson(plan))
-      else printLines(planLines(plan))
+      const handle = retention.store.read()
+      if (options.json) printJson(planJson(plan, handle))
+      else printLines(planLines(plan, handle))
       return
     }
     const report = await retain(retention)
@@ -84,14 +104,9 @@ export async function runUnpin(typed: string): Promise<void> {
 }
 
 export async function runForget(typed: string, options: { yes?: boolean; json?: boolean }): Promise<void> {
+  if (!options.yes && !(await isForgetWanted(typed, options))) return
   await alone((retention) => {
     const uid = resolveSession(retention.store.read(), typed)
-    if (!options.yes) {
-      throw new RecollectError('USAGE', `this would remove everything known of ${uid}, for good`, {
-        where: uid,
-        hint: `recollect forget ${uid} --yes`,
-      })
-    }
     const { isErased } = forget(retention, uid)
     if (options.json) printJson({ session_uid: uid, forgotten: true, erased: isErased })
     else
@@ -101,4 +116,15 @@ export async function runForget(typed: string, options: { yes?: boolean; json?: 
       ])
   })
   reportHub(await tellHub(new Config()))
+}
+
+/** Says what would go, and asks, with nothing held meanwhile; where nobody can answer it is left at that. */
+async function isForgetWanted(typed: string, { json }: { json?: boolean }): Promise<boolean> {
+  const plan = await withMemory((handle) => planForget(handle, resolveSession(handle, typed)))
+  if (json) printJson({ session_uid: plan.uid, forgotten: false, would_go: forgetJson(plan) })
+  else printLines(forgetLines(plan))
+  if (!json && canAsk()) return await ask('Forget it, for good?', 'no')
+  process.exitCode = EXIT.usage
+  if (!json) tell(`nothing was removed\ntry: recollect forget ${plan.uid} --yes\n`)
+  return false
 }

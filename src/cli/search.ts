@@ -136,7 +136,8 @@ const seqText = (hit: SearchHit): string => (hit.seq === null ? '' : `#${hit.seq
 function hitLine(hit: SearchHit, seqWidth: number): string {
   const name = (NAMES[hit.kind] ?? hit.kind).padEnd(NAME_WIDTH)
   const start = `  ${seqText(hit).padStart(seqWidth)}  ${name}  `
-  return start + marked(hit, Math.max(20, outputWidth() - start.length))
+  const end = hit.is_unread ? '  (its body cannot be read)' : ''
+  return start + marked(hit, Math.max(20, outputWidth() - start.length - end.length)) + paint.dim(end)
 }
 
 /** The line with its words in bold, cut to the width. */

@@ -1,6 +1,6 @@
 // `recollect sessions`: the list, as a table or a document.
 import type { Config } from '../config.ts'
-import type { Session } from '../model.ts'
+import { OUTCOME_WORDS, type Session } from '../model.ts'
 import {
   countSessions,
   firstPrompts,
@@ -111,7 +111,7 @@ function columnsFor(sort: Sort): Column<Row>[] {
 }
 
 const outcomeCell = ({ session }: Row): string =>
-  session.evicted_at === null ? session.outcome : `${session.outcome}, evicted`
+  `${OUTCOME_WORDS[session.outcome]}${session.evicted_at === null ? '' : ', evicted'}`
 
 function outcomeStyle(text: string, { session }: Row): string {
   if (session.outcome === 'success') return paint.green(text)

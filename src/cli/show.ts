@@ -14,6 +14,7 @@ import { transcript } from '../query/transcript.ts'
 import { unreadOf } from '../query/unread.ts'
 import { usageReport } from '../query/usage.ts'
 import { Bodies } from '../store/bodies.ts'
+import { orderOf } from '../store/order.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -44,6 +45,8 @@ interface Target {
   uid: string
   session: Session
   kinds: readonly EventKind[] | undefined
+  /** The event that was asked for, and the places around it. */
+  seq: number | undefined
   range: EventFilter
   bodies: Bodies
 }
@@ -61,8 +64,8 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
       : format === 'json'
         ? await printDocument(handle, target, options)
         : await printText(handle, target, options, config)
-    if (target.range.fromSeq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
-    warnUnread(target.uid, target.bodies.unread.size)
+    if (target.seq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
+    warnUnread(target.uid, target.bodies.unread.size, options.raw ? 'nothing' : undefined)
   })
 }
 
@@ -80,8 +83,7 @@ function refuseIdle(format: (typeof SHOW_FORMATS)[number], options: ShowCommand)
     })
 }
 
-function noSuchEvent(handle: ReadHandle, { uid, range }: Target, typed: string): RecollectError {
-  const seq = range.toSeq ?? 0
+function noSuchEvent(handle: ReadHandle, { uid, seq = 0 }: Target, typed: string): RecollectError {
   const lost = rawLost(handle, uid)
   const receipt = receiptsOf(handle, uid).find((one) => one.first_seq <= seq && seq <= one.last_seq)
   const kept = `recollect digest ${uid}`
@@ -113,27 +115,29 @@ function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Ta
       where: typed,
       hint: `recollect show ${typed}#SEQ --around ${around}`,
     })
+  const place = seq === undefined ? 0 : orderOf(handle.cache, uid).placeOf(seq)
   return {
     uid,
     session: getSession(handle, uid) as Session,
     kinds,
-    range: seq === undefined ? {} : { fromSeq: Math.max(0, seq - around), toSeq: seq + around },
+    seq,
+    range: seq === undefined ? {} : { fromPlace: Math.max(0, place - around), toPlace: place + around },
     bodies: new Bodies(handle),
   }
 }
 
 async function printText(
   handle: ReadHandle,
-  { uid, session, kinds, range, bodies }: Target,
+  { uid, session, kinds, seq, range, bodies }: Target,
   options: ShowCommand,
   config: Config,
 ): Promise<number> {
-  const isPart = kinds !== undefined || range.fromSeq !== undefined
-  const isOne = range.fromSeq !== undefined && range.fromSeq === range.toSeq
+  const isPart = kinds !== undefined || seq !== undefined
+  const isOne = seq !== undefined && range.fromPlace === range.toPlace
   const renderer = new TextRenderer({
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
-    lifecycle: range.fromSeq !== undefined || (kinds?.includes('lifecycle') ?? false),
+    lifecycle: seq !== undefined || (kinds?.includes('lifecycle') ?? false),
     payload: (event) => bodies.value(event.payload_ref),
   })
   const head: SessionHead = {
@@ -155,7 +159,7 @@ async function printText(
     top = []
     await drained()
   }
-  if (top.length > 0 && (count > 0 || range.fromSeq === undefined)) print(top.join('\n'))
+  if (top.length > 0 && (count > 0 || seq === undefined)) print(top.join('\n'))
   else if (count === 0) return 0
   for (const line of footLines(renderer, head, isPart, bodies.unread.size)) printFolded(line)
   return count
@@ -217,13 +221,16 @@ function gapsOf(handle: ReadHandle, uid: string): SessionHead['gaps'] {
 const eventsOf = (handle: ReadHandle, { uid, kinds, range }: Target): Generator<SessionEvent> =>
   sessionEvents(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })
 
+const INFERRED = '{"inferred":'
+
 /** The redacted native records, one per line. */
 async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
   let count = 0
   for (const event of eventsOf(handle, target)) {
     count++
     const body = target.bodies.text(event.payload_ref)
-    if (body !== undefined) write(`${body}\n`)
+    // What an adapter concluded is no record of the agent's.
+    if (body !== undefined && !body.startsWith(INFERRED)) write(`${body}\n`)
     await drained()
   }
   return count
@@ -247,6 +254,6 @@ async function printDocument(handle: ReadHandle, target: Target, options: ShowCo
   // Nothing is begun before there is something: an event that is not there is an error, and a document of its own.
   const foot = `],\n  "unread_bodies": ${options.payload ? target.bodies.unread.size : null}\n}\n`
   if (count > 0) write(`\n  ${foot}`)
-  else if (target.range.fromSeq === undefined) write(head + foot)
+  else if (target.seq === undefined) write(head + foot)
   return count
 }

@@ -33,6 +33,7 @@ async function textLines(status: Status): Promise<string[]> {
     ]),
     '',
     ...storageLines(status.storage),
+    ...(await deletionLines(status.deletions)),
     ...attentionLines(status.attention),
     '',
     'next: recollect sessions · recollect show @last · recollect search WORDS',
@@ -51,6 +52,19 @@ function storageLines({ raw, distilled }: Status['storage']): string[] {
   return [
     line('raw', raw.bytes, raw.soft_cap_bytes, `(soft cap; hard ${formatBytes(raw.hard_cap_bytes)})`),
     line('memory', distilled.bytes, distilled.cap_bytes, '(kept for good)'),
+  ]
+}
+
+async function deletionLines(deletions: Status['deletions']): Promise<string[]> {
+  if (deletions.length === 0) return []
+  const { deletionText } = await import('../doctor/deletions.ts')
+  return [
+    '',
+    ...deletions.flatMap((one) => {
+      const isKept = one.unread === 0
+      const fix = isKept ? 'recollect doctor --fix makes it keep them' : 'recollect sweep'
+      return [`${isKept ? paint.dim('·') : paint.yellow('▲')} ${deletionText(one)}`, `  → ${fix}`]
+    }),
   ]
 }
 

@@ -2,6 +2,7 @@
 // where the kernel says that it is a file or a pipe, the bytes are written at once, and the objects are never made.
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { errnoOf, fromSystem } from '../errors.ts'
+import { onScreen } from './screen.ts'
 
 type Descriptor = 1 | 2
 
@@ -36,11 +37,12 @@ export function terminal(fd: Descriptor): NodeJS.WriteStream | undefined {
   return is ? streamOf(fd) : undefined
 }
 
-/** Writes all of a text. */
+/** Writes all of a text; all output of commands takes this way. */
 export function put(fd: Descriptor, text: string): void {
-  const stream = streams.get(fd) ?? terminal(fd)
+  const screen = terminal(fd)
+  const stream = screen ?? streams.get(fd)
   if (stream) {
-    stream.write(text)
+    stream.write(screen ? onScreen(text) : text)
     return
   }
   const bytes = Buffer.from(text)
@@ -54,6 +56,9 @@ export function put(fd: Descriptor, text: string): void {
       return
     }
 }
+
+/** A line on the terminal, drawn over the one before it. */
+export const draw = (text: string): void => void terminal(2)?.write(`\r\x1b[K${onScreen(text)}`)
 
 /** `recollect … | head` closes our output early: that is success. Of a warning that nobody reads nothing is to be done. */
 function failed(fd: Descriptor, error: unknown): void {

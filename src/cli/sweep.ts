@@ -3,7 +3,6 @@ import { ADAPTERS } from '../adapters/index.ts'
 import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import type { RepairReport } from '../store/store.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
@@ -11,12 +10,13 @@ import { EXIT } from './exit.ts'
 import { formatBytes, formatDuration, plural, printable } from './format.ts'
 import { hubJson, reportHub } from './hub-report.ts'
 import { bar, Progress, print, printFolded, printJson } from './print.ts'
+import { repairJson, repairLines } from './repair-report.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
+import { Stop } from './stop.ts'
 import { parseFlavor } from './values.ts'
 
-/** What a person reads, and what a document holds: a tree of a million links must not drown the report. */
+/** What a person reads: a tree of a million links must not drown the report. */
 const SHOWN_PROBLEMS = 20
-const MAX_PROBLEMS = 1000
 
 export interface SweepCommand {
   flavor?: string
@@ -40,15 +40,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       hint: 'recollect verify only looks; recollect sweep --repair mends the whole memory',
     })
   if (options.dryRun) return showPreview(adapters, options)
-  const abort = new AbortController()
-  let stoppedBy: NodeJS.Signals | undefined
-  const stop = (signal: NodeJS.Signals): void => {
-    stoppedBy = signal
-    abort.abort()
-  }
-  // The first Ctrl-C ends after the commit under way; a second one ends at once, which is just as safe.
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  const stop = new Stop()
   const shown = new Progress()
   try {
     const config = new Config()
@@ -59,7 +51,8 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       env: process.env,
       full: options.full ?? false,
       repair: options.repair ?? false,
-      signal: abort.signal,
+      signal: stop.signal,
+      onDeaf: (isDeaf) => stop.listen(!isDeaf),
       onEvent: reportRetentionEvent,
       onProgress: (progress) => shown.show(() => progressLine(progress)),
     })
@@ -67,11 +60,10 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     if (options.json) printJson(toJson(report))
     else printFolded(toText(report))
     reportHub(report.hub)
-    process.exitCode = stoppedBy === 'SIGTERM' ? EXIT.terminated : exitCodeOf(report)
+    process.exitCode = stop.exitCode ?? exitCodeOf(report)
   } finally {
     shown.clear()
-    process.removeListener('SIGINT', stop)
-    process.removeListener('SIGTERM', stop)
+    stop.listen(false)
   }
 }
 
@@ -93,8 +85,8 @@ function showPreview(adapters: typeof ADAPTERS, { full = false, json, spool }: S
       (one) =>
         `  ${NAMES[one.change].padEnd(7)}  ${formatBytes(one.size).padStart(8)}  ${printable(one.path)}`,
     ),
-    ...(report.sources.length > shown.length
-      ? [`  and ${report.sources.length - shown.length} more: see --json`]
+    ...(report.sourceCount > shown.length
+      ? [`  and ${report.sourceCount - shown.length} more: see --json`]
       : []),
     ...problemLines(report),
     `would read ${formatBytes(report.readBytes)}; nothing was read or changed`,
@@ -115,8 +107,8 @@ function progressLine({ doneBytes, totalBytes, doneSources, totalSources }: Swee
 
 function exitCodeOf(report: SweepReport): number {
   if (report.interrupted) return EXIT.interrupted
-  const hasGaps = report.sources.some((source) => Object.keys(source.gaps).length > 0)
-  return hasGaps || report.problems.length > 0 ? EXIT.partial : EXIT.ok
+  const hasGaps = Object.keys(report.gaps).length > 0
+  return hasGaps || report.problemCount > 0 ? EXIT.partial : EXIT.ok
 }
 
 function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> {
@@ -133,6 +125,7 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
     changed_events: rest.changedEventCount,
     sessions: [...sessionUids].sort(),
     roots: rest.roots,
+    coverage_count: rest.sourceCount,
     coverage: rest.sources.map((source) => ({
       path: source.path,
       flavor: source.flavor,
@@ -144,11 +137,9 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
       gaps: source.gaps,
       unknown: source.unknown,
     })),
-    problem_count: rest.problems.length,
-    problems: rest.problems.slice(0, MAX_PROBLEMS),
-    ...(rest.repaired
-      ? { repaired: { bodies: rest.repaired.bodyCount, indexes: rest.repaired.indexCount } }
-      : {}),
+    problem_count: rest.problemCount,
+    problems: rest.problems,
+    ...(rest.repaired ? { repaired: repairJson(rest.repaired) } : {}),
     ...(rest.retention ? { retention: retentionJson(rest.retention) } : {}),
     ...(rest.hub ? { hub: hubJson(rest.hub) } : {}),
   }
@@ -160,12 +151,11 @@ function toText(report: SweepReport): string {
     `${filesText(report.counts)}`,
     `${plural(report.newEventCount, 'new event')} in ${plural(report.sessionUids.size, 'session')}, ${formatBytes(report.readBytes)} read in ${took}`,
   ]
-  const gaps = addUp(report.sources.map((source) => source.gaps))
-  const unknown = addUp(report.sources.map((source) => source.unknown))
+  const { gaps, unknown } = report
   if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)
   if (Object.keys(unknown).length > 0) lines.push(`record types never described: ${listCounts(unknown)}`)
   lines.push(...problemLines(report))
-  if (report.repaired) lines.push(repairText(report.repaired))
+  if (report.repaired) lines.push(...repairLines(report.repaired))
   if (report.roots.every((root) => !root.exists)) {
     lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
   }
@@ -174,18 +164,9 @@ function toText(report: SweepReport): string {
   return lines.join('\n')
 }
 
-function repairText({ bodyCount, indexCount }: RepairReport): string {
-  if (bodyCount + indexCount === 0) return 'nothing was damaged'
-  const parts = [
-    ...(bodyCount > 0 ? [bodyCount === 1 ? '1 body' : `${bodyCount} bodies`] : []),
-    ...(indexCount > 0 ? [indexCount === 1 ? 'the full-text index' : 'both full-text indexes'] : []),
-  ]
-  return `damaged, and made again from what the agents still have: ${parts.join(' and ')} (recollect verify says whether all is whole)`
-}
-
-function problemLines({ problems }: SweepReport): string[] {
+function problemLines({ problems, problemCount }: SweepReport): string[] {
   const shown = problems.slice(0, SHOWN_PROBLEMS)
-  const rest = problems.length - shown.length
+  const rest = problemCount - shown.length
   return [
     // A hint stands once, below the last of those it is for.
     ...shown.flatMap(({ path, reason, hint }, at) => [
@@ -213,13 +194,6 @@ function filesText(counts: SweepReport['counts']): string {
   return parts.length === 0
     ? 'no files'
     : `files: ${parts.map(([count, word]) => `${count.toLocaleString('en')} ${word}`).join(', ')}`
-}
-
-const addUp = (all: Record<string, number>[]): Record<string, number> => {
-  const sum = Object.create(null) as Record<string, number>
-  for (const counts of all)
-    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count
-  return sum
 }
 
 const listCounts = (counts: Record<string, number>): string =>

@@ -6,6 +6,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { sweepRunner } from '../web/server/changes.ts'
 import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
 import { EXIT } from './exit.ts'
+import { openBrowser, removeOpening, writeOpening } from './open-browser.ts'
 import { print, tell } from './print.ts'
 import { parsePort } from './values.ts'
 
@@ -23,11 +24,11 @@ export async function runUi(options: UiCommand): Promise<void> {
   // So that the server can watch for a memory that the first sweep will make.
   ensureDirectory(config.home, 0o700, false)
   const runSweep = sweepRunner([process.execPath, process.argv[1] as string, 'sweep'])
-  const server = await start(options, {
+  const server: Server = await start(options, {
     config,
     runSweep,
     password: process.env['RECOLLECT_UI_PASSWORD'],
-    onViolation: (report) => tell(`warning: the browser refused something: ${report}\n`),
+    onOpened: () => removeOpening(config.home, server.port),
     ...(options.host === undefined ? {} : { host: options.host }),
   })
   // Before the address is told: who has read it may stop us at once.
@@ -35,10 +36,12 @@ export async function runUi(options: UiCommand): Promise<void> {
   print(server.url)
   tell('recollect is listening; stop with Ctrl-C\n')
   if (options.host !== undefined) tell('warning: what you read here travels unencrypted over the network\n')
-  if (options.open) openBrowser(server.url)
+  if (options.open)
+    openBrowser(server.hasToken ? writeOpening(config.home, server.port, server.url) : server.url)
   const watcher = options.watch ? startWatcher() : undefined
   process.exitCode = (await stop) === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
   watcher?.kill()
+  removeOpening(config.home, server.port)
   await server.close()
 }
 
@@ -75,17 +78,4 @@ function stopped(): Promise<NodeJS.Signals> {
     process.once('SIGINT', done)
     process.once('SIGTERM', done)
   })
-}
-
-const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
-  darwin: ['open'],
-  win32: ['cmd', '/c', 'start', ''],
-}
-
-/** The address is on stdout all the same: a machine without a browser is no error. */
-function openBrowser(url: string): void {
-  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
-  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  child.on('error', () => tell('no browser could be opened: open the address above\n'))
-  child.unref()
 }

@@ -5,8 +5,8 @@ import { tell } from './print.ts'
 import { harmless } from './text.ts'
 
 /** On stderr, and by the exit code. */
-export function warnUnread(about: string, count: number): void {
-  const unread = unreadOf(count)
+export function warnUnread(about: string, count: number, instead?: 'nothing'): void {
+  const unread = unreadOf(count, instead)
   if (unread === null) return
   tell(`warning: ${harmless(about)}: ${unread.text}\n`)
   tell(`try: ${unread.fix}\n`)

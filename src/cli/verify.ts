@@ -4,33 +4,38 @@ import { countLost } from '../query/lost.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import type { Store, VerifyReport } from '../store/store.ts'
-import { NO_BODY } from '../store/verify.ts'
 import { paint } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, plural } from './format.ts'
 import { print, printFolded, printJson, tell } from './print.ts'
 
-/** No fault of what is there, and yet nobody should take an empty cache for a whole one. */
-function lostLines(store: Store): string[] {
+/** What is not here although nobody evicted it: a sweep reads again what it can. */
+function lostLines(store: Store): { problem?: string; note?: string } {
   const { again, gone } = countLost(store.read())
-  return again + gone === 0
-    ? []
-    : [
-        `the cache was deleted outside of Recollect: raw of ${plural(again + gone, 'session')} is not here; recollect sweep reads ${again} of them again`,
-      ]
+  const raw = (count: number): string =>
+    `raw of ${plural(count, 'session')} is not here: the cache was deleted outside of Recollect`
+  return {
+    ...(again > 0 ? { problem: `${raw(again)}; recollect sweep reads it again` } : {}),
+    ...(gone > 0 ? { note: `${raw(gone)}, and so were the agents' own files; their digests are left` } : {}),
+  }
 }
 
-const LOST = 'what the agents have deleted cannot be read again: summaries stand in for it\n'
-
-/** A body without a place in the cache is one that a repair took out and that no source had any more. */
-const isMendable = ({ problems }: VerifyReport): boolean =>
-  problems.some((problem) => !problem.endsWith(NO_BODY))
+function bodiesLost(count: number): string[] {
+  return count === 0
+    ? []
+    : [
+        count === 1
+          ? '1 body is lost for good: damaged, and no agent has it any more; its summary stands in for it'
+          : `${count} bodies are lost for good: damaged, and no agent has them any more; summaries stand in for them`,
+      ]
+}
 
 /** The names of all other documents; the first ones stay for those who know them. */
 const toJson = (report: VerifyReport): Record<string, unknown> => ({
   event_count: report.eventCount,
   payload_count: report.payloadCount,
   segment_bytes: report.segmentBytes,
+  lost_bodies: report.lostBodyCount,
   ...report,
 })
 
@@ -42,19 +47,21 @@ export function runVerify(options: { json?: boolean }): void {
   const store = openStore(paths)
   try {
     const report = store.verify()
-    if (options.json) printJson(toJson(report))
+    const { problem, note } = lostLines(store)
+    if (options.json) printJson({ ...toJson(report), raw_missing: problem ?? null })
     else {
       print(
         `${plural(report.eventCount, 'event')}, ${plural(report.payloadCount, 'payload')}, ${formatBytes(report.segmentBytes)} of payload files`,
       )
-      for (const line of lostLines(store)) printFolded(line)
-      if (report.problems.length === 0) print(`${paint.green('✔')} everything is as it should be`)
-      else {
-        for (const problem of report.problems) print(`${paint.red('✖')} ${problem}`)
-        tell(isMendable(report) ? 'try: recollect sweep --repair\n' : LOST)
-      }
+      for (const line of [...(note ? [note] : []), ...bodiesLost(report.lostBodyCount)])
+        printFolded(`○ ${line}`)
+      for (const line of report.problems) print(`${paint.red('✖')} ${line}`)
+      if (problem) print(`${paint.red('✖')} ${problem}`)
+      if (report.problems.length > 0) tell('try: recollect sweep --repair\n')
+      else if (problem) tell('try: recollect sweep\n')
+      else print(`${paint.green('✔')} everything that is here is as it should be`)
     }
-    if (report.problems.length > 0) process.exitCode = EXIT.failed
+    if (report.problems.length > 0 || problem) process.exitCode = EXIT.failed
   } finally {
     store.close()
   }

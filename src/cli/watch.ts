@@ -3,31 +3,27 @@ import { ADAPTERS } from '../adapters/index.ts'
 import { type WatchEvent, watchSources } from '../capture/watch.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen } from '../errors.ts'
-import { EXIT } from './exit.ts'
 import { formatBytes, formatClock, plural, printable } from './format.ts'
 import { print, tell, write } from './print.ts'
 import { reportRetentionEvent } from './retention-report.ts'
+import { Stop } from './stop.ts'
 
 export async function runWatch(options: { json?: boolean }): Promise<void> {
-  const abort = new AbortController()
-  const stop = (signal: NodeJS.Signals): void => {
-    process.exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.interrupted
-    abort.abort()
-  }
-  // A second signal ends at once: the default action is back, and a kill loses nothing.
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  const stop = new Stop()
+  stop.listen(true)
   await watchSources({
     config: new Config(),
     adapters: ADAPTERS,
     env: process.env,
-    signal: abort.signal,
+    signal: stop.signal,
+    onDeaf: (isDeaf) => stop.listen(!isDeaf),
     onEvent: reportRetentionEvent,
     onWatch: (event) => {
       if (options.json) write(`${JSON.stringify(toJson(event))}\n`)
       else tellEvent(event)
     },
   })
+  process.exitCode = stop.exitCode
 }
 
 function toJson(event: WatchEvent): Record<string, unknown> {
@@ -43,7 +39,7 @@ function toJson(event: WatchEvent): Record<string, unknown> {
         new_events: report.newEventCount,
         read_bytes: report.readBytes,
         sessions: [...report.sessionUids].sort(),
-        problem_count: report.problems.length,
+        problem_count: report.problemCount,
         duration_ms: report.endedAt - report.startedAt,
       }
     }

@@ -1,8 +1,7 @@
 // Gathers the facts of long sessions while the sweep that brought them in still reads others: its writer has time then.
 // What is kept is what a later digest goes on from, so nothing depends on it: where a session changes afterwards, the
 // store throws it away.
-import { RecollectError } from '../errors.ts'
-import { fromSqlite } from '../store/database.ts'
+import { fromSqlite, RecollectError } from '../errors.ts'
 import { keepFold } from '../store/digests.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { factsOf, KEEP_FROM } from './index.ts'

@@ -2,7 +2,14 @@
 // read (field names and types of the coding-session-memory design, §11.2); the rest is ours and additive. The same
 // events under the same rules give the same bytes: no clock, no model, no randomness.
 import { createHash } from 'node:crypto'
-import { type Decision, type EventKind, SCHEMA_VERSION, type Session, type SessionCost } from '../model.ts'
+import {
+  type Decision,
+  type EventKind,
+  type Outcome,
+  SCHEMA_VERSION,
+  type Session,
+  type SessionCost,
+} from '../model.ts'
 import { snippet } from './event.ts'
 import type { Facts } from './facts.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
@@ -12,7 +19,7 @@ import { cite, cited, type Seqs } from './seqs.ts'
 import { COST_OUTLIER, type Signal, signalsOf } from './signals.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
-export const RULES = 12
+export const RULES = 14
 
 export interface ErrorSnippet {
   fingerprint: string
@@ -126,6 +133,9 @@ export interface DigestInput {
   children: readonly { uid: string; seqs: number[] }[]
   buckets: Buckets
   price?: Price | null
+  toldOutcome?: Outcome | null | undefined
+  /** Where an event stands in the conversation; by default its number says it. */
+  placeOf?: ((seq: number) => number) | undefined
 }
 
 export const MAX_FILES = 200
@@ -140,7 +150,7 @@ export function ruleVersion(buckets: Buckets): string {
 
 export function buildDigest(input: DigestInput): Digest {
   const { session, facts, buckets } = input
-  const verdict = outcomeOf(facts)
+  const verdict = outcomeOf(facts, { told: input.toldOutcome, placeOf: input.placeOf })
   return {
     ...contract(input, verdict),
     rule_version: ruleVersion(buckets),
@@ -151,7 +161,7 @@ export function buildDigest(input: DigestInput): Digest {
     outcome_detail: { rule: verdict.rule, confidence: verdict.confidence, seqs: cite(verdict.seqs) },
     metrics: metricsOf(input),
     files: filesOf(facts),
-    commands: commandsOf(facts),
+    commands: commandsOf(input),
     tests: facts.tests.runs.map((test) => ({
       command: test.command,
       verdict: test.verdict,
@@ -210,7 +220,8 @@ type Contract = Pick<
 >
 
 /** The fields of §11.2. What is not known is an empty string: the type stays what was promised. */
-function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Contract {
+function contract(input: DigestInput, verdict: OutcomeVerdict): Contract {
+  const { session, facts } = input
   const resolutions = resolutionsOf(facts)
   return {
     session_uid: session.session_uid,
@@ -229,7 +240,7 @@ function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Con
     first_prompt: facts.firstPrompt?.text ?? '',
     last_assistant: snippet(facts.lastAnswer?.text ?? '', ANSWER_LENGTH),
     error_snippets: [...facts.failures.values()]
-      .sort((a, b) => b.seqs.count - a.seqs.count || startOf(a) - startOf(b))
+      .sort(oftenFirst(input))
       .slice(0, MAX_ERRORS)
       .map((failure) => ({
         fingerprint: failure.fingerprint,
@@ -245,7 +256,11 @@ function contract({ session, facts }: DigestInput, verdict: OutcomeVerdict): Con
   }
 }
 
-const startOf = ({ seqs }: { seqs: Seqs }): number => seqs.first[0] as number
+/** What there is most of, then what came first. */
+const oftenFirst =
+  ({ placeOf = (seq) => seq }: DigestInput) =>
+  (a: { seqs: Seqs }, b: { seqs: Seqs }): number =>
+    b.seqs.count - a.seqs.count || placeOf(a.seqs.first[0] as number) - placeOf(b.seqs.first[0] as number)
 
 const iso = (at: number | null): string => (at === null ? '' : new Date(at).toISOString())
 
@@ -290,9 +305,9 @@ function filesOf({ work }: Facts): Digest['files'] {
     .map(({ path, edits, touches, seqs }) => ({ path, edits: edits.count, touches, seqs: cited(seqs) }))
 }
 
-function commandsOf({ work }: Facts): Digest['commands'] {
-  return [...work.commands.values()]
-    .sort((a, b) => b.seqs.count - a.seqs.count || startOf(a) - startOf(b))
+function commandsOf(input: DigestInput): Digest['commands'] {
+  return [...input.facts.work.commands.values()]
+    .sort(oftenFirst(input))
     .slice(0, MAX_COMMANDS)
     .map(({ command, failures, verdict, seqs }) => ({
       command,

@@ -9,6 +9,7 @@ import {
   isShell,
   isShutDown,
   isStop,
+  isTurnEnd,
 } from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
@@ -39,8 +40,6 @@ export interface TurnFacts {
 export interface EndingState {
   last: EndingFacts['last']
   promptSeq: number | null
-  /** A slash command: a prompt if work follows, else only housekeeping (`/exit`, `/compact`). */
-  command: number | null
   turnCount: number
   turn: { callCount: number; editCount: number; failed: Seqs; hasLastFailed: boolean }
   /** By call. */
@@ -57,7 +56,6 @@ const MAX_EDITORS = 32
 export const newEnding = (): EndingState => ({
   last: null,
   promptSeq: null,
-  command: null,
   turnCount: 0,
   turn: newTurn(),
   open: new Map(),
@@ -75,17 +73,15 @@ export class Ending {
   /** `hasFailed`: of a result, as far as it is one to be called a failure. */
   add(event: DigestEvent, hasFailed: boolean): void {
     if (event.isSidechain || event.isPart) return
-    if (event.kind === 'user_msg') this.#begin(event.seq, 'prompt')
+    if (event.kind === 'user_msg') this.#begin(event.seq)
     else if (isCall(event)) this.#call(event)
     else if (isResult(event)) this.#result(event, hasFailed)
-    else if (event.kind === 'human_intervention') this.#intervene(event)
-    else if (event.kind === 'assistant_msg') {
-      this.#useCommand()
-      this.#now.last = { what: 'answer', seq: event.seq }
-    } else if (event.kind === 'error' && event.call === null && !/\bhook\b/i.test(event.summary))
+    else if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
+    else if (event.kind === 'assistant_msg') this.#now.last = { what: 'answer', seq: event.seq }
+    else if (event.kind === 'error' && event.call === null && !/\bhook\b/i.test(event.summary))
       // What failed in the background is the end of a call, not of the conversation.
       this.#now.last = { what: 'error', seq: event.seq }
-    else if (event.kind === 'completion') this.#complete(event)
+    else if (isTurnEnd(event)) this.#complete(event)
     else if (isShutDown(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
   }
 
@@ -107,24 +103,18 @@ export class Ending {
     }
   }
 
-  #begin(seq: number, what: 'prompt' | null): void {
+  #begin(seq: number): void {
     this.#now.promptSeq = seq
-    this.#now.command = null
     this.#now.turnCount++
     this.#now.turn = newTurn()
     this.#now.open.clear()
     this.#now.openEdits = []
-    if (what) this.#now.last = { what, seq }
-  }
-
-  #useCommand(): void {
-    if (this.#now.command !== null) this.#begin(this.#now.command, null)
+    this.#now.last = { what: 'prompt', seq }
   }
 
   #call(event: DigestEvent): void {
     // A command a person ran behind `!` is not the agent's work.
     if (event.role === 'user') return
-    this.#useCommand()
     this.#now.turn.callCount++
     if (this.#isEdit(event)) {
       this.#now.turn.editCount++
@@ -159,14 +149,8 @@ export class Ending {
       this.#now.last = { what: refused ? 'interrupt' : 'work', seq: event.seq }
   }
 
-  #intervene(event: DigestEvent): void {
-    if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
-    else if (/^[/!]/.test(event.summary)) this.#now.command = event.seq
-  }
-
   /** The client says that the turn is over: then a missing answer is no sign of a kill. */
   #complete(event: DigestEvent): void {
-    if (!/^turn\b/i.test(event.summary)) return
     if (this.#now.last === null || this.#now.last.what === 'error' || this.#now.last.what === 'interrupt')
       return
     this.#now.open.clear()

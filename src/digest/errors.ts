@@ -72,19 +72,31 @@ function withNext(lines: readonly string[], at: number): string {
 }
 
 /** What a provider wraps in JSON, taken out of it: the rest is ids and empty fields. */
-const messageIn = (line: string): string =>
-  line.replace(/\{.*?"message": ?"((?:[^"\\]|\\.)+)".*\}/, (_, message: string) => message)
+function messageIn(line: string): string {
+  const [first, last] = [line.indexOf('{'), line.lastIndexOf('}')]
+  if (first === -1) return line
+  MESSAGE.lastIndex = first
+  const message = MESSAGE.exec(line)?.[1]
+  return message === undefined || MESSAGE.lastIndex > last
+    ? line
+    : line.slice(0, first) + message + line.slice(last + 1)
+}
+
+const MESSAGE = /"message": ?"((?:[^"\\]|\\.)+)"/g
 
 const EXIT_CODE = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i
 
 function silentLine(text: string, command: string): string {
   const program =
-    /^(?:\s*(?:cd\s[^&;|]*(?:&&|;)|\w+=\S*|sudo|time|env)\s*)*([\w./-]+)/.exec(command)?.[1] ?? ''
+    /^\s*(?:(?:cd\s[^&;|]*(?:&&|;)|\w+=\S*(?!\S)|sudo|time|env)\s*)*([\w./-]+)/.exec(command)?.[1] ?? ''
   const code = EXIT_CODE.exec(text)?.[1]
   const said = text.trim().split('\n')[0] ?? ''
   if (code === undefined && said !== '') return said
   return `${program.split('/').at(-1) || 'it'} failed without a word${code === undefined ? '' : `, exit code e${code}`}`
 }
+
+/** A terminal shows what was written last over the same line. */
+const shownOf = (line: string): string => line.slice(line.lastIndexOf('\r', line.length - 2) + 1)
 
 function unwrap(text: string): string {
   return (
@@ -93,9 +105,10 @@ function unwrap(text: string): string {
       .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '')
       .replace(/(?:\u001b\[|\u009b)[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\u001b[=>]/g, '')
       .replace(/\[\d{1,3}(?:;\d{1,3})*m(?!\])|\[m(?![\w\]])/g, '')
-      // A terminal shows what was written last over the same line.
       .replaceAll('\r\n', '\n')
-      .replace(/^[^\n]*\r(?=[^\n])/gm, '')
+      .split('\n')
+      .map(shownOf)
+      .join('\n')
       .replaceAll('\r', '')
       .replace(/<\/?[a-z_]+>/g, '')
       // An early client put all of it on one line.

@@ -46,6 +46,11 @@ export const isCutOff = ({ summary }: Pick<DigestEvent, 'summary'>): boolean => 
 export const isShutDown = ({ kind, summary }: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
   kind === 'lifecycle' && summary.startsWith('interrupted by the end of the process')
 
+/** The client's own word that a turn is over. What was inferred from an answer says no more than the answer. */
+export const isTurnEnd = ({ kind, summary }: Pick<DigestEvent, 'kind' | 'summary'>): boolean =>
+  (kind === 'completion' && /^turn\b/i.test(summary)) ||
+  (kind === 'lifecycle' && /^turn took \d/.test(summary))
+
 /** How clients answer a call whose command goes on in the background. */
 const GOES_ON = /^(?:command|process|task|shell)\b.{0,120}\b(?:background(?:ed)?|session id)\b/i
 

@@ -3,6 +3,7 @@
 // did inside the session counts as its work, but not as its conversation.
 // The pass can stop, be kept as text, and go on later from there with the same result: a line added to a long session
 // costs what the line costs. For that its state stays small however long the session gets.
+import { parseStored } from '../errors.ts'
 import type { EventKind } from '../model.ts'
 import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
 import { entryOf, prune } from './bounded.ts'
@@ -37,7 +38,6 @@ export interface FailureFact extends Failure {
 /** Something that was said, with its text once that was needed. */
 interface Said {
   seq: number
-  kind: EventKind
   text: string | null
 }
 
@@ -74,9 +74,21 @@ interface State extends Counted {
   open: OpenSteps
   firstPrompt: Said | null
   inheritedPrompt: Said | null
+  /** Whom a person stopped and who has not gone on since (null: the session's own agent); false for nobody. */
+  stopped: string | null | false
   lastAnswer: Said | null
 }
 
+/** What shows that the agent was let go on. */
+const CARRIES_ON: ReadonlySet<EventKind> = new Set([
+  'user_msg',
+  'assistant_msg',
+  'thinking',
+  'tool_call',
+  'edit',
+  'test_run',
+  'retry',
+])
 const PROMPT_LENGTH = 400
 const ANSWER_LENGTH = 800
 const MAX_STEP_FILES = 100
@@ -106,14 +118,16 @@ export class Gatherer {
     if (event.isSuperseded) return
     const now = this.#now
     if (event.isInherited) {
-      if (event.kind === 'user_msg' && !event.isSidechain) now.inheritedPrompt ??= this.#said(event)
+      if (event.kind === 'user_msg' && !event.isSidechain && !event.isPart)
+        now.inheritedPrompt ??= this.#said(event)
       return
     }
     now.eventCount++
     now.kindCounts[event.kind] = (now.kindCounts[event.kind] ?? 0) + 1
     if (event.ts !== null) addTime(now.active, event.ts)
+    if (CARRIES_ON.has(event.kind) && now.stopped === event.agent) now.stopped = false
     if (event.isSidechain) this.#noteAgent(event)
-    else this.#noteTalk(event)
+    else if (!event.isPart) this.#noteTalk(event)
     let hasFailed = event.kind === 'error'
     if (isCall(event)) this.#begin(event)
     else if (isResult(event)) hasFailed = this.#end(event)
@@ -135,7 +149,16 @@ export class Gatherer {
   finish(): Facts {
     this.#readTexts()
     this.#steps.drain()
-    const { active, ending: _, open: __, firstPrompt, inheritedPrompt, lastAnswer, ...counted } = this.#now
+    const {
+      active,
+      ending: _,
+      open: __,
+      stopped: ___,
+      firstPrompt,
+      inheritedPrompt,
+      lastAnswer,
+      ...counted
+    } = this.#now
     const told = (said: Said | null): Facts['firstPrompt'] => said && { seq: said.seq, text: said.text ?? '' }
     return {
       ...counted,
@@ -147,7 +170,7 @@ export class Gatherer {
   }
 
   #said(event: DigestEvent): Said {
-    const said = { seq: event.seq, kind: event.kind, text: null }
+    const said = { seq: event.seq, text: null }
     this.#spoken.set(said, event)
     return said
   }
@@ -171,14 +194,7 @@ export class Gatherer {
       if (now.lastAnswer) this.#spoken.delete(now.lastAnswer)
       now.lastAnswer = this.#said(event)
     }
-    const isPrompt =
-      event.kind === 'user_msg' || (event.kind === 'human_intervention' && /^[/!]/.test(event.summary))
-    // A command typed before the first real prompt (`/model`, `/clear`) is only the prompt where none follows.
-    if (
-      isPrompt &&
-      (now.firstPrompt === null || (event.kind === 'user_msg' && now.firstPrompt.kind !== 'user_msg'))
-    )
-      now.firstPrompt = this.#said(event)
+    if (event.kind === 'user_msg') now.firstPrompt ??= this.#said(event)
   }
 
   #noteAgent(event: DigestEvent): void {
@@ -192,10 +208,17 @@ export class Gatherer {
     const now = this.#now
     if (event.kind === 'retry') addSeq(now.requestRetries, event.seq)
     else if (event.kind === 'human_intervention') {
-      addSeq(now.interventions, event.seq)
+      this.#noteIntervention(event, isStop(event))
       if (isInterrupt(event)) addSeq(now.interrupts, event.seq)
     } else if (event.kind === 'lifecycle' && COMPACTED.test(event.summary)) addSeq(now.compactions, event.seq)
     else if (event.kind === 'completion') this.#notePullRequests(pullRequestsIn(event.summary), [event.seq])
+  }
+
+  /** Who says no to one call says no to those beside it, and the client may write down an interrupt too: one deed. */
+  #noteIntervention({ seq, agent }: DigestEvent, isStopping: boolean): void {
+    const now = this.#now
+    if (!isStopping || now.stopped !== agent) addSeq(now.interventions, seq)
+    if (isStopping) now.stopped = agent
   }
 
   #begin(event: DigestEvent): void {
@@ -205,7 +228,7 @@ export class Gatherer {
     prune(toolHistogram, KEPT.tools, (a, b) => b - a)
     const subject = subjectOf(event)
     const isTest = event.kind === 'test_run' || (event.kind === 'retry' && tests.byCommand.has(subject))
-    if (isTest) addTest(tests, subject, event.seq, null)
+    if (isTest) addTest(tests, subject, null)
     this.#steps.begin({
       seq: event.seq,
       call: event.call,
@@ -228,7 +251,7 @@ export class Gatherer {
     const now = this.#now
     const step = this.#steps.find(event.call)
     const refused = isRefusal(event)
-    if (event.kind === 'human_intervention') addSeq(now.interventions, event.seq)
+    if (event.kind === 'human_intervention') this.#noteIntervention(event, refused)
     const isDenied = refused && !isInterrupt(event)
     if (isDenied || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
       addSeq(now.denials, event.seq)
@@ -243,7 +266,7 @@ export class Gatherer {
     step.exitCode = event.exitCode
     step.failure = failure
     step.isOpen = isCut || (!hasFailed && isShell(step.tool) && goesOn(event))
-    if (step.isTest) addTest(now.tests, step.subject, step.seq, testVerdict(step, event))
+    if (step.isTest) addTest(now.tests, step.subject, testVerdict(step, event))
     if (isShell(step.tool)) this.#noteKept(step, event)
     this.#steps.end(step)
     return hasFailed
@@ -319,12 +342,13 @@ const newState = (): State => ({
   open: { waiting: [], late: [] },
   firstPrompt: null,
   inheritedPrompt: null,
+  stopped: false,
   lastAnswer: null,
 })
 
 /** Maps stand as lists of their entries; which ones they are is known, so that no value has to be looked at. */
 function load(saved: string): State {
-  const state = JSON.parse(saved) as State
+  const state = parseStored<State>(saved)
   const { tests, ending, work } = state
   state.toolHistogram = new Map(state.toolHistogram)
   state.failures = new Map(state.failures)

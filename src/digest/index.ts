@@ -1,6 +1,8 @@
 // Digests every session that changed: reads its new rows, makes the digest, writes it in small groups. Goes on from what
 // was kept of the rows read before; where one of those changed since, the store has thrown that away.
+import { parseStored } from '../errors.ts'
 import type { Session } from '../model.ts'
+import type { Order } from '../store/order.ts'
 import type { DigestRow, Fold, Store } from '../store/store.ts'
 import { tellDecisions } from './decisions.ts'
 import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
@@ -52,13 +54,13 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   if (!session) return undefined
   const price = priceOf?.(uid) ?? null
   const recount = (digest: string): Digest =>
-    recountDigest(JSON.parse(digest) as Digest, session, price, copiesOf(reader, session, buckets), buckets)
+    recountDigest(parseStored<Digest>(digest), session, price, copiesOf(reader, session, buckets), buckets)
   const frozen = reader.frozen(uid)
   if (frozen) {
-    const told = reader.isMiscounted(uid) ? recount(frozen.digest) : (JSON.parse(frozen.digest) as Digest)
+    const told = reader.isMiscounted(uid) ? recount(frozen.digest) : parseStored<Digest>(frozen.digest)
     return toRow(session, renameFailures(told), frozen.earlier_seq, frozen.earlier, null)
   }
-  const { facts, fold, unreadCount } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
+  const { facts, order, fold, unreadCount } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
   if (unreadCount > 0) {
     options.onUnread?.(uid, unreadCount)
     // What was told while they could be read is worth more.
@@ -71,10 +73,12 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
     children: reader.children(uid),
     buckets,
     price,
+    toldOutcome: reader.toldOutcome(uid),
+    placeOf: order.placeOf,
   })
   const earlier = reader.earlier(uid)
   if (earlier === undefined) return toRow(session, digest, 0, null, fold)
-  const before = reader.copied(uid) ? recount(earlier.digest) : (JSON.parse(earlier.digest) as Digest)
+  const before = reader.copied(uid) ? recount(earlier.digest) : parseStored<Digest>(earlier.digest)
   const whole = mergeDigests(renameFailures(before), digest, earlier.seq, buckets)
   return toRow(session, whole, earlier.seq, earlier.digest, fold)
 }
@@ -87,7 +91,7 @@ function copiesOf(reader: SessionReader, session: Session, buckets: Buckets): Co
     ranges.some(([first, last]) => seq >= first && seq <= last)
   const gatherer = new Gatherer()
   let missing = copied.originSeqs.reduce((sum, [first, last]) => sum + last - first + 1, 0)
-  for (const event of reader.events(copied.originUid, 0)) {
+  for (const event of reader.events(copied.originUid, reader.order(copied.originUid), 0)) {
     if (!isIn(copied.originSeqs, event.seq)) continue
     gatherer.add({ ...event, isInherited: false })
     missing--
@@ -109,16 +113,17 @@ export function factsOf(
   reader: SessionReader,
   uid: string,
   keepFrom: number,
-): { facts: Facts; fold: Fold | null; unreadCount: number } {
+): { facts: Facts; order: Order; fold: Fold | null; unreadCount: number } {
   const unreadBefore = reader.unreadCount()
-  const kept = reader.fold(uid)
+  const order = reader.order(uid)
+  const kept = reader.fold(uid, order)
   const gatherer = new Gatherer(kept?.state)
-  let { firstSeq = 0, lastSeq = 0 } = kept ?? {}
+  let { firstSeq = Number.MAX_SAFE_INTEGER, lastSeq = 0 } = kept ?? {}
   let count = 0
-  for (const event of reader.events(uid, lastSeq)) {
+  for (const event of reader.events(uid, order, lastSeq)) {
     gatherer.add(event)
-    firstSeq ||= event.seq
-    lastSeq = event.seq
+    firstSeq = Math.min(firstSeq, event.seq)
+    lastSeq = Math.max(lastSeq, event.seq)
     count++
   }
   const state = count < keepFrom ? undefined : gatherer.save()
@@ -127,7 +132,7 @@ export function factsOf(
   // What could not be read would be missing for good in all that goes on from there.
   const isKept = state !== undefined && unreadCount === 0
   const fold = isKept ? { rules: RULES, firstSeq, lastSeq, state } : null
-  return { facts, fold, unreadCount }
+  return { facts, order, fold, unreadCount }
 }
 
 function toRow(

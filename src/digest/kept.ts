@@ -14,7 +14,13 @@ export interface Kept {
 
 /** A cut summary may hide the part that commits. */
 const mayCommit = (command: string): boolean =>
-  /\bgit\b[^|]*\b(?:commit|cherry-pick)\b/.test(command) || (command.endsWith('…') && /\bgit\b/.test(command))
+  command.split('|').some(commitsByName) || (command.endsWith('…') && /\bgit\b/.test(command))
+
+/** Of one program of a pipe. */
+function commitsByName(command: string): boolean {
+  const at = command.search(/\bgit\b/)
+  return at !== -1 && /\b(?:commit|cherry-pick)\b/.test(command.slice(at + 'git'.length))
+}
 
 const mayOpenPullRequest = (command: string): boolean =>
   /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|\bgit push\b|\bpull-request\b/.test(command)
@@ -61,6 +67,25 @@ const commitsIn = (output: string): Commit[] =>
     subject: (subject as string).trim().slice(0, 200),
   }))
 
-const REQUEST = /https?:\/\/[^\s"'<>()[\]]+?\/(?:pull|pulls|merge_requests|pull-requests)\/\d+/g
+const ADDRESS = /https?:\/\/[^\s"'<>()[\]]+/g
 
-export const pullRequestsIn = (output: string): string[] => [...new Set(output.match(REQUEST) ?? [])]
+// In two steps, each of which passes over a letter once: a single expression would look for the number from every `http` to
+// the end of a text that is nothing but addresses.
+export function pullRequestsIn(output: string): string[] {
+  const found = new Set<string>()
+  for (const [address] of output.matchAll(ADDRESS)) for (const one of requestsIn(address)) found.add(one)
+  return [...found]
+}
+
+/** Usually one; several where addresses stand side by side without anything in between. */
+function* requestsIn(address: string): Generator<string> {
+  const start = /https?:\/\//g
+  const number = /\/(?:pull|pulls|merge_requests|pull-requests)\/\d+/g
+  for (let scheme = start.exec(address); scheme; scheme = start.exec(address)) {
+    // The host has at least one letter.
+    number.lastIndex = start.lastIndex + 1
+    if (!number.test(address)) return
+    yield address.slice(scheme.index, number.lastIndex)
+    start.lastIndex = number.lastIndex
+  }
+}

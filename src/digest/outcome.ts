@@ -14,7 +14,17 @@ export interface OutcomeVerdict {
   seqs: number[]
 }
 
-export function outcomeOf(facts: Facts): OutcomeVerdict {
+export interface OutcomeOptions {
+  /** What the program that ran the session says itself. */
+  told?: Outcome | null | undefined
+  /** Where an event stands in the conversation; by default its number says it. */
+  placeOf?: ((seq: number) => number) | undefined
+}
+
+export function outcomeOf(
+  facts: Facts,
+  { told = null, placeOf = (seq) => seq }: OutcomeOptions = {},
+): OutcomeVerdict {
   const { ending } = facts
   const verdict = (
     outcome: Outcome,
@@ -27,6 +37,7 @@ export function outcomeOf(facts: Facts): OutcomeVerdict {
     rule,
     seqs: [...new Set(seqs.filter((seq) => seq !== null))],
   })
+  if (told !== null) return verdict(told, 1, 'told', ending.last?.seq ?? null)
   if (ending.last === null) return verdict('unknown', 0, 'nothing-happened')
   const { what, seq } = ending.last
   if (what === 'interrupt') return verdict('abandoned', 0.95, 'interrupted', seq)
@@ -35,19 +46,20 @@ export function outcomeOf(facts: Facts): OutcomeVerdict {
   if (ending.openCalls.length > 0 && what !== 'answer' && what !== 'completion')
     return verdict('abandoned', 0.85, 'call-unfinished', ...ending.openCalls)
   if (what === 'work') return verdict('abandoned', 0.75, 'no-closing-answer', seq)
-  return answered(facts, verdict)
+  const isInTurn = (seq: number): boolean => placeOf(seq) > placeOf(ending.promptSeq ?? 0)
+  return answered(facts, verdict, isInTurn)
 }
 
 type Say = (outcome: Outcome, confidence: number, rule: string, ...seqs: (number | null)[]) => OutcomeVerdict
 
 /** The agent had the last word: what it reached is told by tests, by what was kept, then by its own words. */
-function answered(facts: Facts, say: Say): OutcomeVerdict {
+function answered(facts: Facts, say: Say, isInTurn: (seq: number) => boolean): OutcomeVerdict {
   const { ending, lastAnswer } = facts
   const answer = lastAnswer?.seq ?? null
   const words = lastAnswer?.text ?? ''
   const turn = ending.turn
   const test = facts.tests.lastTold
-  const testInTurn = test !== null && ending.promptSeq !== null && test.seq > ending.promptSeq
+  const testInTurn = test !== null && ending.promptSeq !== null && isInTurn(test.seq)
   if (admitsFailure(words)) return say('fail', 0.8, 'says-it-could-not', answer)
   if (testInTurn && test.verdict === 'failed') {
     if (test.exitCode === 126 || test.exitCode === 127)
@@ -62,7 +74,7 @@ function answered(facts: Facts, say: Say): OutcomeVerdict {
   const kept = [
     ...facts.commits.flatMap((one) => one.seqs),
     ...facts.pullRequests.flatMap((one) => cited(one.seqs)),
-  ].filter((seq) => seq > (ending.promptSeq ?? 0))
+  ].filter(isInTurn)
   if (kept.length > 0) return say('success', 0.9, 'work-kept', ...kept.slice(0, 4), answer)
   if (claimsDone(words)) return say('success', 0.85, 'says-it-is-done', answer)
   if (ending.last?.what === 'answer' && announcesMore(words))

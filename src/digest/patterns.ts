@@ -1,6 +1,6 @@
 // Patterns: failures and signals that recur over sessions, with where they were seen and what resolved them last time.
 // Read from Tier 2 alone, so they outlive the events they rest on.
-import { RecollectError } from '../errors.ts'
+import { parseStored, RecollectError } from '../errors.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { Digest } from './digest.ts'
 import type { Resolution } from './resolution.ts'
@@ -65,9 +65,9 @@ function describe(handle: Memory, row: Record<string, unknown>, notShown?: Reado
     last_seen: iso(row['last_at']),
     evidence: shown
       .slice(0, MAX_EVIDENCE)
-      .map((one) => ({ session_uid: one.session_uid, seqs: JSON.parse(one.seqs) as number[] })),
+      .map((one) => ({ session_uid: one.session_uid, seqs: parseStored<number[]>(one.seqs) })),
     last_resolution: resolved
-      ? { session_uid: resolved.session_uid, ...(JSON.parse(resolved.resolved_by as string) as Resolution) }
+      ? { session_uid: resolved.session_uid, ...parseStored<Resolution>(resolved.resolved_by as string) }
       : null,
   }
 }
@@ -106,5 +106,5 @@ export function getDigest(handle: Memory, uid: string): Digest {
 /** Undefined before the first sweep that analyzed the session. */
 export function findDigest({ memory }: Memory, uid: string): Digest | undefined {
   const row = memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid)
-  return row && (JSON.parse((row as { digest: string }).digest) as Digest)
+  return row && parseStored<Digest>((row as { digest: string }).digest)
 }

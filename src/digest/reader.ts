@@ -1,11 +1,15 @@
 // What the digest reads of a session: its rows that are new, and what was told of it before. Owns the statements, prepared
 // once for all sessions of a sweep.
+
 import { createHash } from 'node:crypto'
-import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { parseStored } from '../errors.ts'
+import { EVENT_KINDS, type EventKind, type Outcome, type Session } from '../model.ts'
 import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
 import { Bodies } from '../store/bodies.ts'
+import type { Database } from '../store/database.ts'
 import { foldOf, KNOWS_MORE } from '../store/digests.ts'
+import { conversationOrder, type Order } from '../store/order.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import { OWN_SOURCES } from '../store/settle.ts'
 import type { Fold, ReadHandle } from '../store/store.ts'
@@ -15,12 +19,16 @@ import type { DigestEvent } from './event.ts'
 
 export interface SessionReader {
   session(uid: string): Session | undefined
+  /** How it ended, where the program that ran it says so itself. */
+  toldOutcome(uid: string): Outcome | null
   /** Bodies that were asked for so far and could not be read. */
   unreadCount(): number
   hasDigest(uid: string): boolean
   /** Where the last digest stopped; undefined to begin at the beginning. */
-  fold(uid: string): Fold | undefined
-  events(uid: string, afterSeq: number): Iterable<DigestEvent>
+  fold(uid: string, order: Order): Fold | undefined
+  order(uid: string): Order
+  /** In the order of the conversation, those behind a place. */
+  events(uid: string, order: Order, afterPlace: number): Iterable<DigestEvent>
   coverage(uid: string): Coverage
   /** Sub-agents with a session of their own, and the event that started each. */
   children(uid: string): Child[]
@@ -62,13 +70,7 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   const { cache, memory } = handle
   const cached = cache.prepare('SELECT id FROM cached WHERE session_uid = ?')
   const idOf = (uid: string): number => (cached.get(uid) as { id: number } | undefined)?.id ?? -1
-  const rows = cache.prepare(
-    `SELECT seq, ts, kind, role, tool, hex(call), summary, flags, agent, exit_code, duration_ms, hex(payload)
-     FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ${AT_ONCE}`,
-  )
-  // Lists, and hashes as text: named columns and buffers take twice as long to make.
-  rows.setReturnArrays(true)
-  const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq > ? AND seq <= ?')
+  const rowsAfter = rowReader(cache)
   const understood = cache.prepare(
     `SELECT coalesce(sum(size), 0) AS size, coalesce(sum((SELECT sum(length) FROM gaps g WHERE g.path = s.path)), 0) AS gaps
      FROM (${OWN_SOURCES}) s`,
@@ -80,27 +82,22 @@ export function sessionReader(handle: ReadHandle): SessionReader {
   const shown = cache.prepare(
     `SELECT min(seq) AS seq FROM events WHERE session = ?1 AND (call = ?2 OR key = ?3)`,
   )
+  const told = memory.prepare('SELECT told_outcome AS outcome FROM sessions WHERE session_uid = ?')
   const { payload, unreadCount } = bodies(handle)
   return {
     unreadCount,
     session: (uid) => getSession(handle, uid),
-    fold(uid) {
+    toldOutcome: (uid) => (told.get(uid) as { outcome: Outcome | null } | undefined)?.outcome ?? null,
+    fold(uid, order) {
       const fold = foldOf(cache, idOf(uid))
-      return fold?.rules === RULES ? fold : undefined
+      if (fold?.rules !== RULES) return undefined
+      // What came later may stand before what was gone through.
+      return order.seqs(0, fold.lastSeq).every((seq) => seq <= fold.lastSeq) ? fold : undefined
     },
-    *events(uid, afterSeq) {
-      const id = idOf(uid)
-      for (let after = afterSeq; ; ) {
-        const some = rows.all(id, after) as unknown as Row[]
-        const last = some.at(-1)
-        if (!last) return
-        const files = new Map<number, string[]>()
-        const lastSeq = last[0]
-        for (const { seq, path } of touched.all(id, after, lastSeq) as unknown as Touched[])
-          entryOf(files, seq, () => [] as string[]).push(path)
-        for (const row of some) yield toEvent(row, files.get(row[0]) ?? [], payload)
-        after = lastSeq
-      }
+    order: (uid) => conversationOrder(cache, idOf(uid)),
+    *events(uid, order, afterPlace) {
+      for (const { rows, files } of rowsAfter(idOf(uid), order, afterPlace))
+        for (const row of rows) yield toEvent(row, files.get(row[0]) ?? [], payload)
     },
     coverage(uid) {
       const { size, gaps } = understood.get(uid) as { size: number; gaps: number }
@@ -115,6 +112,50 @@ export function sessionReader(handle: ReadHandle): SessionReader {
         return { uid: row.session_uid, seqs: seq === null ? [] : [seq] }
       }),
     ...storedDigests(handle, idOf),
+  }
+}
+
+interface Page {
+  rows: Row[]
+  /** By seq. */
+  files: Map<number, string[]>
+}
+
+function rowReader(cache: Database): (id: number, order: Order, afterPlace: number) => Generator<Page> {
+  const columns =
+    'e.seq, ts, kind, role, tool, hex(call), summary, flags, agent, exit_code, duration_ms, hex(payload)'
+  const byNumber = cache.prepare(
+    `SELECT ${columns} FROM events e WHERE session = ? AND e.seq > ? ORDER BY e.seq LIMIT ${AT_ONCE}`,
+  )
+  const picked = cache.prepare(
+    `SELECT ${columns} FROM json_each(?2) j CROSS JOIN events e ON e.session = ?1 AND e.seq = j.value ORDER BY j.key`,
+  )
+  // Lists, and hashes as text: named columns and buffers take twice as long to make.
+  for (const statement of [byNumber, picked]) statement.setReturnArrays(true)
+  const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq BETWEEN ? AND ?')
+  const pageOf = (id: number, rows: Row[]): Page => {
+    const files = new Map<number, string[]>()
+    const [first, last] = rows.reduce(
+      ([low, high], [seq]) => [Math.min(low, seq), Math.max(high, seq)],
+      [Number.MAX_SAFE_INTEGER, 0],
+    )
+    for (const { seq, path } of touched.all(id, first, last) as unknown as Touched[])
+      entryOf(files, seq, () => [] as string[]).push(path)
+    return { rows, files }
+  }
+  return function* (id, order, afterPlace) {
+    if (order.isByNumber) {
+      for (let after = afterPlace; ; ) {
+        const rows = byNumber.all(id, after) as unknown as Row[]
+        const last = rows.at(-1)
+        if (!last) return
+        yield pageOf(id, rows)
+        after = last[0]
+      }
+    }
+    const seqs = order.seqs(afterPlace + 1, Number.MAX_SAFE_INTEGER)
+    for (let at = 0; at < seqs.length; at += AT_ONCE)
+      yield pageOf(id, picked.all(id, JSON.stringify(seqs.slice(at, at + AT_ONCE))) as unknown as Row[])
   }
 }
 
@@ -159,8 +200,8 @@ function storedDigests(
       return (
         row && {
           originUid: row.origin_uid,
-          seqs: JSON.parse(row.seqs) as Range[],
-          originSeqs: JSON.parse(row.origin_seqs) as Range[],
+          seqs: parseStored<Range[]>(row.seqs),
+          originSeqs: parseStored<Range[]>(row.origin_seqs),
         }
       )
     },

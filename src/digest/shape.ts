@@ -68,11 +68,12 @@ const CLOCK = '\\d{1,2}:\\d\\d(?::\\d\\d(?:[.,]\\d+)?)?(?: ?[AaPp]\\.?[Mm]\\b\\.
 const DOMAIN =
   '(?:com|org|net|io|dev|app|ai|co|edu|gov|local|internal|lan|cloud|svc|test|example|de|uk|fr|eu|us|cn|jp)'
 
-// In this order: a later rule sees what an earlier one left. The marks are words no message holds.
+// In this order: a later rule sees what an earlier one left. The marks are words no message holds. Where a rule may begin at
+// each letter of what it looks for, that has a bound (of a host's name, of a file's): else its time would grow with the square.
 const VARYING: [RegExp, string][] = [
-  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s'"`)\]>]+/gi, '‹url›'],
-  [/\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g, '‹mail›'],
-  [/\[REDACTED:[^\]]*\]/g, '‹secret›'],
+  [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s'"`)\]>]+/gi, '‹url›'],
+  [/\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,20}\b/g, '‹mail›'],
+  [/\[REDACTED:[^\][]*\]/g, '‹secret›'],
   [/\b(user(?:name)?|login|role|owner|account)([ :=]+)(['"])[^'"]{1,80}\3/gi, '$1$2‹user›'],
   [
     /\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]+\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?/g,
@@ -89,7 +90,7 @@ const VARYING: [RegExp, string][] = [
   [/\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AaPp]\.?[Mm]\b)?/g, '‹time›'],
   [/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '‹n›'],
   // Addresses, before their parts are taken for paths or numbers.
-  [new RegExp(`\\b(?:[\\w-]+\\.)+${DOMAIN}:\\d{1,5}\\b`, 'gi'), '‹host›'],
+  [new RegExp(`\\b(?:[\\w-]{1,63}\\.){1,20}${DOMAIN}:\\d{1,5}\\b`, 'gi'), '‹host›'],
   [/\[?(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}\]?(?::\d{1,5})?(?![\w:])/gi, '‹host›'],
   [/(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '‹host›'],
   [/\blocalhost(?::\d+)?\b/g, '‹host›'],
@@ -98,18 +99,18 @@ const VARYING: [RegExp, string][] = [
     /(?<![\w.@~+›-])(?:[A-Za-z]:[\\/]|\\\\|~\w*[\\/]|\.{1,2}[\\/]|\$\{?\w+\}?[\\/]|%\w+%[\\/]|[\\/](?=[\w.@~-]))[^\s'"`:,;|<>()[\]{}]*(?::\d+)*/g,
     '‹path›',
   ],
-  [/(?<![\w›@])(?!@)[\w.@~+-]+(?:[\\/][\w.@~+-]+)+(?::\d+)*/g, '‹path›'],
-  [/(?<![\w›])[\w@~+-][\w.@~+-]*\.[A-Za-z][A-Za-z0-9]{0,4}(?::\d+)+\b/g, '‹path›'],
+  [/(?<![\w›@])(?!@)[\w.@~+-]{1,255}(?:[\\/][\w.@~+-]+)+(?::\d+)*/g, '‹path›'],
+  [/(?<![\w›])[\w@~+-][\w.@~+-]{0,250}\.[A-Za-z][A-Za-z0-9]{0,4}(?::\d+)+\b/g, '‹path›'],
   [/\b0x[0-9a-f]+\b/gi, '‹n›'],
   [/@[0-9a-f]{4,8}\b/g, '@‹n›'],
   [/(?<![\w.])(?:\d+(?:\.\d+)?(?:ms|µs|us|ns|d|h|m|s))+(?![\w›])/g, '‹n›'],
   [
-    /\b\d+(?:[.,]\d+)*\s?(?:ms|µs|us|ns|s|sec|secs|seconds?|minutes?|min|m|h|hours?|[kKMGT]i?B|bytes|B|%)(?![\w›])/g,
+    /\b\d+(?:[.,]\d+){0,20}\s?(?:ms|µs|us|ns|s|sec|secs|seconds?|minutes?|min|m|h|hours?|[kKMGT]i?B|bytes|B|%)(?![\w›])/g,
     '‹n›',
   ],
   // An id: hex or letters and digits mixed, long enough not to be a name; with a word in front (`req_`), a little less.
   [/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b/g, '‹n›'],
-  [/\b(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z0-9_-]{20,24}\b/g, '‹n›'],
+  [/\b(?=[\w-]{0,255}\d)(?=[\w-]{0,255}[A-Z])(?=[\w-]{0,255}[a-z])[A-Za-z0-9_-]{20,24}\b/g, '‹n›'],
   [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{16,}\b/g, '‹n›'],
   [/\b([a-z]{2,8})[_-](?=[0-9a-z]*\d)(?=[0-9a-z]*[a-z])[0-9a-z]{8,}\b/g, '$1_‹n›'],
   [/(‹n›)-(?=[a-z]*\d|[a-z0-9]*\d)[a-z0-9]{5}\b|(‹n›)-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, '‹n›'],

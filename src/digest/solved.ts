@@ -1,5 +1,6 @@
 // "Has this error been solved before, and how": an error's text is fingerprinted as the sweep does it, then looked up.
 // Read from Tier 2 alone, so that it answers for sessions whose events are gone.
+import { parseStored } from '../errors.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { failureOf } from './errors.ts'
 import type { Resolution } from './resolution.ts'
@@ -64,6 +65,6 @@ const toSolved = (row: Row): Solved => ({
   sample: row.sample,
   count: row.count,
   last_at: row.at === null ? null : new Date(row.at).toISOString(),
-  seqs: JSON.parse(row.seqs) as number[],
-  resolved_by: row.resolved_by === null ? null : (JSON.parse(row.resolved_by) as Resolution),
+  seqs: parseStored<number[]>(row.seqs),
+  resolved_by: row.resolved_by === null ? null : parseStored<Resolution>(row.resolved_by),
 })

@@ -19,8 +19,8 @@ export interface Test {
 
 /** The runs of one command. */
 export interface TestRuns {
-  /** The last of them, with or without a result. */
-  lastSeq: number
+  /** When the last of them was noted, with or without a result. */
+  order: number
   /** The last verdict there was. */
   last: 'passed' | 'failed' | null
   failures: Seqs
@@ -30,6 +30,8 @@ export interface TestRuns {
 
 export interface TestState {
   count: number
+  /** How often something was noted. */
+  order: number
   failureCount: number
   /** The last ones. */
   runs: Test[]
@@ -43,6 +45,7 @@ const MAX_COMMANDS = 100
 
 export const noTests = (): TestState => ({
   count: 0,
+  order: 0,
   failureCount: 0,
   runs: [],
   byCommand: new Map(),
@@ -50,16 +53,16 @@ export const noTests = (): TestState => ({
 })
 
 /** Notes that a test was begun (null), or how it ended. */
-export function addTest(tests: TestState, command: string, seq: number, test: Test | null): void {
+export function addTest(tests: TestState, command: string, test: Test | null): void {
   const { byCommand, runs } = tests
   const known = entryOf(byCommand, command, () => ({
-    lastSeq: seq,
+    order: 0,
     last: null,
     failures: noSeqs(),
     fixed: null,
   }))
-  known.lastSeq = seq
-  prune(byCommand, MAX_COMMANDS, (a, b) => b.lastSeq - a.lastSeq)
+  known.order = ++tests.order
+  prune(byCommand, MAX_COMMANDS, (a, b) => b.order - a.order)
   if (test === null) return
   tests.count++
   runs.push(test)
@@ -145,12 +148,17 @@ function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEv
 const COMMANDS = ['command', 'cmd', 'script']
 const IS_TEST = /test|spec|check|cargo|mocha|jest|tox|make|mvn|gradle|prove/i
 
+/** One that nothing closes goes to the end, and stays: looked for from each quote in it, its end would be sought without end. */
+const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*("?)/g
+
 /** Whether the exit code of a call is that of another program than the tests: of one behind a pipe, or after them. */
 export function hidesExit(event: DigestEvent, subject: string): boolean {
   const command = commandIn(event.payload()) ?? subject
   // What stands in quotes is an argument, unless a shell is to run it.
   const isShellText = /\bsh -\w*c\b/.test(command)
-  const bare = isShellText ? command : command.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/g, '""')
+  const bare = isShellText
+    ? command
+    : command.replace(QUOTED, (all, end?: string) => (end === '' ? all : '""'))
   if (bare.includes('|') && !/\bpipefail\b/.test(bare)) return true
   const last = bare.replace(/\\\n/g, ' ').trim().split(/[;\n]/).at(-1) ?? ''
   return last !== bare.trim() && !IS_TEST.test(last) && !/\bset -\w*e/.test(bare)

@@ -13,6 +13,8 @@ export interface FileFact {
   seqs: Seqs
   /** Edits that did not fail. */
   edits: Seqs
+  /** Of the last call, as in `WorkState`: seqs do not tell what came later. */
+  order: number
 }
 
 export interface CommandFact {
@@ -20,6 +22,7 @@ export interface CommandFact {
   failures: number
   verdict: 'passed' | 'failed' | 'unknown'
   seqs: Seqs
+  order: number
 }
 
 /** A run without an exit code: it may end later, in the background. */
@@ -35,6 +38,7 @@ export interface LoopFact {
   /** The failures since it last succeeded, and the longest row of them before. */
   run: Seqs
   longest: Seqs
+  order: number
 }
 
 export interface ToolFact {
@@ -136,26 +140,29 @@ export class Work {
   }
 
   #addFile(path: string, step: Step): void {
-    const { files } = this.#state
-    const file = entryOf(files, path, () => ({ path, touches: 0, seqs: noSeqs(), edits: noSeqs() }))
+    const { files, order } = this.#state
+    const file = entryOf(files, path, () => ({ path, touches: 0, seqs: noSeqs(), edits: noSeqs(), order }))
+    file.order = order
     file.touches++
     addSeq(file.seqs, step.seq)
     if (isMade(step)) addSeq(file.edits, step.seq)
     prune(
       files,
       KEPT.files,
-      (a, b) => b.edits.count - a.edits.count || b.touches - a.touches || later(a.seqs, b.seqs),
+      (a, b) => b.edits.count - a.edits.count || b.touches - a.touches || b.order - a.order,
     )
   }
 
   #addCommand(step: Step): void {
-    const { commands } = this.#state
+    const { commands, order } = this.#state
     const command = entryOf(commands, step.subject, () => ({
       command: step.subject,
       failures: 0,
       verdict: 'unknown' as const,
       seqs: noSeqs(),
+      order,
     }))
+    command.order = order
     addSeq(command.seqs, step.seq)
     if (step.hasFailed) command.failures++
     if (step.isOpen) command.verdict = 'unknown'
@@ -165,16 +172,22 @@ export class Work {
       unended.push({ call: step.call, seq: step.seq, command: step.subject })
       if (unended.length > KEPT.unended) unended.shift()
     }
-    prune(commands, KEPT.commands, (a, b) => b.seqs.count - a.seqs.count || later(a.seqs, b.seqs))
+    prune(commands, KEPT.commands, (a, b) => b.seqs.count - a.seqs.count || b.order - a.order)
   }
 
   #addLoop(step: Step): void {
-    const { loops } = this.#state
+    const { loops, order } = this.#state
     const key = `${toolClass(step.tool)}\0${step.subject}`
     if (step.hasFailed) {
-      const loop = entryOf(loops, key, () => ({ subject: step.subject, run: noSeqs(), longest: noSeqs() }))
+      const loop = entryOf(loops, key, () => ({
+        subject: step.subject,
+        run: noSeqs(),
+        longest: noSeqs(),
+        order,
+      }))
+      loop.order = order
       addSeq(loop.run, step.seq)
-      prune(loops, KEPT.loops, (a, b) => longestOf(b).count - longestOf(a).count || later(a.run, b.run))
+      prune(loops, KEPT.loops, (a, b) => longestOf(b).count - longestOf(a).count || b.order - a.order)
       return
     }
     const loop = loops.get(key)
@@ -252,8 +265,6 @@ const isMade = ({ kind, hasFailed, isOpen }: Step): boolean => kind === 'edit' &
 
 export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > longest.count ? run : longest)
 
-/** The one seen last is more important. */
-const later = (a: Seqs, b: Seqs): number => lastOf(b) - lastOf(a)
 const lastOf = ({ first, last }: Seqs): number => last.at(-1) ?? first.at(-1) ?? 0
 
 function whatOf(step: Step): string {

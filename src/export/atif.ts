@@ -199,11 +199,17 @@ class StepBuilder {
       const id = callId(call, event.seq)
       // Some programs give one id to several calls.
       const isTaken = step.tool_calls.some((known) => known.tool_call_id === id)
+      const payload = one.payload()
       step.tool_calls.push({
         tool_call_id: isTaken ? `${id}_${event.seq}` : id,
         function_name: event.tool ?? event.kind,
-        arguments: argumentsOf(one.payload()),
-        extra: { seq: event.seq, kind: event.kind },
+        arguments: argumentsOf(payload),
+        // Without it, a call whose body is gone would look like one without arguments.
+        extra: {
+          seq: event.seq,
+          kind: event.kind,
+          ...(payload === undefined ? { summary: event.summary } : {}),
+        },
       })
       return
     }

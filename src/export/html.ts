@@ -112,12 +112,13 @@ function bodyHtml(source: ExportSource, event: SessionEvent): string {
   return event.role === 'tool' || event.kind === 'thinking' ? folded(event.summary, text) : words(text)
 }
 
-/** An edit as its diff, a command as it was typed, anything else as its arguments; what came back is folded. */
+/** An edit as its diff, a command as it was typed, anything else as its arguments; the summary when the body is gone. What came back is folded. */
 function callHtml(source: ExportSource, event: SessionEvent, result: SessionEvent | null): string {
   const payload = source.payload(event)
   const edits = editsOf(payload)
   const output = result ? bodyText(source.payload(result)) || result.summary : ''
   const came = output.trim() === '' ? '' : folded(lineCount(output), output)
+  if (payload === undefined) return words(event.summary) + came
   if (edits.length > 0) return edits.map(diffHtml).join('') + came
   const given = argumentsOf(payload)
   const command = given['command'] ?? given['cmd']

@@ -70,13 +70,14 @@ function* eventText(
     return yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${isAnswer ? answer(text) : quote(text)}\n\n`
   }
   yield `**${name} ${inline(event.tool)}** ${outcomeOf(event, result)}${mark}\n\n`
-  yield `${askedText(source.payload(event))}\n\n`
+  yield `${askedText(event, source.payload(event))}\n\n`
   const output = result ? words(result) : ''
   if (output.trim() !== '') yield `${fence(output)}\n\n`
 }
 
-/** An edit as its diff, a command as it was typed, anything else as its arguments. */
-function askedText(payload: unknown): string {
+/** An edit as its diff, a command as it was typed, anything else as its arguments; the summary when the body is gone. */
+function askedText(event: SessionEvent, payload: unknown): string {
+  if (payload === undefined) return fence(event.summary)
   const edits = editsOf(payload)
   if (edits.length > 0)
     return edits.map((edit) => fence([`--- ${edit.path}`, ...edit.lines].join('\n'), 'diff')).join('\n\n')

@@ -9,6 +9,7 @@ import { getSession } from '../query/sessions.ts'
 import { type Entry, transcript } from '../query/transcript.ts'
 import { unreadOf } from '../query/unread.ts'
 import { Bodies } from '../store/bodies.ts'
+import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 
@@ -113,9 +114,11 @@ export class ExportSource {
     const rows = this.#handle.cache
       .prepare(
         `SELECT coalesce(e.agent, '') AS agent, min(e.seq) AS seq, e.parent_seq AS anchorSeq FROM cached c
-         JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} GROUP BY coalesce(e.agent, '') ORDER BY 2`,
+         JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} GROUP BY coalesce(e.agent, '')`,
       )
-      .all(this.session.session_uid) as unknown as { agent: string; anchorSeq: number | null }[]
+      .all(this.session.session_uid) as unknown as { agent: string; seq: number; anchorSeq: number | null }[]
+    const { placeOf } = orderOf(this.#handle.cache, this.session.session_uid)
+    rows.sort((a, b) => placeOf(a.seq) - placeOf(b.seq))
     return rows.map(({ agent, anchorSeq }) => ({ agent, anchorSeq }))
   }
 

@@ -1,6 +1,6 @@
 // A session as a person reads it, for the formats that are read: each call with its result, sub-agents where they were
 // started, and records of the program itself together, so that they do not bury what was said.
-import type { SessionEvent } from '../model.ts'
+import { CALL_WORDS, isInstruction, OUTCOME_WORDS, type SessionEvent } from '../model.ts'
 import type { Entry } from '../query/transcript.ts'
 import type { ExportSource } from './source.ts'
 
@@ -15,7 +15,8 @@ export type Chapter =
 /** More than this are told in several pieces: memory does not grow with a session. */
 const MAX_NOTES = 200
 
-const isNote = ({ kind }: SessionEvent): boolean => kind === 'lifecycle' || kind === 'completion'
+const isNote = (event: SessionEvent): boolean =>
+  event.kind === 'lifecycle' || event.kind === 'completion' || isInstruction(event)
 
 export function* storyOf(source: ExportSource): Generator<Chapter> {
   let open = 0
@@ -62,7 +63,7 @@ export function factLines({ session, agentVersion }: ExportSource): [name: strin
     ['Directory', session.cwd],
     ['Started', timeText(session.started_at)],
     ['Ended', timeText(session.ended_at)],
-    ['Outcome', session.outcome === 'unknown' ? null : session.outcome],
+    ['Outcome', session.outcome === 'unknown' ? null : OUTCOME_WORDS[session.outcome]],
     [
       'Tokens',
       `${count(cost.input_tokens)} in, ${count(cost.output_tokens)} out, ${count(cost.cache_tokens)} cache`,
@@ -81,9 +82,9 @@ const timeText = (iso: string | null): string | null =>
 export function outcomeOf(event: SessionEvent, result: SessionEvent | null): string {
   const parts: string[] = []
   if (event.kind === 'retry') parts.push('again')
-  if (!result) parts.push('no result')
+  if (!result) parts.push(CALL_WORDS.open)
   else if (result.exit_code !== null) parts.push(`exit ${result.exit_code}`)
-  else if (result.kind === 'error') parts.push('failed')
+  else if (result.kind === 'error') parts.push(CALL_WORDS.failed)
   const took = result?.duration_ms
   if (took !== undefined && took !== null)
     parts.push(took < 1000 ? `${took} ms` : `${(took / 1000).toFixed(1)} s`)

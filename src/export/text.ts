@@ -1,7 +1,12 @@
 // Recorded text on its way out. Whoever shows it, terminal or page, must not obey it, and whoever parses it must be able to.
 
-/** Controls a terminal would obey, and marks that turn the direction of writing. */
-const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+/**
+ * Controls a terminal would obey, marks that turn the direction of writing, and what else cannot be seen. What joins letters
+ * and chooses the look of a sign stays: some scripts and pictures are wrong without it.
+ */
+export const UNSEEN =
+  '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufff9-\\ufffb]|(?!\\u200c|\\u200d|\\ufe0e|\\ufe0f)\\p{Default_Ignorable_Code_Point}'
+const UNSAFE = new RegExp(UNSEEN, 'gu')
 
 /**
  * Escape sequences as ECMA-48 has them: a command with its parameters; a text for the terminal (a title, a link), to its end on
@@ -17,7 +22,7 @@ export const harmless = (text: string): string =>
     : text
         .replaceAll('\r\n', '\n')
         .replace(SEQUENCES, '')
-        .replace(UNSAFE, (sign) => (sign === '\r' ? '\n' : ''))
+        .replace(UNSAFE, (sign) => (/[\r\u2028\u2029]/.test(sign) ? '\n' : ''))
 
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 

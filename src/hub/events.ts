@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RecollectError } from '../errors.ts'
+import { parseStored, RecollectError } from '../errors.ts'
 import { AppendFile } from '../files/append.ts'
 import type { Database } from '../store/database.ts'
 
@@ -43,7 +43,7 @@ function bodyOf(memory: Database, event: Event): { id: string; body: string } {
     name: event.name,
     at: new Date(event.at).toISOString(),
     session_uid: event.session_uid || null,
-    ...(JSON.parse(event.detail) as Record<string, unknown>),
+    ...parseStored<Record<string, unknown>>(event.detail),
   })
   return { id, body }
 }

@@ -18,8 +18,8 @@ export function withDecisions(handle: Memory, sessions: Session[]): Session[] {
 
 interface Filter {
   kinds?: readonly EventKind[]
-  fromSeq?: number
-  toSeq?: number
+  fromPlace?: number
+  toPlace?: number
   seqs?: readonly number[]
 }
 
@@ -27,9 +27,10 @@ const SUMMARY_LENGTH = 140
 
 export function decisionEvents(handle: Memory, uid: string, filter: Filter): SessionEvent[] {
   if (!(filter.kinds ?? EVENT_KINDS).includes('decision')) return []
-  const { fromSeq = 0, toSeq = Number.MAX_SAFE_INTEGER } = filter
+  // Their numbers are their places: nothing of a transcript reaches them.
+  const { fromPlace = 0, toPlace = Number.MAX_SAFE_INTEGER } = filter
   return decisionsOf(handle, uid)
-    .filter(({ seq }) => (filter.seqs ? filter.seqs.includes(seq) : seq >= fromSeq && seq <= toSeq))
+    .filter(({ seq }) => (filter.seqs ? filter.seqs.includes(seq) : seq >= fromPlace && seq <= toPlace))
     .map(toEvent)
 }
 

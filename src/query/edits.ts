@@ -2,6 +2,7 @@
 // (replace, write, patch); they are told apart by shape, not by who wrote them.
 import { CHANGED_BY_PERSON, EVENT_KINDS } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
+import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type Change, changesIn, originalIn } from './edit-shapes.ts'
@@ -60,6 +61,8 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
        WHERE c.session_uid = ? AND e.kind IN (${EDIT}, ${RETRY}) AND e.flags & ${NOT_OWN} = 0 ORDER BY e.seq LIMIT ${MAX_EDITS}`,
     )
     .all(uid) as unknown as Row[]
+  const order = orderOf(handle.cache, uid)
+  rows.sort((a, b) => order.placeOf(a.seq) - order.placeOf(b.seq))
   const answers = answersOf(handle, uid)
   const files = new Map<string, FileState>()
   const unreadable: number[] = []

@@ -1,14 +1,15 @@
 // Events of one session, in order, and their full bodies.
 import { EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
+import { orderOf } from '../store/order.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { decisionEvents } from './decisions.ts'
 
 export interface EventFilter {
   kinds?: readonly EventKind[]
-  /** First and last seq, both included. */
-  fromSeq?: number
-  toSeq?: number
+  /** First and last place in the order of the conversation (`store/order.ts`), both included. */
+  fromPlace?: number
+  toPlace?: number
   /** Only these. */
   seqs?: readonly number[]
 }
@@ -16,94 +17,136 @@ export interface EventFilter {
 /** Page by page: a reader that pauses (a pager, a browser) must hold no statement, and with it no old state, open. */
 const PAGE = 256
 
-/** Streams a session's events: those of its transcript by number, decisions among them by time. */
+/** Streams a session's events in the order of the conversation, decisions among them by time. */
 export function* sessionEvents(
   handle: ReadHandle,
   uid: string,
   filter: EventFilter = {},
 ): Generator<SessionEvent> {
-  const waiting = decisionEvents(handle, uid, filter)
-  for (const event of transcriptEvents(handle, uid, filter)) {
-    while (event.ts !== null && waiting[0]?.ts && waiting[0].ts < event.ts)
-      yield waiting.shift() as SessionEvent
-    yield event
-  }
-  yield* waiting
+  for (const { event } of eventsWithCalls(handle, uid, filter)) yield event
 }
 
-function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter): Generator<SessionEvent> {
+export interface EventWithCall {
+  event: SessionEvent
+  /** Joins a call with its result. */
+  call: string | null
+}
+
+/** The same, each with the id of its call. */
+export function* eventsWithCalls(
+  handle: ReadHandle,
+  uid: string,
+  filter: EventFilter = {},
+): Generator<EventWithCall> {
+  const waiting = decisionEvents(handle, uid, filter)
+  for (const one of transcriptEvents(handle, uid, filter)) {
+    const { ts } = one.event
+    while (ts !== null && waiting[0]?.ts && waiting[0].ts < ts)
+      yield { event: waiting.shift() as SessionEvent, call: null }
+    yield one
+  }
+  for (const event of waiting) yield { event, call: null }
+}
+
+function* transcriptEvents(handle: ReadHandle, uid: string, filter: EventFilter): Generator<EventWithCall> {
   if (filter.seqs) return yield* pickedEvents(handle, uid, filter.seqs)
   const kinds = (filter.kinds ?? EVENT_KINDS).map((kind) => EVENT_KINDS.indexOf(kind))
+  const { fromPlace = 0, toPlace = Number.MAX_SAFE_INTEGER } = filter
+  const order = orderOf(handle.cache, uid)
+  const isWanted = `e.kind IN (${kinds.join(',')})`
+  const pages = order.isByNumber
+    ? pagesByNumber(handle, uid, fromPlace, toPlace, isWanted)
+    : pagesOf(handle, uid, order.seqs(fromPlace, toPlace), isWanted)
+  const tokens = tokensBySeq(handle, uid)
+  for (const rows of pages) for (const row of rows) yield withCall(uid, row, tokens)
+}
+
+function* pagesByNumber(
+  handle: ReadHandle,
+  uid: string,
+  first: number,
+  last: number,
+  isWanted: string,
+): Generator<Row[]> {
   const read = handle.cache.prepare(
     `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
-     WHERE c.session_uid = ? AND e.seq BETWEEN ? AND ? AND e.kind IN (${kinds.join(',')}) ORDER BY e.seq LIMIT ${PAGE}`,
+     WHERE c.session_uid = ? AND e.seq BETWEEN ? AND ? AND ${isWanted} ORDER BY e.seq LIMIT ${PAGE}`,
   )
-  const toSeq = filter.toSeq ?? Number.MAX_SAFE_INTEGER
-  const tokens = tokensByTime(handle, uid)
-  for (let fromSeq = filter.fromSeq ?? 0; ; ) {
-    const rows = read.all(uid, fromSeq, toSeq) as unknown as Record<string, unknown>[]
-    for (const row of rows) yield toEvent(uid, row, tokens)
+  for (let fromSeq = first; ; ) {
+    const rows = read.all(uid, fromSeq, last) as unknown as Row[]
+    yield rows
     if (rows.length < PAGE) return
-    fromSeq = ((rows.at(-1) as Record<string, unknown>)['seq'] as number) + 1
+    fromSeq = ((rows.at(-1) as Row)['seq'] as number) + 1
   }
 }
+
+/** The events with these numbers, in this order. */
+function* pagesOf(
+  handle: ReadHandle,
+  uid: string,
+  seqs: readonly number[],
+  isWanted: string,
+): Generator<Row[]> {
+  const read = handle.cache.prepare(
+    `SELECT e.* FROM json_each(?) j CROSS JOIN events e ON e.session = (SELECT id FROM cached WHERE session_uid = ?)
+     AND e.seq = j.value WHERE ${isWanted} ORDER BY j.key`,
+  )
+  for (let at = 0; at < seqs.length; at += PAGE)
+    yield read.all(JSON.stringify(seqs.slice(at, at + PAGE)), uid) as unknown as Row[]
+}
+
+type Row = Record<string, unknown>
 
 /** A few out of many: neither the other events nor what the others spent are read. */
-function pickedEvents(handle: ReadHandle, uid: string, seqs: readonly number[]): SessionEvent[] {
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.* FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.seq IN (SELECT value FROM json_each(?)) ORDER BY e.seq`,
-    )
-    .all(uid, JSON.stringify(seqs)) as unknown as Record<string, unknown>[]
-  const tokens = tokensByTime(
-    handle,
-    uid,
-    rows.map((row) => row['ts'] as number | null),
-  )
-  return rows.map((row) => toEvent(uid, row, tokens))
+function pickedEvents(handle: ReadHandle, uid: string, seqs: readonly number[]): EventWithCall[] {
+  const order = orderOf(handle.cache, uid)
+  const inOrder = seqs.toSorted((a, b) => order.placeOf(a) - order.placeOf(b))
+  const rows = [...pagesOf(handle, uid, inOrder, '1')].flat()
+  const tokens = tokensBySeq(handle, uid, seqs)
+  return rows.map((row) => withCall(uid, row, tokens))
 }
 
-/** Output tokens of a response, shown on the one event that carries its time; a display aid, the ledger is the truth. */
-function tokensByTime(handle: ReadHandle, uid: string, times?: (number | null)[]): Map<number, number> {
-  const isAsked = times ? 'AND ts IN (SELECT value FROM json_each(?))' : ''
-  const rows = handle.memory
+/** Output tokens by the event that shows them; a display aid, the ledger is the truth. */
+function tokensBySeq(handle: ReadHandle, uid: string, seqs?: readonly number[]): Map<number, number> {
+  const shown = handle.cache
     .prepare(
-      `SELECT ts, output FROM usage WHERE session_uid = ? AND ts IS NOT NULL AND is_counted AND NOT is_nested ${isAsked}`,
+      `SELECT s.response_id, s.seq FROM cached c JOIN spent s ON s.session = c.id WHERE c.session_uid = ?
+       ${seqs ? 'AND s.seq IN (SELECT value FROM json_each(?))' : ''}`,
     )
-    .all(uid, ...(times ? [JSON.stringify(times)] : []))
-  return new Map((rows as unknown as { ts: number; output: number }[]).map((row) => [row.ts, row.output]))
+    .all(uid, ...(seqs ? [JSON.stringify(seqs)] : [])) as unknown as { response_id: string; seq: number }[]
+  const ids = JSON.stringify(shown.map((one) => one.response_id))
+  const outputs = handle.memory
+    .prepare(
+      `SELECT response_id, output FROM usage WHERE session_uid = ? AND is_counted AND NOT is_nested
+       ${seqs ? 'AND response_id IN (SELECT value FROM json_each(?))' : ''}`,
+    )
+    .all(uid, ...(seqs ? [ids] : [])) as unknown as { response_id: string; output: number }[]
+  const spent = new Map(outputs.map((one) => [one.response_id, one.output]))
+  const tokens = new Map<number, number>()
+  for (const { response_id, seq } of shown)
+    tokens.set(seq, (tokens.get(seq) ?? 0) + (spent.get(response_id) ?? 0))
+  return tokens
 }
 
-const WITH_TOKENS = new Set<EventKind>([
-  'assistant_msg',
-  'thinking',
-  'tool_call',
-  'edit',
-  'test_run',
-  'retry',
-])
+function withCall(uid: string, row: Row, tokens: ReadonlyMap<number, number>): EventWithCall {
+  const call = row['call'] as Uint8Array | null
+  return { event: toEvent(uid, row, tokens), call: call && Buffer.from(call).toString('latin1') }
+}
 
-function toEvent(uid: string, row: Record<string, unknown>, tokens: Map<number, number>): SessionEvent {
+function toEvent(uid: string, row: Row, tokens: ReadonlyMap<number, number>): SessionEvent {
   const flags = row['flags'] as number
   const ts = row['ts'] as number | null
-  const kind = EVENT_KINDS[row['kind'] as number] as EventKind
-  let spent = 0
-  if (ts !== null && WITH_TOKENS.has(kind)) {
-    spent = tokens.get(ts) ?? 0
-    tokens.delete(ts)
-  }
   return {
     session_uid: uid,
     seq: row['seq'] as number,
     parent_seq: row['parent_seq'] as number | null,
     ts: ts === null ? null : new Date(ts).toISOString(),
-    kind,
+    kind: EVENT_KINDS[row['kind'] as number] as EventKind,
     role: ROLES[row['role'] as number] ?? 'system',
     tool: row['tool'] as string | null,
     summary: row['summary'] as string,
     payload_ref: `blob://${Buffer.from(row['payload'] as Uint8Array).toString('hex')}`,
-    tokens: spent,
+    tokens: tokens.get(row['seq'] as number) ?? 0,
     is_sidechain: (flags & FLAG.sidechain) !== 0,
     is_inherited: (flags & (FLAG.inherited | FLAG.copied)) !== 0,
     is_superseded: (flags & FLAG.superseded) !== 0,

@@ -106,7 +106,7 @@ interface Touched {
 }
 
 function touchedCondition(typed: string): Touched {
-  const path = typed.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
+  const path = typed.replace(/^(?:\.\/)+/, '').replace(/(?<!\/)\/+$/, '')
   const term = queryTerm(path, false)
   const match = term === undefined ? {} : { match: `{files} : ${term}` }
   if (path.startsWith('/')) {

@@ -1,4 +1,5 @@
 // Finds text inside one session: words through the index, and what stands literally in the summaries.
+import { orderOf } from '../store/order.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { parseQuery } from '../store/words.ts'
 
@@ -31,5 +32,6 @@ export function findInSession(handle: ReadHandle, uid: string, query: string): F
           )
           .all(uid, match) as unknown as { seq: number }[])
   const seqs = new Set([...literal, ...indexed].map((row) => row.seq))
-  return { session_uid: uid, query, seqs: [...seqs].sort((a, b) => a - b) }
+  const { placeOf } = orderOf(handle.cache, uid)
+  return { session_uid: uid, query, seqs: [...seqs].sort((a, b) => placeOf(a) - placeOf(b)) }
 }

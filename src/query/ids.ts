@@ -31,6 +31,8 @@ export function resolveSession(handle: Memory, typed: string): string {
 export function resolveEvent(handle: Memory, typed: string): { uid: string; seq?: number } {
   if (typed.trim() === '')
     throw new RecollectError('USAGE', 'an empty id names no session', { where: 'id', hint: ID_HELP })
+  // To SQLite a text ends there: what stands before it, nothing perhaps, would be taken for a beginning.
+  if (typed.includes('\0')) throw notThere(typed)
   const known = exactly(handle, typed)
   if (known !== undefined) return { uid: known }
   const [, id, seq] = /^(.*?)(?:#(\d{1,15}))?$/s.exec(typed) as unknown as [string, string, string?]
@@ -93,14 +95,16 @@ function byPrefix(handle: Memory, id: string): string {
       where: id,
       hint: `one of\n${near.slice(0, SHOWN).map(candidateLine).join('\n')}${near.length > SHOWN ? '\n  and more' : ''}`,
     })
-  throw new RecollectError('NOT_FOUND', `no session ${id}`, {
-    where: id,
-    hint: 'recollect sessions lists them',
-  })
+  throw notThere(id)
 }
+
+const notThere = (id: string): RecollectError =>
+  new RecollectError('NOT_FOUND', `no session ${id}`, { where: id, hint: 'recollect sessions lists them' })
 
 function candidateLine({ session_uid, started_at, title }: Candidate): string {
   const when =
     started_at === null ? '' : `${new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  return `  ${session_uid}  ${when}  ${title ?? ''}`.trimEnd()
+  // Recorded words stay on the line: a second one would look like another session.
+  const words = [session_uid, when, title ?? ''].map((one) => one.replace(/[\s\p{Cc}]+/gu, ' '))
+  return `  ${words.join('  ')}`.trimEnd()
 }

@@ -1,5 +1,6 @@
 // Which session came from which, over all flavors, as one tree (or several): every session hangs below the one it was
 // born from, in the order of birth. What is not known stays unknown; a circle in what the logs say is cut and reported.
+import { parseStored } from '../errors.ts'
 import type { EdgeKind, Outcome } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { PriceBook } from '../usage/prices.ts'
@@ -168,7 +169,7 @@ function describe(handle: ReadHandle, graph: Graph, prices: PriceBook): Map<stri
       cost_usd: cost?.cost_usd ?? null,
       compactions: row?.compactions ?? 0,
       agents: agentsOf(row?.subagents),
-      commits: (JSON.parse(row?.commits ?? '[]') as { sha: string }[]).map((one) => one.sha),
+      commits: parseStored<{ sha: string }[]>(row?.commits ?? '[]').map((one) => one.sha),
       bornAt: row?.started_at ?? Number.POSITIVE_INFINITY,
     })
   }
@@ -183,7 +184,7 @@ function stateOf(row: Row | undefined): NodeState {
 
 /** Those with a session of their own are nodes. */
 function agentsOf(subagents: string | null | undefined): LineageNode['agents'] {
-  const all = JSON.parse(subagents ?? '[]') as { agent: string; session_uid: string; events: number }[]
+  const all = parseStored<{ agent: string; session_uid: string; events: number }[]>(subagents ?? '[]')
   return all.filter((one) => one.session_uid === '').map(({ agent, events }) => ({ agent, events }))
 }
 

@@ -1,7 +1,8 @@
 // A session's events without their bodies, column by column: small enough to send whole, so that a reader can jump, filter
 // and draw a timeline over 50,000 events and fetch only the bodies it shows.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
-import { FLAG } from '../store/rows.ts'
+import { orderOf } from '../store/order.ts'
+import { FLAG, ROLES } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 
 export interface Outline {
@@ -23,8 +24,10 @@ export interface Outline {
   exit_code: (number | null)[]
   /** For a result, the seq of the call it answers; otherwise 0. */
   call_seq: number[]
-  /** 1 sub-agent, 2 inherited, 4 taken back. */
+  /** 1 sub-agent, 2 inherited, 4 taken back, 8 an instruction of a program. */
   flags: number[]
+  /** It is all of the session, though less was asked for: of what is new something stands before what was there. */
+  is_whole: boolean
 }
 
 interface Row {
@@ -36,23 +39,27 @@ interface Row {
   duration_ms: number | null
   exit_code: number | null
   call: string | null
+  role: number
   flags: number
   parent_seq: number | null
 }
 
 const TOOL_ROLE = 3
 
-/** Events after `afterSeq`; the numbering of tools and agents is that of this answer. */
+/** In the order of the conversation. Events after `afterSeq`; the numbering of tools and agents is that of this answer. */
 export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outline {
   const rows = handle.cache
     .prepare(
       `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call, e.parent_seq,
-         e.flags | ((e.role = ${TOOL_ROLE}) << 8) AS flags
+         e.role, e.flags | ((e.role = ${TOOL_ROLE}) << 8) AS flags
        FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? ORDER BY e.seq`,
     )
     .all(uid) as unknown as Row[]
+  const order = orderOf(handle.cache, uid)
+  if (!order.isByNumber) rows.sort((a, b) => order.placeOf(a.seq) - order.placeOf(b.seq))
+  const isWhole = afterSeq > 0 && !beginsWith(rows, afterSeq)
   const startedAt = rows.find((row) => row.ts !== null)?.ts ?? null
-  const outline = emptyOutline(uid, startedAt)
+  const outline = { ...emptyOutline(uid, startedAt), is_whole: isWhole }
   const tools = new Numbering(outline.tools)
   const agents = new Numbering(outline.agents)
   const calls = new Map<string, number>()
@@ -62,7 +69,7 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
     const callSeq = isResult && row.call ? (calls.get(row.call) ?? 0) : 0
     if (!isResult && row.call) calls.set(row.call, row.seq)
     if (row.agent !== null && !anchors.has(row.agent)) anchors.set(row.agent, row.parent_seq ?? 0)
-    if (row.seq <= afterSeq) continue
+    if (!isWhole && row.seq <= afterSeq) continue
     outline.seq.push(row.seq)
     outline.kind.push(row.kind)
     outline.tool.push(tools.of(row.tool))
@@ -71,10 +78,19 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
     outline.duration_ms.push(row.duration_ms)
     outline.exit_code.push(row.exit_code)
     outline.call_seq.push(callSeq)
-    outline.flags.push(shownFlags(row.flags))
+    outline.flags.push(shownFlags(row.flags) | (isInstruction(row) ? 8 : 0))
   }
   outline.anchors = outline.agents.map((name) => anchors.get(name) ?? 0)
   return outline
+}
+
+const isInstruction = ({ kind, role }: Row): boolean =>
+  EVENT_KINDS[kind] === 'user_msg' && ROLES[role] === 'system'
+
+/** Whether the events up to a number stand before all others. */
+function beginsWith(rows: readonly Row[], lastSeq: number): boolean {
+  const end = rows.findIndex(({ seq }) => seq > lastSeq)
+  return end === -1 || rows.slice(end).every(({ seq }) => seq > lastSeq)
 }
 
 const shownFlags = (flags: number): number =>
@@ -97,6 +113,7 @@ function emptyOutline(uid: string, startedAt: number | null): Outline {
     exit_code: [],
     call_seq: [],
     flags: [],
+    is_whole: false,
   }
 }
 

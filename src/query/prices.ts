@@ -1,5 +1,6 @@
 // Prices for what is in the ledger: from what was looked up before, or from the list where a model or the list is new.
 // And what one session cost.
+import { parseStored } from '../errors.ts'
 import type { Tokens } from '../model.ts'
 import { SLOT_MS, slotsTable } from '../store/slots.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -49,7 +50,7 @@ function keptPrices({ memory }: Memory, names: readonly string[]): KeptPrices {
   const rows = memory
     .prepare('SELECT name, listed FROM model_prices WHERE list = ?')
     .all(PRICE_LIST.version) as unknown as { name: string; listed: string }[]
-  return { names, listed: new Map(rows.map((row) => [row.name, JSON.parse(row.listed) as Listed])) }
+  return { names, listed: new Map(rows.map((row) => [row.name, parseStored<Listed>(row.listed)])) }
 }
 
 export interface SessionPrice {

@@ -1,4 +1,5 @@
 // Search among sessions whose events are gone: their digests still say what was asked, answered, run and changed.
+import { parseStored } from '../errors.ts'
 import type { EventKind } from '../model.ts'
 import { toolWord } from '../store/digest-words.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -93,7 +94,7 @@ export function placeInDigest(
   if (!row) return undefined
   let best: { kind: EventKind; seq: number | null; text: string } | undefined
   let most = 0
-  for (const part of partsOf(JSON.parse(row.digest) as Shown)) {
+  for (const part of partsOf(parseStored<Shown>(row.digest))) {
     if (kinds && !kinds.includes(part.kind)) continue
     const count = finder.count(part.text)
     if (count > most) [best, most] = [part, count]

@@ -6,8 +6,10 @@
 //
 // A query without a word that has to be there finds nothing; no query is an error.
 import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { Bodies } from '../store/bodies.ts'
 import { prepared } from '../store/database.ts'
-import { FLAG } from '../store/rows.ts'
+import { conversationOrder } from '../store/order.ts'
+import { FLAG, NO_TURN } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { parseQuery } from '../store/words.ts'
 import { areAll, type Candidate, findCandidates } from './candidates.ts'
@@ -234,16 +236,28 @@ function withoutCopies(handle: ReadHandle, candidates: readonly Candidate[]): Ca
 
 function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score: number }[]): void {
   const kind = (name: EventKind): number => EVENT_KINDS.indexOf(name)
+  const isTalk = `NOT flags & ${NO_TURN}
+    AND kind NOT IN (${kind('thinking')}, ${kind('lifecycle')}, ${kind('completion')})`
   const next = prepared(
     handle.cache,
-    `SELECT kind FROM events WHERE session = ? AND seq > ? AND NOT flags & ${FLAG.sidechain}
-     AND kind NOT IN (${kind('thinking')}, ${kind('lifecycle')}, ${kind('completion')}) ORDER BY seq LIMIT 1`,
+    `SELECT kind FROM events WHERE session = ? AND seq > ? AND ${isTalk} ORDER BY seq LIMIT 1`,
   )
+  const nextOf = prepared(
+    handle.cache,
+    `SELECT kind FROM json_each(?2) j CROSS JOIN events e ON e.session = ?1 AND e.seq = j.value
+     WHERE ${isTalk} ORDER BY j.key LIMIT 1`,
+  )
+  const nextKind = ({ session, seq }: Candidate): number | undefined => {
+    const order = conversationOrder(handle.cache, session)
+    const later = order.seqs(order.placeOf(seq) + 1, Number.MAX_SAFE_INTEGER)
+    const row = order.isByNumber ? next.get(session, seq) : nextOf.get(session, JSON.stringify(later))
+    return (row as { kind: number } | undefined)?.kind
+  }
   const ends = new Set([kind('user_msg'), kind('human_intervention')])
   for (const one of scored.slice(0, WEIGHED_ANSWERS)) {
     if (one.event.kind !== kind('assistant_msg')) continue
-    const after = next.get(one.event.session, one.event.seq) as { kind: number } | undefined
-    if (after === undefined || ends.has(after.kind)) one.score *= LAST_ANSWER
+    const after = nextKind(one.event)
+    if (after === undefined || ends.has(after)) one.score *= LAST_ANSWER
   }
 }
 
@@ -273,12 +287,14 @@ const round = (score: number): number => Number(score.toPrecision(6))
 /** Reads what is shown of the few hits that are shown. */
 class HitReader {
   readonly #handle: ReadHandle
+  readonly #bodies: Bodies
   readonly #finder: LineFinder
   readonly #kinds: readonly EventKind[] | undefined
   readonly #event
 
   constructor(handle: ReadHandle, finder: LineFinder, kinds: readonly EventKind[] | undefined) {
     this.#handle = handle
+    this.#bodies = new Bodies(handle)
     this.#finder = finder
     this.#kinds = kinds
     this.#event = prepared(handle.cache, 'SELECT tool, summary, payload FROM events WHERE id = ?')
@@ -332,9 +348,8 @@ class HitReader {
   #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | 'unread' | undefined {
     // Most often the beginning says it all, and the body need not be unpacked.
     if (this.#finder.isWholeIn(row.summary)) return this.#finder.find(row.summary)
-    const body = this.#handle.payload(Buffer.from(row.payload).toString('hex'))
-    const text = body === undefined ? undefined : stringsIn(body)
-    return text === undefined ? 'unread' : this.#finder.find(text)
+    const body = this.#bodies.value(`blob://${Buffer.from(row.payload).toString('hex')}`)
+    return body === undefined ? 'unread' : this.#finder.find(stringsIn(body))
   }
 
   #fromDigest(uid: string, match: Match): SearchHit | undefined {
@@ -358,19 +373,15 @@ class HitReader {
 
 const MAX_DEPTH = 60
 
-/** Every text in a body, in order, as lines; undefined where damage left something else than a body. */
-function stringsIn(body: string): string | undefined {
+/** Every text in a body, in order, as lines. */
+function stringsIn(body: unknown): string {
   const found: string[] = []
   const visit = (value: unknown, depth: number): void => {
     if (typeof value === 'string') found.push(value)
     else if (typeof value === 'object' && value !== null && depth > 0)
       for (const inner of Object.values(value)) visit(inner, depth - 1)
   }
-  try {
-    visit(JSON.parse(body), MAX_DEPTH)
-  } catch {
-    return undefined
-  }
+  visit(body, MAX_DEPTH)
   return found.join('\n')
 }
 

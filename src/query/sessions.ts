@@ -1,4 +1,5 @@
 // Sessions as readers see them: listing, and one by its uid.
+import { parseStored } from '../errors.ts'
 import { type Outcome, SCHEMA_VERSION, type Session } from '../model.ts'
 import { prepared } from '../store/database.ts'
 import { type TokenSums, tokenSums } from '../store/slots.ts'
@@ -138,7 +139,7 @@ function toSession(row: Record<string, unknown>, tokens: TokenSums | undefined):
     analyzed_at: iso(row['analyzed_at']),
     evicted_at: iso(row['evicted_at']),
     is_sole_copy: row['is_sole_copy'] === 1,
-    redactions: JSON.parse(row['redactions'] as string) as Record<string, number>,
+    redactions: parseStored<Record<string, number>>(row['redactions'] as string),
     decisions: [],
   }
 }

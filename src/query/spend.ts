@@ -1,4 +1,5 @@
 // What the responses of one session used, in order: how full the context was, and what each turn cost.
+import { parseStored } from '../errors.ts'
 import type { Tokens } from '../model.ts'
 import { FLAG, NO_TURN } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -139,7 +140,7 @@ function compactionsOf(handle: ReadHandle, uid: string): Spend['compactions'] {
   const row = handle.memory
     .prepare("SELECT digest -> '$.compactions' AS seqs FROM digests WHERE session_uid = ?")
     .get(uid) as { seqs: string | null } | undefined
-  const seqs = JSON.parse(row?.seqs ?? '[]') as number[]
+  const seqs = parseStored<number[]>(row?.seqs ?? '[]')
   const time = handle.cache.prepare(
     'SELECT e.ts FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.seq = ?',
   )

@@ -1,9 +1,10 @@
 // A session in the order a person reads it: each call with its result, each sub-agent below the call that started it.
 // Streams: what is held is the calls that still wait for a result, and the list of sub-agents.
 import type { EventKind, SessionEvent } from '../model.ts'
+import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { sessionEvents } from './events.ts'
+import { type EventFilter, type EventWithCall, eventsWithCalls } from './events.ts'
 
 /** One line of the story. */
 export type Entry =
@@ -12,9 +13,9 @@ export type Entry =
 
 export interface TranscriptFilter {
   kinds?: readonly EventKind[]
-  /** First and last seq, both included. With one of these the events stand in their own order, sub-agents among them. */
-  fromSeq?: number
-  toSeq?: number
+  /** First and last place (`events.ts`), both included. With one of these sub-agents stand among the other events. */
+  fromPlace?: number
+  toPlace?: number
 }
 
 /** A result that has not come by then is told on its own. */
@@ -24,7 +25,7 @@ const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 
 
 /** The entries of a session, its sub-agents nested in it. */
 export function transcript(handle: ReadHandle, uid: string, filter: TranscriptFilter = {}): Generator<Entry> {
-  const isPart = filter.fromSeq !== undefined || filter.toSeq !== undefined || filter.kinds !== undefined
+  const isPart = filter.fromPlace !== undefined || filter.toPlace !== undefined || filter.kinds !== undefined
   return isPart ? flat(handle, uid, filter) : nested(handle, uid, 0, new Set([uid]))
 }
 
@@ -32,11 +33,12 @@ export function transcript(handle: ReadHandle, uid: string, filter: TranscriptFi
 const LOOK_AHEAD = 200
 
 function* flat(handle: ReadHandle, uid: string, filter: TranscriptFilter): Generator<Entry> {
-  const { kinds, fromSeq = 0, toSeq = Number.MAX_SAFE_INTEGER } = filter
-  const rows = readRows(handle, uid, { fromSeq, toSeq: toSeq + LOOK_AHEAD })
+  const { kinds, fromPlace = 0, toPlace = Number.MAX_SAFE_INTEGER } = filter
+  const order = orderOf(handle.cache, uid)
+  const rows = readRows(handle, uid, { fromPlace, toPlace: toPlace + LOOK_AHEAD })
   const isWanted = (event: SessionEvent): boolean => !kinds || kinds.includes(event.kind)
   for (const entry of paired(rows, (event) => (event.is_sidechain ? 1 : 0))) {
-    if (entry.event.seq > toSeq) return
+    if (order.placeOf(entry.event.seq) > toPlace) return
     if (isWanted(entry.event)) yield entry
     else if (entry.result && isWanted(entry.result)) yield { ...entry, event: entry.result, result: null }
   }
@@ -72,24 +74,50 @@ interface Agent {
   anchorSeq: number | null
   at: number | null
   eventCount: number
-  fromSeq: number
-  toSeq: number
+  fromPlace: number
+  toPlace: number
 }
 
 /** Sub-agents whose events are the session's own. */
 function sidechains(handle: ReadHandle, uid: string): Agent[] {
+  const order = orderOf(handle.cache, uid)
   const rows = handle.cache
     .prepare(
-      `SELECT a.name, a.eventCount, a.at, a.fromSeq, a.toSeq, f.parent_seq AS anchorSeq FROM (
-         SELECT e.session, e.agent AS name, count(*) AS eventCount, min(e.ts) AS at, min(e.seq) AS fromSeq,
-           max(e.seq) AS toSeq
-         FROM cached c JOIN events e ON e.session = c.id
-         WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} AND e.agent IS NOT NULL GROUP BY e.session, e.agent
-       ) a JOIN events f ON f.session = a.session AND f.seq = a.fromSeq`,
+      `SELECT e.agent AS name, e.seq, e.ts, e.parent_seq AS parentSeq FROM cached c JOIN events e ON e.session = c.id
+       WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} AND e.agent IS NOT NULL ORDER BY e.agent`,
     )
-    .all(uid) as unknown as Omit<Agent, 'sessionUid'>[]
-  return rows.map((row) => ({ ...row, sessionUid: uid }))
+    .all(uid) as unknown as Sidechain[]
+  const agents = new Map<string, Agent>()
+  for (const row of rows) {
+    const { name, ts, parentSeq } = row
+    const place = order.placeOf(row.seq)
+    const known = agents.get(name) ?? newAgent(uid, name, place)
+    agents.set(name, known)
+    if (place <= known.fromPlace) known.anchorSeq = parentSeq
+    known.fromPlace = Math.min(known.fromPlace, place)
+    known.toPlace = Math.max(known.toPlace, place)
+    known.at = ts === null ? known.at : Math.min(known.at ?? ts, ts)
+    known.eventCount++
+  }
+  return [...agents.values()]
 }
+
+interface Sidechain {
+  name: string
+  seq: number
+  ts: number | null
+  parentSeq: number | null
+}
+
+const newAgent = (sessionUid: string, name: string, place: number): Agent => ({
+  sessionUid,
+  name,
+  anchorSeq: null,
+  at: null,
+  eventCount: 0,
+  fromPlace: place,
+  toPlace: place,
+})
 
 /** Sub-agents that are sessions of their own. */
 function children(handle: ReadHandle, uid: string, above: ReadonlySet<string>): Agent[] {
@@ -102,7 +130,7 @@ function children(handle: ReadHandle, uid: string, above: ReadonlySet<string>): 
     .all(uid) as unknown as Pick<Agent, 'sessionUid' | 'at' | 'eventCount'>[]
   return rows
     .filter((row) => !above.has(row.sessionUid))
-    .map((row) => ({ ...row, name: null, anchorSeq: null, fromSeq: 0, toSeq: Number.MAX_SAFE_INTEGER }))
+    .map((row) => ({ ...row, name: null, anchorSeq: null, fromPlace: 0, toPlace: 0 }))
 }
 
 function* agentEntries(
@@ -115,11 +143,11 @@ function* agentEntries(
   const { sessionUid, name, eventCount } = agent
   yield { type: 'agent', name: name ?? sessionUid, sessionUid, eventCount, depth }
   if (name === null) return yield* nested(handle, sessionUid, depth, new Set([...above, sessionUid]))
-  const { fromSeq, toSeq } = agent
+  const { fromPlace, toPlace } = agent
   const rows = readRows(
     handle,
     sessionUid,
-    { fromSeq, toSeq },
+    { fromPlace, toPlace },
     (event) => event.is_sidechain && event.agent === name,
   )
   for (const entry of paired(rows, () => depth)) {
@@ -129,47 +157,22 @@ function* agentEntries(
   }
 }
 
-interface Row {
-  event: SessionEvent
-  /** Joins a call with its result. */
-  call: string | null
-}
-
 function* readRows(
   handle: ReadHandle,
   uid: string,
-  filter: { fromSeq?: number; toSeq?: number },
+  filter: EventFilter,
   isWanted: (event: SessionEvent) => boolean = () => true,
-): Generator<Row> {
-  const callOf = callReader(handle, uid, filter.fromSeq ?? 0)
-  for (const event of sessionEvents(handle, uid, filter))
-    if (isWanted(event)) yield { event, call: callOf(event.seq) }
-}
-
-const PAGE = 1024
-
-/** The ids of calls, asked for in the order of their events. */
-function callReader(handle: ReadHandle, uid: string, fromSeq: number): (seq: number) => string | null {
-  const read = handle.cache.prepare(
-    `SELECT e.seq, e.call FROM cached c JOIN events e ON e.session = c.id
-     WHERE c.session_uid = ? AND e.seq >= ? AND e.call IS NOT NULL ORDER BY e.seq LIMIT ${PAGE}`,
-  )
-  let page = new Map<number, string>()
-  let knownTo = fromSeq - 1
-  return (seq) => {
-    if (seq > knownTo) {
-      const rows = read.all(uid, seq) as unknown as { seq: number; call: Uint8Array }[]
-      page = new Map(rows.map((row) => [row.seq, Buffer.from(row.call).toString('latin1')]))
-      knownTo = rows.length < PAGE ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.seq as number)
-    }
-    return page.get(seq) ?? null
-  }
+): Generator<EventWithCall> {
+  for (const one of eventsWithCalls(handle, uid, filter)) if (isWanted(one.event)) yield one
 }
 
 type EventEntry = Extract<Entry, { type: 'event' }>
 
 /** Puts results beside their calls, and keeps the order of the calls. */
-function* paired(rows: Iterable<Row>, depthOf: (event: SessionEvent) => number): Generator<EventEntry> {
+function* paired(
+  rows: Iterable<EventWithCall>,
+  depthOf: (event: SessionEvent) => number,
+): Generator<EventEntry> {
   const queue: EventEntry[] = []
   const open = new Map<string, EventEntry>()
   const waiting = new Set<EventEntry>()
@@ -188,7 +191,7 @@ function* paired(rows: Iterable<Row>, depthOf: (event: SessionEvent) => number):
       }
     }
     // Nobody waits for a result across the next prompt.
-    if (event.kind === 'user_msg') {
+    if (event.kind === 'user_msg' && event.role === 'user') {
       open.clear()
       waiting.clear()
     }

@@ -1,7 +1,8 @@
 // Reads a full.jsonl: all of it line by line, or just the two facts a writer needs to continue one.
 import { closeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type JsonlGap, openForReading, readJsonl, readJsonlFrom } from '../files/jsonl.ts'
+import { type JsonlGap, readJsonl, readJsonlFrom } from '../files/jsonl.ts'
+import { openForReading } from '../files/reading.ts'
 import { EntireLine, promptOf } from './entire-line.ts'
 import { restoreSpill } from './entire-spill.ts'
 import { checkOptions, checkPath } from './given.ts'

@@ -89,6 +89,7 @@ export class EntireTranscript {
       flush,
       lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
       enforceMode: true,
+      followPath: true,
       check: (target) => checkNoLinks(root, target),
     })
   }
@@ -130,7 +131,9 @@ export class EntireTranscript {
     const turn = encodeTurn(head, type, this.#now(), content, response)
     const prompt = type === 'user' ? promptOf(content) : ''
     try {
-      const { offset, length } = await this.#file.append((size) => this.#prepare(turn, prompt, size))
+      const { offset, length } = await this.#file.append((size, isOther) =>
+        this.#prepare(turn, prompt, isOther, size),
+      )
       this.#parentUuid = turn.uuid
       this.#endOffset = offset + length
     } catch (error) {
@@ -142,9 +145,10 @@ export class EntireTranscript {
   }
 
   /** Under the lock: what has to be on disk before the line, and the line. */
-  #prepare(turn: EntireTurn, prompt: string, size: number): string {
-    if (size !== this.#endOffset) {
-      // A session continued, a failed append, another process, or a call of ours that nobody has awaited yet.
+  #prepare(turn: EntireTurn, prompt: string, isOther: boolean, size: number): string {
+    if (isOther || size !== this.#endOffset) {
+      // A session continued, a file that was deleted or replaced, a failed append, another process, or a call of ours
+      // that nobody has awaited yet.
       this.#parentUuid = size === 0 ? null : lastUuid(this.path, size, this.#failedUuids)
       this.#endOffset = size
     }

@@ -12,8 +12,9 @@ import { dirname, join, resolve } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { AppendFile, type Flush } from '../files/append.ts'
 import { syncDirectory } from '../files/directory.ts'
-import { openIfThere, readJsonl } from '../files/jsonl.ts'
+import { readJsonl } from '../files/jsonl.ts'
 import { safeName } from '../files/paths.ts'
+import { openIfThere } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
 import { checkClock, checkOptions, checkPath, misused } from './given.ts'
 import {
@@ -215,17 +216,7 @@ export class SessionHistory {
     return false
   }
 
-  async #moveMain(
-    lock: number,
-    event: WrittenSessionEvent,
-    to: string | null,
-  ): Promise<WrittenSessionEvent | undefined> {
-    this.#index.refresh()
-    if (this.#index.ends(event)) {
-      // The line is there and only the file is behind: another writer was cut off, and left no note of its intent.
-      this.#carryForward(to)
-      return undefined
-    }
+  async #moveMain(lock: number, event: WrittenSessionEvent, to: string | null): Promise<WrittenSessionEvent> {
     const from = event.event === 'cleared' ? event.session_id : event.parent_session_id
     const offset = statPath(this.historyPath)?.size ?? 0
     writeIntent(lock, this.#lockPath, { from, to, event: JSON.stringify(event), offset }, this.#durable)
@@ -291,11 +282,10 @@ export class SessionHistory {
   }
 }
 
-/** What the decisions need of the log: its forks and its last word on the main session. Reads only what is new. */
+/** Which forks the log holds: they are logged once each. Reads only what is new. */
 class LogIndex {
   readonly #path: string
   readonly #forks = new Set<string>()
-  #lastMain: SessionHistoryEvent | undefined
   #inode = 0
   #offset = 0
 
@@ -307,7 +297,6 @@ class LogIndex {
     const stats = statPath(this.#path)
     if (stats === undefined || stats.ino !== this.#inode || stats.size < this.#offset) {
       this.#forks.clear()
-      this.#lastMain = undefined
       this.#offset = 0
       this.#inode = stats?.ino ?? 0
     }
@@ -320,28 +309,13 @@ class LogIndex {
     }
   }
 
-  note(event: SessionHistoryEvent | WrittenSessionEvent): void {
-    const kind = event.event
-    if (kind === 'interactive_fork' || kind === 'bg_fork') this.#forks.add(`${kind} ${event.session_id}`)
-    else if (isMain(kind)) this.#lastMain = { ...event }
+  note({ event: kind, session_id }: SessionHistoryEvent | WrittenSessionEvent): void {
+    if (kind === 'interactive_fork' || kind === 'bg_fork') this.#forks.add(`${kind} ${session_id}`)
   }
 
   hasFork(kind: string, sessionId: string): boolean {
     return this.#forks.has(`${kind} ${sessionId}`)
   }
-
-  /** Whether the last change of the main session in the log is this one. To a save, a swap that was cut off is the same change. */
-  ends(event: WrittenSessionEvent): boolean {
-    const last = this.#lastMain
-    if (last?.session_id !== event.session_id || last.parent_session_id !== event.parent_session_id)
-      return false
-    if (last.event === event.event) return true
-    return last.event === 'swapped' && event.event !== 'cleared'
-  }
-}
-
-function isMain(kind: string): boolean {
-  return kind === 'created' || kind === 'compacted' || kind === 'swapped' || kind === 'cleared'
 }
 
 function checkId(id: unknown, what: string): void {

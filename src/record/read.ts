@@ -3,13 +3,8 @@
 import { closeSync } from 'node:fs'
 import type * as z from 'zod'
 import { RecollectError } from '../errors.ts'
-import {
-  type JsonlGap,
-  type JsonlOptions,
-  type JsonlRecord,
-  openForReading,
-  readJsonlFrom,
-} from '../files/jsonl.ts'
+import { type JsonlGap, type JsonlOptions, type JsonlRecord, readJsonlFrom } from '../files/jsonl.ts'
+import { openForReading } from '../files/reading.ts'
 
 export interface ReadOptions {
   /** `skip` (default) leaves corrupt lines out and reports each; `stop` throws CORRUPT at the first. */

@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory, syncDirectory } from '../files/directory.ts'
 import { gunzip, gzip } from '../files/gzip.ts'
-import { openIfThere } from '../files/jsonl.ts'
 import { tryLock } from '../files/lock.ts'
 import { resolveInside, safeName } from '../files/paths.ts'
+import { openIfThere } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
 import { checkPath } from './given.ts'
 import { decodeRun, encodeRun } from './run-json.ts'
@@ -79,14 +79,14 @@ export interface StoredRead {
   damaged?: { path: string; size: number; error: RecollectError }
 }
 
-export function readStored(directory: string): StoredRead {
+export function readStored(directory: string, maxBytes = bufferConstants.MAX_STRING_LENGTH): StoredRead {
   const result: StoredRead = {}
   for (const file of [GZIPPED, PLAIN]) {
     const path = join(directory, file)
-    const bytes = readIfThere(path)
+    const bytes = readIfThere(path, maxBytes)
     if (bytes === undefined) continue
     try {
-      const json = file === GZIPPED ? gunzip(bytes, path) : bytes
+      const json = file === GZIPPED ? gunzip(bytes, path, maxBytes) : bytes
       result.stored = { transcript: decodeRun(json.toString('utf8'), path), file, size: bytes.length }
       return result
     } catch (error) {
@@ -97,15 +97,15 @@ export function readStored(directory: string): StoredRead {
   return result
 }
 
-function readIfThere(path: string): Buffer | undefined {
+function readIfThere(path: string, maxBytes: number): Buffer | undefined {
   const fd = openIfThere(path)
   if (fd === undefined) return undefined
   try {
     const { size } = fstatSync(fd)
-    if (size > bufferConstants.MAX_STRING_LENGTH)
+    if (size > maxBytes)
       throw new RecollectError('TOO_LARGE', `a transcript of ${size} bytes`, {
         where: path,
-        hint: `no text is read that is longer than ${bufferConstants.MAX_STRING_LENGTH} bytes: split it, or move it away`,
+        hint: `no transcript is read that is longer than ${maxBytes} bytes: split it, or move it away`,
       })
     return readFileSync(fd)
   } catch (error) {

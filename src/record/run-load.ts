@@ -19,12 +19,13 @@ export async function loadRun(
   return readRun(runDirectory(baseDir, runId), options).transcript
 }
 
-export function readRun(directory: string, options: ReadOptions): StoredRun {
-  let read = readStored(directory)
+/** `maxBytes`: of a stored transcript, unfolded. */
+export function readRun(directory: string, options: ReadOptions, maxBytes?: number): StoredRun {
+  let read = readStored(directory, maxBytes)
   let run = isEnded(read) ? read.stored : fromJournal(directory, options, read.stored?.transcript)
   if (!run) {
     // No journal: either there never was one, or the writer finished, and removed it, between the two looks.
-    read = readStored(directory)
+    read = readStored(directory, maxBytes)
     run = read.stored
   }
   const { damaged } = read

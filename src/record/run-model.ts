@@ -37,7 +37,7 @@ export function isDay(year: number, month: number, day: number): boolean {
 /** A time as Go writes it: RFC 3339 in UTC, zeros at the end of the fraction left out. */
 export function goTime(date: Date): string {
   checkTime(date)
-  return date.toISOString().replace(/\.?0+Z$/, 'Z')
+  return date.toISOString().replace(/\.?(?<!0)0+Z$/, 'Z')
 }
 
 /** Kept as text: a time read from a file may have nanoseconds and an offset, which a Date would lose. */

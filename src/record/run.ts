@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
-import { type ErrorCode, RecollectError, wordsOf } from '../errors.ts'
+import { hasCode, RecollectError, wordsOf } from '../errors.ts'
 import type { Appended, AppendFile, Flush } from '../files/append.ts'
 import { checkClock, checkOptions, misused } from './given.ts'
 import { copyJson } from './go-json.ts'
@@ -393,8 +393,4 @@ function closed(
   hint = 'a run that has ended cannot be changed',
 ): RecollectError {
   return new RecollectError('CLOSED', why, { where: directory, hint })
-}
-
-function hasCode(error: unknown, code: ErrorCode): boolean {
-  return error instanceof RecollectError && error.code === code
 }

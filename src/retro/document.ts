@@ -1,5 +1,6 @@
 // A retrospective as a document: figures, sections, tables and charts, in words. The three renderers (text, Markdown,
 // HTML) know nothing of what it is about, so all three say the same.
+import { OUTCOME_WORDS, type Outcome } from '../model.ts'
 import type { RetroReport, RetroShare, RetroTotals } from './report.ts'
 import { changeOf, costText, count, duration, money, percent, tokens } from './words.ts'
 
@@ -134,7 +135,7 @@ function outcomeSection({ outcomes, totals }: RetroReport, refs: Refs): Section 
         kind: 'parts',
         title: 'Sessions by outcome',
         items: entries.map(([outcome, { count: value }]) => ({
-          label: outcome,
+          label: OUTCOME_WORDS[outcome as Outcome],
           value,
           shown: count(value),
           role: outcome,
@@ -144,7 +145,7 @@ function outcomeSection({ outcomes, totals }: RetroReport, refs: Refs): Section 
     table: {
       columns: [{ title: 'Outcome' }, numberColumn('Sessions'), numberColumn('Share'), { title: 'See' }],
       rows: entries.map(([outcome, one]) => [
-        outcome,
+        OUTCOME_WORDS[outcome as Outcome],
         count(one.count),
         percent(one.count, totals.sessions),
         refs(one.evidence),
@@ -233,7 +234,7 @@ function dearestSection({ dearest }: RetroReport, refs: Refs): Section | undefin
       rows: dearest.map((one) => [
         one.title,
         one.repo ?? '',
-        one.outcome,
+        OUTCOME_WORDS[one.outcome],
         duration(one.active_s),
         tokens(one.total_tokens),
         costText(one),

@@ -1,6 +1,8 @@
 // Reads what a retrospective is made of: the digests of the sessions that ended in the period, and the failures seen in it.
+
 import type { Digest } from '../digest/digest.ts'
 import type { Resolution } from '../digest/resolution.ts'
+import { parseStored } from '../errors.ts'
 import type { Outcome } from '../model.ts'
 import { type SessionFilter, sessionConditions } from '../query/filters.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -50,7 +52,7 @@ export function endedSessions({ memory }: Memory, scope: Scope): Ended[] {
     )
     .all(scope.sinceAt, scope.untilAt, ...values) as unknown as Row[]
   return rows.map(({ relation, ended_at, ...row }) => {
-    const digest = JSON.parse(row.digest) as Digest
+    const digest = parseStored<Digest>(row.digest)
     const { active_s, infra_overhead_share } = digest.metrics
     return {
       ...row,
@@ -116,16 +118,14 @@ export function failuresOf({ memory }: Memory, scope: Scope): RetroFailure[] {
 function describe(fingerprint: string, seen: readonly FailureRow[]): Omit<RetroFailure, 'is_old'> {
   const newest = seen[0] as FailureRow
   const mended = seen.find((row) => row.resolved_by !== null)
-  const resolution = mended ? (JSON.parse(mended.resolved_by as string) as Resolution) : undefined
+  const resolution = mended ? parseStored<Resolution>(mended.resolved_by as string) : undefined
   return {
     fingerprint,
     tool: newest.tool,
     sample: newest.sample,
     count: seen.reduce((total, row) => total + row.count, 0),
     sessions: seen.length,
-    evidence: seen
-      .slice(0, EVIDENCE)
-      .map((row) => pointTo(row.session_uid, JSON.parse(row.seqs) as number[])),
+    evidence: seen.slice(0, EVIDENCE).map((row) => pointTo(row.session_uid, parseStored<number[]>(row.seqs))),
     mended_by:
       mended && resolution
         ? {

@@ -1,7 +1,7 @@
 // What set a sweep off, and so how far it has to look; afterwards, what is written down for the next one.
 import { ADAPTERS } from '../adapters/index.ts'
 import type { RecollectError } from '../errors.ts'
-import { problemOf } from '../sources/problem.ts'
+import { addProblem, problemOf } from '../sources/problem.ts'
 import {
   firedOf,
   readSpoolState,
@@ -55,23 +55,29 @@ export class Capture {
     }
   }
 
+  /** When a sweep before this one last began by a clock that was believed; 0: never. */
+  get lastSweepAt(): number {
+    return this.#state.clockAt
+  }
+
   /** Everything is committed: what hooks wrote has been seen to. */
-  finish(report: SweepReport): void {
+  finish(report: SweepReport, isClockAhead: boolean): void {
     if (this.#problem) {
       const { where = this.#home } = this.#problem as Partial<RecollectError> & Error
-      report.problems.push(problemOf(this.#problem, where))
+      addProblem(report, problemOf(this.#problem, where))
     }
     if (this.#isPartial) return
-    const { fired, fullAt } = this.#state
+    const { fired, fullAt, clockAt } = this.#state
     try {
       writeSpoolState(this.#home, {
         sweptAt: this.#startedAt,
         fullAt: this.scope.isFull ? this.#startedAt : fullAt,
+        clockAt: isClockAhead ? clockAt : this.#startedAt,
         fired: { ...fired, ...firedOf(this.#spool.lines, ADAPTERS) },
       })
     } catch (error) {
       // Then the next sweep looks at more than it has to.
-      report.problems.push(problemOf(error, this.#home, 'cannot write down what was swept'))
+      addProblem(report, problemOf(error, this.#home, 'cannot write down what was swept'))
     }
     this.#spool.finish()
   }

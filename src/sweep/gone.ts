@@ -19,7 +19,7 @@ export class Gone {
   readonly #evictedInPart: Set<string>
   readonly #forgotten: Set<string>
   /** Sources that were only touched. */
-  readonly #touched: [path: string, facts: FileFacts][] = []
+  #touched: [path: string, facts: FileFacts][] = []
 
   constructor(handle: ReadHandle) {
     this.#cache = handle.cache
@@ -50,6 +50,7 @@ export class Gone {
     )
     for (const [path, { device, inode, bornAt, modifiedAt }] of this.#touched)
       note.run(device, inode, bornAt, modifiedAt, path)
+    this.#touched = []
   }
 
   /**

@@ -1,11 +1,12 @@
 // What there is to read, and what has moved, gone or come back: a plan first, which `sweep --dry-run` shows; then the
-// latter are written down at once.
+// latter are written down at once. Very many sources are planned and read in slices: of a million files only so much is
+// held at a time.
 import { lstatSync } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
-import { discover, type Found } from '../sources/discover.ts'
+import { type Found, find } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
-import { problemOf } from '../sources/problem.ts'
+import { addProblem, problemOf } from '../sources/problem.ts'
 import { extraRoots } from '../sources/roots.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
 import type { Cursor, CursorMark } from '../store/batch.ts'
@@ -21,7 +22,7 @@ export interface Task extends ReadTask {
   bytes: number
 }
 
-/** What a sweep is about to do: nothing of it is written yet. */
+/** What a sweep is about to do next: nothing of it is written yet. */
 interface Plan {
   tasks: Task[]
   /** From which path to which. */
@@ -31,51 +32,122 @@ interface Plan {
   lost: string[]
 }
 
-type Known = Pick<Store, 'cursors' | 'cursor'>
+type Known = Pick<Store, 'mark' | 'marks' | 'cursor'>
 
-export function plan(
+/** Sources of a slice that there is something to do about. More than nearly anyone has: their order, and sessions whose files are in two slices, are seen to only within one. */
+const SLICE = 10_000
+
+/** At least one, which may be empty; the last names what is gone. Each is to be carried out before the next is asked for. */
+export function* plans(
   known: Known,
   options: SweepOptions,
   scope: Scope,
   gone: Gone,
   report: SweepReport,
-): Plan {
-  const { found, marks } = look(known, options, scope, report)
-  const here = new Set(found.map((one) => one.source.path))
-  const absent = [...marks.values()].filter((one) => !here.has(one.path) && isInScope(one, options))
-  const byFile = new Map(absent.map((one) => [fileId(one), one]))
-  const { tasks, moved, back }: Omit<Plan, 'lost'> = { tasks: [], moved: new Map(), back: [] }
+  slice = SLICE,
+): Generator<Plan> {
+  const { found, where } = look(options, scope, report)
+  const absent = absentSources(known, where, options)
+  const planner = new Planner(known, options, absent.byFile, gone, report)
   for (const one of found) {
-    const facts = attempt(one, report, () => factsOf(one.source))
-    if (!facts) continue
-    const { path, standIn } = one.source
-    const mark = marks.get(path)
-    if (mark && !options.full && isUnchanged(facts, mark, one.adapter.version)) {
-      report.counts.unchanged++
-      if (mark.missingAt !== null) back.push(path)
-      continue
-    }
-    const old = mark ? undefined : byFile.get(fileId(facts))
-    // A hard link is another name, not a move: both names are there.
-    const isMoved = old && old.flavor === one.adapter.flavor && !moved.has(old.path) && isGone(old.path)
-    if (isMoved) report.counts.moved++
-    const before = isMoved ? old.path : !mark && standIn !== undefined && !moved.has(standIn) ? standIn : path
-    const cursor = mark || before !== path ? known.cursor(before) : undefined
-    if (cursor && before !== path) moved.set(before, path)
-    const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
-    const isSettled = (change: Change): boolean => gone.isSettled(owned, facts, change, options.full ?? false)
-    const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, options, report)
-    if (cursor && cursor.missingAt !== null && task !== undefined) back.push(path)
-    if (task) tasks.push(task)
+    planner.add(one)
+    if (planner.size >= slice) yield planner.take([])
   }
-  const lost = absent
-    .filter((one) => one.missingAt === null && !moved.has(one.path) && isGone(one.path))
-    .map((one) => one.path)
+  const lost = [...absent.lost].filter((path) => !planner.moved.has(path))
   report.counts.missing = lost.length
-  // By weeks: what grows old together then lies together, and goes at little cost. Within one as the paths have it, so that
-  // a session is read before its sub-agents, whose files were written last a little earlier.
-  tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt) || byPath(a, b))
-  return { tasks, moved, back, lost }
+  yield planner.take(lost)
+}
+
+class Planner {
+  /** From which path to which, in all slices. */
+  readonly moved = new Map<string, string>()
+  readonly #known: Known
+  readonly #options: SweepOptions
+  readonly #absent: ReadonlyMap<string, string>
+  readonly #gone: Gone
+  readonly #report: SweepReport
+  #slice: Omit<Plan, 'lost'> = emptyPlan()
+
+  constructor(
+    known: Known,
+    options: SweepOptions,
+    absent: ReadonlyMap<string, string>,
+    gone: Gone,
+    report: SweepReport,
+  ) {
+    this.#known = known
+    this.#options = options
+    this.#absent = absent
+    this.#gone = gone
+    this.#report = report
+  }
+
+  get size(): number {
+    return this.#slice.tasks.length + this.#slice.back.length
+  }
+
+  take(lost: string[]): Plan {
+    const plan = { ...this.#slice, lost }
+    this.#slice = emptyPlan()
+    // By weeks: what grows old together then lies together, and goes at little cost. Within one as the paths have it, so that
+    // a session is read before its sub-agents, whose files were written last a little earlier.
+    plan.tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt) || byPath(a, b))
+    return plan
+  }
+
+  add(one: Found): void {
+    const facts = attempt(one, this.#report, () => factsOf(one.source))
+    if (!facts) return
+    const { path } = one.source
+    const isAll = this.#options.full ?? false
+    const mark = this.#known.mark(path)
+    if (mark && !isAll && isUnchanged(facts, mark, one.adapter.version)) {
+      this.#report.counts.unchanged++
+      if (mark.missingAt !== null) this.#slice.back.push(path)
+      return
+    }
+    const before = mark ? path : this.#nameBefore(one, facts)
+    const cursor = mark || before !== path ? this.#known.cursor(before) : undefined
+    if (cursor && before !== path) {
+      this.moved.set(before, path)
+      this.#slice.moved.set(before, path)
+    }
+    const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
+    const isSettled = (change: Change): boolean => this.#gone.isSettled(owned, facts, change, isAll)
+    const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, this.#options, this.#report)
+    if (cursor && cursor.missingAt !== null && task !== undefined) this.#slice.back.push(path)
+    if (task) this.#slice.tasks.push(task)
+  }
+
+  /** Of a source that is not known under its name: that of the file it was, or of what stood in for it. */
+  #nameBefore({ adapter, source }: Found, facts: FileFacts): string {
+    const old = this.#absent.get(fileId(facts))
+    const isMoved =
+      old !== undefined && !this.moved.has(old) && this.#known.mark(old)?.flavor === adapter.flavor
+    if (isMoved) this.#report.counts.moved++
+    const { path, standIn } = source
+    return isMoved ? old : standIn !== undefined && !this.moved.has(standIn) ? standIn : path
+  }
+}
+
+const emptyPlan = (): Omit<Plan, 'lost'> => ({ tasks: [], moved: new Map(), back: [] })
+
+/** What is known and not there any more: by file, because it may have moved, and what nobody has missed before. */
+function absentSources(
+  known: Known,
+  where: readonly string[] | undefined,
+  options: SweepOptions,
+): { byFile: Map<string, string>; lost: Set<string> } {
+  const byFile = new Map<string, string>()
+  const lost = new Set<string>()
+  for (const mark of known.marks(where)) {
+    // Not found below the roots is not gone: they may have been others, or not readable. Nor is a file that has a second
+    // name: a hard link is another name, not a move.
+    if (!isInScope(mark, options) || !isGone(mark.path)) continue
+    byFile.set(fileId(mark), mark.path)
+    if (mark.missingAt === null) lost.add(mark.path)
+  }
+  return { byFile, lost }
 }
 
 /** Not as directories are walked: `s/…` would come before `s.jsonl`. */
@@ -97,24 +169,30 @@ export interface Scope extends Touched {
   isFull: boolean
 }
 
-/** The sources there are within the scope, and what is known of them. */
+/** The sources there are within the scope, each when it is asked for, and what the scope is: undefined for everywhere. */
 function look(
-  known: Known,
   { adapters, env, config }: SweepOptions,
   scope: Scope,
   report: SweepReport,
-): { found: Found[]; marks: Map<string, CursorMark> } {
+): { found: Iterable<Found>; where: string[] | undefined } {
   const more = extraRoots(config)
   const touched = discoverTouched(adapters, env, more, scope)
-  const all = scope.isFull ? discover(adapters, env, more) : undefined
+  for (const problem of touched.problems) addProblem(report, problem)
+  report.problemCount += touched.problemCount - touched.problems.length
+  if (scope.isFull)
+    return { found: everywhere(touched.found, find(adapters, env, more, report)), where: undefined }
   report.roots = touched.roots
-  report.problems.push(...(all?.problems ?? []), ...touched.problems)
-  if (!all) return { found: touched.found, marks: known.cursors(touched.scope) }
-  const marks = known.cursors()
-  if (touched.found.length === 0) return { found: all.found, marks }
-  const here = new Set(all.found.map((one) => one.source.path))
-  const outside = touched.found.filter((one) => !here.has(one.source.path))
-  return { found: [...all.found, ...outside], marks }
+  return { found: touched.found, where: touched.scope }
+}
+
+/** What hooks named may lie outside the roots. */
+function* everywhere(named: readonly Found[], all: Iterable<Found>): Generator<Found> {
+  const outside = new Map(named.map((one) => [one.source.path, one]))
+  for (const one of all) {
+    outside.delete(one.source.path)
+    yield one
+  }
+  yield* outside.values()
 }
 
 /** Null for nothing to do, undefined for a file that cannot be read. */
@@ -151,12 +229,11 @@ function attempt<T>(one: Found, report: SweepReport, work: () => T): T | undefin
   try {
     return work()
   } catch (error) {
-    report.problems.push(problemOf(error, one.source.path))
+    addProblem(report, problemOf(error, one.source.path))
     return undefined
   }
 }
 
-/** Not found below the roots is not gone: they may have been others, or not readable this time. */
 function isGone(path: string): boolean {
   try {
     lstatSync(path)

@@ -1,10 +1,10 @@
 // What a sweep would read, without reading it: `recollect sweep --dry-run`. Changes nothing, and takes no lock.
-import { readCursor, readMarks } from '../store/cursors.ts'
+import { readCursor, readMark, readMarks } from '../store/cursors.ts'
 import { openOrEmpty, storePaths } from '../store/reading.ts'
 import { Gone } from './gone.ts'
 import type { SweepOptions } from './index.ts'
-import { plan } from './plan.ts'
-import { newAccount, newReport, type SweepReport } from './report.ts'
+import { plans } from './plan.ts'
+import { addSource, newAccount, newReport, type SweepReport } from './report.ts'
 
 const EVERYWHERE = { isFull: true, seen: [], named: [] }
 
@@ -15,13 +15,16 @@ export function preview(options: SweepOptions): SweepReport {
   try {
     const { cache } = handle
     const known = {
-      cursors: (scope?: readonly string[]) => readMarks(cache, scope),
+      mark: (path: string) => readMark(cache, path),
+      marks: (scope?: readonly string[]) => readMarks(cache, scope),
       cursor: (path: string) => readCursor(cache, path),
     }
     const report = newReport(true)
-    const { tasks } = plan(known, options, EVERYWHERE, new Gone(handle), report)
-    report.readBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
-    report.sources = tasks.map(newAccount)
+    for (const { tasks } of plans(known, options, EVERYWHERE, new Gone(handle), report))
+      for (const task of tasks) {
+        report.readBytes += task.bytes
+        addSource(report, newAccount(task))
+      }
     report.endedAt = Date.now()
     return report
   } finally {

@@ -1,30 +1,23 @@
 // One source → batches ready to be written: read, redact, shorten. Every string of an item passes the redactor here,
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
-import type { Adapter, EventItem, Item, Position, Source } from '../adapters/adapter.ts'
+
+import type { Adapter, EventItem, Item, Position, Source, UsageItem } from '../adapters/adapter.ts'
+import { parseStored } from '../errors.ts'
 import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
+import { isAsked, TASK_RANK, type TaskFinder, type TaskPlace } from '../sources/task.ts'
 import type { Batch, Cursor, PreparedEvent, PreparedFacts, PreparedUsage } from '../store/batch.ts'
 import type { Buffers } from './buffers.ts'
 import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
 import { Ids, linkOf } from './ids.ts'
-import { laterState } from './responses.ts'
-import {
-  headingOf,
-  holds,
-  idOf,
-  nameOf,
-  oneLine,
-  searchable,
-  timeOrNull,
-  tokenCount,
-  wholeOrNull,
-} from './text.ts'
+import { laterState, preparedLimits, preparedUsage } from './responses.ts'
+import { headingOf, holds, idOf, nameOf, oneLine, searchable, timeOrNull, wholeOrNull } from './text.ts'
 
 export interface ReaderContext {
   redactor: Redactor
-  findTask: (text: string) => string | undefined
+  findTask: TaskFinder
   buffers: Buffers
 }
 
@@ -48,7 +41,7 @@ export function* readSource(
   context: ReaderContext,
 ): Generator<Batch> {
   const cursor = start.isResumed ? start.cursor : undefined
-  const carry: Carry = cursor ? (JSON.parse(cursor.state) as Carry) : { adapter: null, main: null }
+  const carry: Carry = cursor ? parseStored<Carry>(cursor.state) : { adapter: null, main: null }
   if (source.isShared) carry.main = null
   // A file that was empty, or held half a line, has a cursor but no position yet.
   const from: Position | null =
@@ -204,23 +197,10 @@ class BatchBuilder {
         this.#addName(item)
         return
       case 'usage':
-        this.#addUsage({
-          sessionUid: this.#uid(item.session),
-          responseId: idOf(item.id),
-          ts: timeOrNull(item.ts),
-          model: item.model === null ? null : this.#name(item.model),
-          input: tokenCount(item.input),
-          cacheRead: tokenCount(item.cacheRead),
-          cacheWrite5m: tokenCount(item.cacheWrite5m),
-          cacheWrite1h: tokenCount(item.cacheWrite1h),
-          output: tokenCount(item.output),
-          reasoning: tokenCount(item.reasoning),
-          scope: item.scope,
-          isSidechain: item.isSidechain ?? false,
-          isNested: item.nested ?? false,
-          ...(item.isRepetition ? { isRepetition: true } : {}),
-          reportedCost: wholeOrNull(item.reportedCost),
-        })
+        this.#addUsage(item)
+        return
+      case 'limit':
+        this.#batch.limits.push(...preparedLimits(item, this.#uid(item.session), (text) => this.#name(text)))
         return
       case 'edge':
         this.#batch.edges.push({
@@ -255,7 +235,9 @@ class BatchBuilder {
   }
 
   /** A response that is written line by line comes once per line: only its greatest state goes to the store. */
-  #addUsage(usage: PreparedUsage): void {
+  #addUsage(item: UsageItem): void {
+    const keyOf = (key: string): Uint8Array => this.#ids.key(item.session, key)
+    const usage = preparedUsage(item, this.#uid(item.session), (text) => this.#name(text), keyOf)
     const id = `${usage.sessionUid}\0${usage.responseId}`
     const known = this.#usage.get(id)
     this.#usage.set(id, known ? laterState(known, usage) : usage)
@@ -321,7 +303,7 @@ class BatchBuilder {
     event.findings = anyOf(findings) ?? anyOf(again)
     this.#ids.add(item, this.#payloads.reserve(0).subarray(payloadAt, payloadAt + payloadLength))
     this.#batch.events.push(event)
-    if (item.kind === 'user_msg' && !item.isSidechain) this.#noteTask(item.session, text, 1)
+    if (isAsked(item)) this.#noteTask(item.session, `${event.summary}\n${text}`, 'prompt')
   }
 
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
@@ -351,16 +333,16 @@ class BatchBuilder {
     }
     if (item.titleByPerson !== undefined) facts.titleByPerson = item.titleByPerson
     if (item.relation !== undefined) facts.relation = item.relation
-    if (item.isBackground) facts.isBackground = true
-    if (item.isGuess) facts.isGuess = true
+    if (item.outcome !== undefined) facts.outcome = item.outcome
+    for (const flag of ['isBackground', 'isGuess'] as const) if (item[flag]) facts[flag] = true
     const startedAt = timeOrNull(item.startedAt)
     if (startedAt !== null) facts.startedAt = startedAt
     const onlyAt = timeOrNull(item.onlyAt)
     if (onlyAt !== null) facts.onlyAt = onlyAt
     this.#batch.facts.push(facts)
     if (anyOf(findings)) this.#batch.findings[uid] = findings
-    if (item.gitBranch !== undefined) this.#noteTask(item.session, item.gitBranch, 3)
-    if (item.cwd !== undefined && !item.isGuess) this.#noteTask(item.session, item.cwd, 2)
+    if (item.gitBranch !== undefined) this.#noteTask(item.session, item.gitBranch, 'branch')
+    if (item.cwd !== undefined && !item.isGuess) this.#noteTask(item.session, item.cwd, 'directory')
   }
 
   /** The session is not this source's: what is told of it here makes nobody its source. */
@@ -374,12 +356,11 @@ class BatchBuilder {
     this.#batch.names.push({ sessionUid: this.#uid(session), name: own, target, isGuess })
   }
 
-  /** The branch tells the task best, then the directory, then what was asked. */
-  #noteTask(session: string, text: string, rank: number): void {
-    const task = this.#context.findTask(text.slice(0, 2000))
+  #noteTask(session: string, text: string, place: TaskPlace): void {
+    const task = this.#context.findTask(text.slice(0, 2000), place)
     if (task === undefined) return
-    const taskRef = oneLine(task)
-    this.#batch.facts.push({ ...this.#factsOf(session), taskRef, taskRefRank: rank })
+    const facts = this.#factsOf(session)
+    this.#batch.facts.push({ ...facts, taskRef: oneLine(task), taskRefRank: TASK_RANK[place] })
   }
 }
 
@@ -389,7 +370,7 @@ type Contents = Omit<
 >
 
 function emptyBatch(): Contents {
-  return { events: [], facts: [], titles: [], names: [], edges: [], supersedes: [], findings: {} }
+  return { events: [], limits: [], facts: [], titles: [], names: [], edges: [], supersedes: [], findings: {} }
 }
 
 function anyOf(findings: Findings): Findings | null {

@@ -1,9 +1,10 @@
 // Words of events that no source can tell again, for a full-text index that was begun anew: from their bodies, as well as
 // these tell what a search should find.
 import { textOf } from '../digest/event.ts'
-import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { EVENT_KINDS, type EventKind, isInstruction, type Role } from '../model.ts'
 import { type Database, transaction } from '../store/database.ts'
 import { PendingWords } from '../store/pending-words.ts'
+import { ROLES } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { indexText } from '../store/words.ts'
 import { headingOf, searchable } from './text.ts'
@@ -11,6 +12,7 @@ import { headingOf, searchable } from './text.ts'
 interface Row {
   id: number
   kind: number
+  role: number
   summary: string
   payload: string
 }
@@ -25,7 +27,7 @@ export function indexFromBodies({ cache, payload }: Omit<ReadHandle, 'memory'>):
     )
     .all() as unknown as { id: number }[]
   const unindexed = cache.prepare(
-    `SELECT id, kind, summary, lower(hex(payload)) AS payload FROM events e WHERE session = ?
+    `SELECT id, kind, role, summary, lower(hex(payload)) AS payload FROM events e WHERE session = ?
      AND NOT EXISTS (SELECT 1 FROM words_docsize d WHERE d.id = e.id)`,
   )
   for (const { id } of sessions)
@@ -40,7 +42,7 @@ function index(cache: Database, rows: readonly Row[], bodyText: (row: Row) => st
     for (const row of rows) {
       const kind = EVENT_KINDS[row.kind] as EventKind
       // Mostly notes that nobody looks for.
-      if (kind === 'lifecycle') continue
+      if (kind === 'lifecycle' || isInstruction({ kind, role: ROLES[row.role] as Role })) continue
       const text = searchable(bodyText(row) || row.summary, kind)
       words.add(row.id, { heading: headingOf(kind), bytes: Buffer.from(indexText(text)) })
       if (words.isFull) words.write()

@@ -3,7 +3,7 @@ import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
 import type { Found } from '../sources/discover.ts'
 import type { Change, FileFacts } from '../sources/identity.ts'
-import type { Problem } from '../sources/problem.ts'
+import type { Problems } from '../sources/problem.ts'
 import type { RepairReport } from '../store/store.ts'
 
 export interface SourceReport {
@@ -19,7 +19,7 @@ export interface SourceReport {
   unknown: Record<string, number>
 }
 
-export interface SweepReport {
+export interface SweepReport extends Problems {
   startedAt: number
   endedAt: number
   interrupted: boolean
@@ -34,8 +34,12 @@ export interface SweepReport {
   settledCount: number
   digestedCount: number
   sessionUids: Set<string>
+  /** Of what was read the first, and how many there are: a million of them would not fit into memory. */
   sources: SourceReport[]
-  problems: Problem[]
+  sourceCount: number
+  /** What was not understood in all of them, by reason and by name. */
+  gaps: Record<string, number>
+  unknown: Record<string, number>
   /** What was damaged; undefined when nobody asked. */
   repaired?: RepairReport
   /** Undefined when nothing had to be evicted. */
@@ -60,9 +64,36 @@ export function newReport(isFull: boolean): SweepReport {
     digestedCount: 0,
     sessionUids: new Set(),
     sources: [],
+    sourceCount: 0,
+    gaps: newCounts(),
+    unknown: newCounts(),
     problems: [],
+    problemCount: 0,
   }
 }
+
+const MAX_SOURCES = 20_000
+const MAX_NAMES = 1000
+
+/** Of a source that is done with. */
+export function addSource(report: SweepReport, account: SourceReport): void {
+  report.sourceCount++
+  if (report.sources.length < MAX_SOURCES) report.sources.push(account)
+  addUp(report.gaps, account.gaps)
+  addUp(report.unknown, account.unknown)
+}
+
+/** Files of others name them: only so many are told apart. */
+function addUp(sums: Record<string, number>, counts: Record<string, number>): void {
+  for (const [fullName, count] of Object.entries(counts)) {
+    const isOne = fullName in sums || Object.keys(sums).length < MAX_NAMES
+    const name = isOne ? fullName : '(other names)'
+    sums[name] = (sums[name] ?? 0) + count
+  }
+}
+
+/** Without a prototype: a record type may be called `__proto__`. */
+const newCounts = (): Record<string, number> => Object.create(null) as Record<string, number>
 
 /** Of a source that is about to be read. */
 export function newAccount({
@@ -80,6 +111,6 @@ export function newAccount({
     gapBytes: 0,
     pendingBytes: 0,
     gaps: {},
-    unknown: Object.create(null) as Record<string, number>,
+    unknown: newCounts(),
   }
 }

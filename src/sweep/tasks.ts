@@ -6,10 +6,11 @@ import { Worker } from 'node:worker_threads'
 import type { Adapter, Source } from '../adapters/adapter.ts'
 import { createRedactor } from '../redact/index.ts'
 import type { FileFacts } from '../sources/identity.ts'
-import { taskFinder } from '../sources/place.ts'
 import { type Problem, problemOf } from '../sources/problem.ts'
+import { taskFinder } from '../sources/task.ts'
 import type { Batch, Cursor } from '../store/batch.ts'
 import { Buffers } from './buffers.ts'
+import type { SweepOptions } from './index.ts'
 import { type ReaderContext, readSource } from './reader.ts'
 
 export interface ReadTask {
@@ -43,15 +44,20 @@ const THREAD_FROM_BYTES = 8 << 20
 const YOUNG_MEGABYTES = 16
 const workerFile = new URL('./reader.js', import.meta.url)
 
+interface Meanwhile extends Pick<SweepOptions, 'signal' | 'onDeaf'> {
+  /** Does a piece of other work while nothing has arrived; false where there is none. */
+  whenIdle: () => boolean
+}
+
 export function readTasks(
   tasks: readonly ReadTask[],
   settings: ReaderSettings,
   bytes: number,
-  whenIdle: () => boolean,
+  meanwhile: Meanwhile,
 ): AsyncIterable<Read> {
   // Run from the TypeScript sources (in tests) there is no built worker to start.
   const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
-  return canThread ? readInThread(tasks, settings, whenIdle) : readHere(tasks, readerContext(settings))
+  return canThread ? readInThread(tasks, settings, meanwhile) : readHere(tasks, readerContext(settings))
 }
 
 async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<Read> {
@@ -75,11 +81,20 @@ export interface ThreadTask extends Omit<ReadTask, 'adapter'> {
   flavor: string
 }
 
-/** `whenIdle` does a piece of other work while nothing has arrived, if there is any. */
+/**
+ * A signal that came while we were busy is told only when the event loop has gone round: whoever stops listening before that
+ * never hears of it. Twice, because the first may still belong to the present round.
+ */
+export async function signalsAreIn(): Promise<void> {
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+}
+
+/** Ends at once when the signal comes, whatever the thread is busy with. */
 async function* readInThread(
   tasks: readonly ReadTask[],
   settings: ReaderSettings,
-  whenIdle: () => boolean,
+  { whenIdle, signal, onDeaf }: Meanwhile,
 ): AsyncGenerator<Read> {
   const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({ ...rest, flavor: adapter.flavor }))
   const worker = new Worker(workerFile, {
@@ -97,8 +112,19 @@ async function* readInThread(
     failure = error
     wake()
   })
+  const onAbort = (): void => wake()
+  signal?.addEventListener('abort', onAbort)
+  onDeaf?.(false)
+  const hasWorked = async (): Promise<boolean> => {
+    await signalsAreIn()
+    if (signal?.aborted) return true
+    onDeaf?.(true)
+    const isDone = whenIdle()
+    onDeaf?.(false)
+    return isDone
+  }
   try {
-    for (let ended = 0; ended < tasks.length; ) {
+    for (let ended = 0; ended < tasks.length && !signal?.aborted; ) {
       const read = arrived.shift()
       if (read) {
         // One word per message gives the thread room for one more: it never runs far ahead of the writer.
@@ -107,15 +133,20 @@ async function* readInThread(
         yield read
       } else if (failure) {
         throw failure
-      } else if (whenIdle()) {
+      } else if (await hasWorked()) {
         await new Promise(setImmediate)
       } else {
         await new Promise<void>((resolve) => {
           wake = resolve
+          // It may have come while signals were let in.
+          if (arrived.length > 0 || failure || signal?.aborted) resolve()
         })
       }
     }
   } finally {
+    signal?.removeEventListener('abort', onAbort)
     await worker.terminate()
+    await signalsAreIn()
+    onDeaf?.(true)
   }
 }

@@ -27,7 +27,10 @@ export function rateOf(price: number | string): bigint | undefined {
 /** All decimals there are, at least two: rows shown this way add up to their total. */
 export function exactUsd(units: bigint): string {
   const digits = (units < 0n ? -units : units).toString().padStart(UNIT_DECIMALS + 1, '0')
-  const fraction = digits.slice(-UNIT_DECIMALS).replace(/0+$/, '').padEnd(2, '0')
+  const fraction = digits
+    .slice(-UNIT_DECIMALS)
+    .replace(/(?<!0)0+$/, '')
+    .padEnd(2, '0')
   return `${units < 0n ? '-' : ''}${digits.slice(0, -UNIT_DECIMALS)}.${fraction}`
 }
 

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { RecollectError } from '../../errors.ts'
 import { RunRole, type RunStartOptions, RunTranscript } from '../../record/index.ts'
 import { configFrom } from '../settings.ts'
+import { put } from '../streams.ts'
 import { checkLine } from './line.ts'
 import { flushOf, SETTINGS_OF_ALL } from './options.ts'
 import { pump } from './pump.ts'
@@ -70,7 +71,7 @@ export async function recordRun(options: RunCommandOptions): Promise<void> {
     await run.close()
     if (ended) return
     const again = ['recollect', 'record', 'run', '--base', options.base, '--run-id', run.runId, '--resume']
-    process.stderr.write(`the run has not ended; to go on: ${again.map(quote).join(' ')}\n`)
+    put(2, `the run has not ended; to go on: ${again.map(quote).join(' ')}\n`)
   }
   const opened = { runId: run.runId, directory: run.directory }
   await pump({ opened, take, finish }, config.get('record.max_line'))

@@ -1,0 +1,60 @@
+// `recollect usage limits`: how much of an account's allowances was used, as agents were told.
+import { Config } from '../config.ts'
+import { RecollectError } from '../errors.ts'
+import { type LimitRow, type LimitsQuestion, type LimitsReport, limitsReport } from '../query/limits.ts'
+import { openMemory, storePaths } from '../store/reading.ts'
+import { refuseReversed } from './filter-values.ts'
+import { formatTime } from './format.ts'
+import { printFolded, printJson } from './print.ts'
+import { type Column, tableLines } from './table.ts'
+import type { UsageCommand } from './usage.ts'
+import { parseFlavor, readTime } from './values.ts'
+
+export function showLimits(options: UsageCommand): void {
+  for (const name of ['repo', 'domain', 'model', 'timezone'] as const)
+    if (options[name] !== undefined)
+      throw new RecollectError('USAGE', `an allowance is an account's: --${name} says nothing of it`, {
+        where: `--${name}`,
+        hint: 'narrow it by --flavor, --since or --until',
+      })
+  const question: LimitsQuestion = {}
+  if (options.since !== undefined) question.sinceAt = readTime(options.since, '--since')
+  if (options.until !== undefined) question.untilAt = readTime(options.until, '--until')
+  refuseReversed(question)
+  if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
+  const config = new Config()
+  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
+  try {
+    const report = limitsReport(handle, question)
+    if (options.json) printJson(report)
+    else printFolded(toText(report))
+  } finally {
+    handle.close()
+  }
+}
+
+const COLUMNS: Column<LimitRow>[] = [
+  { title: 'FLAVOR', cell: (row) => row.flavor },
+  { title: 'LIMIT', cell: (row) => row.limit, least: 12 },
+  { title: 'PLAN', cell: (row) => row.plan ?? '', optional: 1 },
+  { title: 'WINDOW', right: true, cell: (row) => windowText(row.window_minutes), optional: 0 },
+  { title: 'USED', right: true, cell: usedText },
+  { title: 'RESETS', cell: (row) => formatTime(row.resets_at) },
+  { title: 'SEEN', cell: (row) => formatTime(row.observed_at) },
+]
+
+function toText({ limits }: LimitsReport): string {
+  if (limits.length === 0) return 'no agent told of an allowance in this range'
+  return tableLines(limits, COLUMNS).join('\n')
+}
+
+function usedText({ used_percent, left }: LimitRow): string {
+  return used_percent === null ? `${left ?? '?'} left` : `${used_percent}%`
+}
+
+/** Some providers tell a minute less than they mean. */
+function windowText(minutes: number | null): string {
+  if (minutes === null) return ''
+  const hours = Math.round(minutes / 60)
+  return hours >= 48 ? `${Math.round(hours / 24)}d` : hours >= 1 ? `${hours}h` : `${minutes}m`
+}

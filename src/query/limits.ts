@@ -1,0 +1,114 @@
+// How much of each allowance was used, over all sessions that told: an account has one, whoever draws on it.
+import type { ReadHandle } from '../store/store.ts'
+
+export interface LimitsQuestion {
+  /** Epoch milliseconds of the reading; `untilAt` exclusive. */
+  sinceAt?: number
+  untilAt?: number
+  flavor?: string
+}
+
+/** Between two resets: the highest that was told. */
+export interface LimitWindow {
+  used_percent: number | null
+  resets_at: string | null
+  first_observed_at: string
+  last_observed_at: string
+}
+
+/** The latest reading of one allowance, and the windows it went through, newest first. */
+export interface LimitRow {
+  flavor: string
+  limit: string
+  plan: string | null
+  used_percent: number | null
+  /** What is left of it, in the provider's own words. */
+  left: string | null
+  window_minutes: number | null
+  resets_at: string | null
+  observed_at: string
+  session_uid: string
+  windows: LimitWindow[]
+}
+
+export interface LimitsReport {
+  limits: LimitRow[]
+}
+
+interface Reading {
+  flavor: string
+  name: string
+  plan: string | null
+  used_percent: number | null
+  left: string | null
+  window_minutes: number | null
+  resets_at: number | null
+  at: number
+  session_uid: string
+}
+
+export function limitsReport({ memory }: Pick<ReadHandle, 'memory'>, question: LimitsQuestion): LimitsReport {
+  const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER, flavor = null } = question
+  const readings = memory
+    .prepare(
+      `SELECT s.flavor, l.name, l.plan, l.used_percent, l.left, l.window_minutes, l.resets_at, l.at, l.session_uid
+       FROM limits l JOIN sessions s USING (session_uid)
+       WHERE l.at >= ?1 AND l.at < ?2 AND (?3 IS NULL OR s.flavor = ?3) ORDER BY s.flavor, l.name, l.at, l.session_uid`,
+    )
+    .all(sinceAt, untilAt, flavor) as unknown as Reading[]
+  const byLimit = new Map<string, Reading[]>()
+  for (const reading of readings) {
+    const key = `${reading.flavor}\0${reading.name}`
+    byLimit.set(key, [...(byLimit.get(key) ?? []), reading])
+  }
+  return { limits: [...byLimit.values()].map(rowOf) }
+}
+
+const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+function rowOf(readings: readonly Reading[]): LimitRow {
+  const { flavor, name, plan, used_percent, left, window_minutes, resets_at, at, session_uid } = readings.at(
+    -1,
+  ) as Reading
+  return {
+    flavor,
+    limit: name,
+    plan,
+    used_percent,
+    left,
+    window_minutes,
+    resets_at: isoOf(resets_at),
+    observed_at: isoOf(at) as string,
+    session_uid,
+    windows: windowsOf(readings).reverse(),
+  }
+}
+
+/** The same moment is told some minutes apart where an agent wrote how long it still was. */
+const SAME_RESET_MS = 5 * 60_000
+
+function windowsOf(readings: readonly Reading[]): LimitWindow[] {
+  const windows: LimitWindow[] = []
+  let resetsAt: number | null = null
+  for (const { used_percent, resets_at, at } of readings) {
+    const observedAt = isoOf(at) as string
+    const last = windows.at(-1)
+    const isSame =
+      resets_at === null || resetsAt === null
+        ? resets_at === resetsAt
+        : Math.abs(resets_at - resetsAt) <= SAME_RESET_MS
+    resetsAt = resets_at
+    if (!last || !isSame)
+      windows.push({
+        used_percent,
+        resets_at: isoOf(resets_at),
+        first_observed_at: observedAt,
+        last_observed_at: observedAt,
+      })
+    else {
+      last.last_observed_at = observedAt
+      if (used_percent !== null) last.used_percent = Math.max(last.used_percent ?? 0, used_percent)
+    }
+  }
+  return windows
+}
