@@ -12,10 +12,18 @@ const adapters = Object.fromEntries(
     .map(({ name }) => [`adapters/${name}`, `src/adapters/${name}/index.ts`]),
 )
 
+/** What is told fails the build, so what is told is read: how long plugins take, and that ours is CommonJS, is known. */
+const quiet = {
+  logLevel: 'warn',
+  failOnWarn: true,
+  checks: { pluginTimings: false, legacyCjs: false },
+} as const
+
 const shared = {
   target: 'node20.19',
   platform: 'node',
   define: { VERSION: JSON.stringify(version) },
+  ...quiet,
 } as const
 
 // commander loads node:child_process for a feature we do not use, in every command.
@@ -66,17 +74,19 @@ const onlyAscii = {
 const inlined = {
   // Its main file is UMD, which cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  noExternal: [
-    'zod',
-    'commander',
-    /^@?hono\b/,
-    'smol-toml',
-    'jsonc-parser',
-    'diff',
-    '@bomb.sh/tab',
-    '@pydantic/genai-prices',
-    /^@modelcontextprotocol\//,
-  ],
+  deps: {
+    alwaysBundle: [
+      'zod',
+      'commander',
+      /^@?hono\b/,
+      'smol-toml',
+      'jsonc-parser',
+      'diff',
+      '@bomb.sh/tab',
+      '@pydantic/genai-prices',
+      /^@modelcontextprotocol\//,
+    ],
+  },
 }
 
 const library = defineConfig({
@@ -141,6 +151,7 @@ const handler = defineConfig({
 
 /** The page: one script for the browser, with the files that go beside it. */
 const page = defineConfig({
+  ...quiet,
   entry: { page: 'src/web/page/main.tsx' },
   outDir: 'dist/page',
   format: 'esm',
@@ -148,7 +159,7 @@ const page = defineConfig({
   target: 'es2022',
   minify: true,
   dts: false,
-  noExternal: [/./],
+  deps: { alwaysBundle: [/./] },
   outExtensions: () => ({ js: '.js' }),
   copy: ['index.html', 'style.css', 'icon.svg'].map((name) => ({
     from: `src/web/page/${name}`,

@@ -48,6 +48,7 @@ try {
   const page = await context.newPage()
   await page.goto(url)
   const { origin } = new URL(url)
+  await page.waitForURL(`${origin}/`)
   const other = await (await context.request.get(`${origin}/api/sessions?limit=2&q=tests`)).json()
   VIEWS.compare = VIEWS.compare.replace(
     '@last',

@@ -40,8 +40,20 @@ const MAY_IMPORT: Record<string, string[]> = {
   'model.ts': [],
   'settings.ts': [],
   'config.ts': ['errors.ts', 'settings.ts'],
+  'http.ts': ['errors.ts'],
   files: ['errors.ts'],
-  web: ['errors.ts', 'config.ts', 'model.ts', 'store', 'usage', 'query', 'digest', 'retention', 'doctor'],
+  web: [
+    'errors.ts',
+    'http.ts',
+    'config.ts',
+    'model.ts',
+    'store',
+    'usage',
+    'query',
+    'digest',
+    'retention',
+    'doctor',
+  ],
   redact: ['errors.ts', 'files'],
   record: ['errors.ts', 'files'],
   adapters: ['errors.ts', 'files', 'model.ts', 'record'],
@@ -72,6 +84,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   mcp: [
     'errors.ts',
+    'http.ts',
     'model.ts',
     'config.ts',
     'adapters',
@@ -208,6 +221,34 @@ describe('names', () => {
       }
     }
     expect(named).toEqual([])
+  })
+})
+
+/** What opens a file, or reads one by its name. */
+const OPENS =
+  /^(?:open|readFile|createReadStream|createWriteStream|writeFile|appendFile|copyFile|cp|promises)/
+
+describe('files of others', () => {
+  it('are opened by files/ alone', () => {
+    const found: string[] = []
+    for (const [path, file] of parsed) {
+      if (!/^src\/(?:adapters|sources|sweep)\//.test(path)) continue
+      for (const statement of file.statements) {
+        if (!ts.isImportDeclaration(statement)) continue
+        const from = (statement.moduleSpecifier as ts.StringLiteral).text
+        if (/^(?:node:)?fs\/promises$/.test(from)) found.push(`${path}: ${from}`)
+        const bindings = statement.importClause?.namedBindings
+        if (!/^(?:node:)?fs$/.test(from) || !bindings) continue
+        if (!ts.isNamedImports(bindings)) found.push(`${path}: all of ${from}`)
+        else
+          for (const { name, propertyName } of bindings.elements) {
+            const text = (propertyName ?? name).text
+            // Directories are listed by whoever looks for files: it opens none of them.
+            if (OPENS.test(text) && text !== 'opendirSync') found.push(`${path}: ${text}`)
+          }
+      }
+    }
+    expect(found).toEqual([])
   })
 })
 

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
 import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
-import { extraRoots } from '../src/sources/roots.ts'
+import { extraRoots, rootsOf } from '../src/sources/roots.ts'
 import { overridesOf } from '../src/usage/overrides.ts'
 
 let home: string
@@ -27,6 +29,36 @@ describe('layers', () => {
     expect(configOf(file, env).get('record.flush')).toBe('fdatasync')
     expect(configOf(file, env).origin('record.flush')).toBe('RECOLLECT_RECORD_FLUSH')
     expect(configOf(file, env, { 'record.flush': 'os' }).get('record.flush')).toBe('os')
+  })
+
+  it('refuse a home that would depend on where a program was started, and write nothing there', () => {
+    const empty = mkdtempSync(join(tmpdir(), 'recollect-no-home-'))
+    try {
+      const run = (...args: string[]) =>
+        spawnSync(process.execPath, args, {
+          cwd: empty,
+          env: { PATH: process.env['PATH'], HOME: '', XDG_DATA_HOME: 'data' },
+          input: '{}',
+          encoding: 'utf8',
+        })
+      const swept = run(resolve('dist/cli.cjs'), 'sweep', '--json')
+      expect(swept.status).toBe(2)
+      expect(JSON.parse(swept.stdout).error).toMatchObject({ code: 'BAD_CONFIG', where: 'HOME' })
+      expect(JSON.parse(swept.stdout).error.hint).toContain('RECOLLECT_HOME')
+      // Commands that run compiled code look for it in the home before anything else.
+      const shown = run(resolve('dist/cli.cjs'), 'status', '--json')
+      expect([shown.status, shown.stderr]).toEqual([2, ''])
+      expect(JSON.parse(shown.stdout)).toEqual(JSON.parse(swept.stdout))
+      expect(run(resolve('dist/recollect-hook.cjs')).status).toBe(0)
+      expect(readdirSync(empty)).toEqual([])
+    } finally {
+      rmSync(empty, { recursive: true })
+    }
+    // Without one, agents' own places are nowhere; those of the settings still are.
+    for (const adapter of ADAPTERS) {
+      const paths = rootsOf(adapter, { HOME: 'here' }, { [adapter.flavor]: ['/there'] })
+      expect(paths).toEqual(['/there'])
+    }
   })
 
   it('find the home in RECOLLECT_HOME, else in the XDG data directory, else below HOME', () => {

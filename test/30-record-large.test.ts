@@ -5,9 +5,10 @@ import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { amountOf } from './setup/long.ts'
 import { driver, temporaryDirectory } from './support/programs.ts'
 
-const LARGE_MB = Number(process.env['RECOLLECT_TEST_LARGE_MB'] ?? 200)
+const LARGE_MB = amountOf('LARGE_MB', 200, 2500)
 const SMALL_MB = 20
 const READER = fileURLToPath(new URL('programs/read-large.mjs', import.meta.url))
 

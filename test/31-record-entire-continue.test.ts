@@ -4,8 +4,10 @@ import { once } from 'node:events'
 import {
   appendFileSync,
   existsSync,
+  linkSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -202,27 +204,53 @@ describe('continuing', () => {
     expect(lastUuid(transcript.path, size, new Set(uuids))).toBe(null)
   })
 
+  test('a file or directory deleted under the writer is made anew by the next turn', async () => {
+    const transcript = open()
+    await transcript.user('one')
+    await transcript.user('two')
+    rmSync(transcript.path)
+    const third = await transcript.user('three')
+    await transcript.assistant('four')
+    const lines = await read(transcript.path)
+    expect(lines.map((line) => line.parentUuid)).toEqual([null, third])
+    rmSync(transcript.directory, { recursive: true })
+    await transcript.user('five')
+    const anew = await read(transcript.path)
+    expect(anew.map((line) => [line.parentUuid, line.message.content])).toEqual([[null, 'five']])
+    expect(readFileSync(join(transcript.directory, 'prompt.txt'), 'utf8')).toBe('five')
+    expect(statSync(transcript.path).mode & 0o777).toBe(0o600)
+    await transcript.end()
+  })
+
+  test('turns that nobody waited for all go to the file that was made anew, in one chain', async () => {
+    const transcript = open()
+    await transcript.user('before')
+    rmSync(transcript.directory, { recursive: true })
+    const uuids = await Promise.all(['a', 'b', 'c'].map((text) => transcript.user(text)))
+    const lines = await read(transcript.path)
+    expect(lines.map((line) => line.uuid)).toEqual(uuids)
+    expect(lines.map((line) => line.parentUuid)).toEqual([null, ...uuids.slice(0, -1)])
+  })
+
+  test('a file put in its place, of the same size, is gone on with from its own last line', async () => {
+    const transcript = open()
+    const first = await transcript.user('one')
+    const other = first.replace(/^......../, '00000000')
+    const replaced = readFileSync(transcript.path, 'utf8').replaceAll(first, other)
+    renameSync(transcript.path, `${transcript.path}.old`)
+    writeFileSync(transcript.path, replaced)
+    await transcript.user('after')
+    expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null, other])
+    expect(await read(`${transcript.path}.old`)).toHaveLength(1)
+  })
+
   test('a failed append is not part of the chain', async () => {
     const transcript = open()
     const first = await transcript.user('one')
-    const text = readFileSync(transcript.path, 'utf8')
-    rmSync(transcript.path)
-    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'GONE' })
-    writeFileSync(transcript.path, text)
+    linkSync(transcript.path, `${transcript.path}.second`)
+    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
+    rmSync(`${transcript.path}.second`)
     await transcript.user('two')
     expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null, first])
-    // Another file of the same size: its line is the parent now.
-    const other = first.replace(/^......../, '00000000')
-    const replaced = readFileSync(transcript.path, 'utf8').replaceAll(first, other)
-    rmSync(transcript.path)
-    writeFileSync(transcript.path, `${replaced.split('\n').reverse().slice(1).join('\n')}\n`)
-    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'REPLACED' })
-    await transcript.user('after')
-    expect((await read(transcript.path)).at(-1)?.parentUuid).toBe(other)
-    // Deleted for good: what follows is a first line again.
-    rmSync(transcript.directory, { recursive: true })
-    await expect(transcript.user('lost')).rejects.toMatchObject({ code: 'GONE' })
-    await transcript.user('three')
-    expect((await read(transcript.path)).map((line) => line.parentUuid)).toEqual([null])
   })
 })

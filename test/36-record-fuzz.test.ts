@@ -8,9 +8,10 @@ import { RecollectError } from '../src/errors.ts'
 import { readJsonl } from '../src/files/jsonl.ts'
 import { TranscriptWriter } from '../src/record/turns.ts'
 import { formats } from './programs/formats.mjs'
+import { amountOf } from './setup/long.ts'
 import { driver, temporaryDirectory } from './support/programs.ts'
 
-const COUNT = Number(process.env['RECOLLECT_TEST_FUZZ'] ?? 3000)
+const COUNT = amountOf('FUZZ', 3000, 100_000)
 const SEED = Number(process.env['RECOLLECT_TEST_SEED'] ?? Date.now() % 2 ** 31)
 const TIMEOUT = 60_000 + COUNT * 20
 

@@ -1,10 +1,11 @@
 // Many processes, one file: nothing lost, nothing interleaved, each process's records in order, for readers too.
 import { expect, test } from 'vitest'
 import { formats } from './programs/formats.mjs'
+import { IS_LONG } from './setup/long.ts'
 import { driver, expectIntact, startLoop, temporaryDirectory } from './support/programs.ts'
 
 const PROCESSES = 8
-const APPENDS = 500
+const APPENDS = IS_LONG ? 500 : 100
 
 for (const format of Object.keys(formats)) {
   test(`${format}: ${PROCESSES} processes append ${APPENDS} records of 1 KB to 2 MB each`, {

@@ -3,10 +3,11 @@
 // inside a write are in 39-record-kill. Needs strace (`apt-get install strace`).
 import { expect } from 'vitest'
 import { formats } from './programs/formats.mjs'
+import { amountOf } from './setup/long.ts'
 import { driver, expectIntact, startLoop, temporaryDirectory, testNeeding } from './support/programs.ts'
 
 const CALLS = ['mkdir', 'write', 'pwrite64', 'fdatasync', 'fsync', 'ftruncate', 'rename', 'unlink', 'fchmod']
-const APPENDS = Number(process.env['RECOLLECT_TEST_KILL_POINT_APPENDS'] ?? 2)
+const APPENDS = amountOf('KILL_POINT_APPENDS', 2, 6)
 const MOST_POINTS = 200
 
 /** One run killed at the n-th such call; false when it came through. */

@@ -2,9 +2,10 @@
 // next append works. RECOLLECT_TEST_KILLS sets the number per format (`npm run test:kill`: 500).
 import { expect, test } from 'vitest'
 import { formats } from './programs/formats.mjs'
+import { amountOf } from './setup/long.ts'
 import { driver, expectIntact, firstOutput, startLoop, temporaryDirectory } from './support/programs.ts'
 
-const KILLS = Number(process.env['RECOLLECT_TEST_KILLS'] ?? 25)
+const KILLS = amountOf('KILLS', 10, 500)
 const AT_ONCE = 2
 // A log is killed over and over, so that damage would add up, but stays small enough to be read each time.
 const KILLS_PER_LOG = 5

@@ -20,6 +20,7 @@ import {
   user,
 } from './setup/claude.ts'
 import { type Dump, differences } from './setup/dump.ts'
+import { amountOf } from './setup/long.ts'
 import { World } from './setup/sweeping.ts'
 
 const BRANCH = '33333333-3333-4333-8333-333333333333'
@@ -187,7 +188,7 @@ test('grows into what it is', async () => {
   const counted = whole.usage.filter((row) => row['is_counted'] === 1)
   expect(new Set(counted.map((row) => row['response_id'])).size).toBe(counted.length)
   expect(whole.sessions.map((row) => [row['turn_count'], row['title'], row['outcome']])).toEqual([
-    [3, 'mine', 'success'],
+    [4, 'mine', 'success'],
     [1, null, 'success'],
     [1, null, 'success'],
   ])
@@ -210,6 +211,6 @@ test('grows into what it is', async () => {
       }
       expect(differences(await world.finish(), whole)).toEqual([])
     }),
-    { numRuns: Number(process.env['RECOLLECT_TEST_RUNS'] ?? 10) },
+    { numRuns: amountOf('RUNS', 10, 100) },
   )
 })

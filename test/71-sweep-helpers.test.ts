@@ -118,7 +118,15 @@ describe('a helper that begins with a part of the conversation', () => {
     for (const [name, records] of Object.entries(files)) put(world, name, jsonl(records))
     await world.sweep()
     const events = world.read((handle) => [...sessionEvents(handle, uid)])
-    expect(events.map((event) => event.is_sidechain)).toEqual([false, false, false, false, true, true])
+    expect(events.map((event) => [event.kind, event.is_sidechain])).toEqual([
+      ['user_msg', false],
+      ['test_run', false],
+      ['tool_result', false],
+      ['assistant_msg', false],
+      ['completion', false],
+      ['user_msg', true],
+      ['assistant_msg', true],
+    ])
     expect(world.read((handle) => getSession(handle, uid))?.outcome).toBe('success')
   })
 })

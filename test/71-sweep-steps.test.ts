@@ -7,10 +7,12 @@ import { FLAG } from '../src/store/rows.ts'
 import { type Dump, differences, isRepetition, loose } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
+import { IS_LONG } from './setup/long.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
 /** Many steps where it matters which session came first, fewer elsewhere. */
-const stepsOf = (scenario: string): number => (/fork|rewind|subagent|compact/.test(scenario) ? 20 : 5)
+const stepsOf = (scenario: string): number =>
+  /fork|rewind|subagent|compact/.test(scenario) ? (IS_LONG ? 20 : 8) : IS_LONG ? 5 : 3
 
 /**
  * Where several files make up a session, the order in which events were first seen may differ; where the format has no

@@ -3,11 +3,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Dump, differences } from './setup/dump.ts'
 import { randomFrom } from './setup/growing.ts'
+import { amountOf } from './setup/long.ts'
 import { addLongSession, mixedHome } from './setup/mixed-home.ts'
 import { FLUSHES, hasStrace, runUntil, stopAt } from './setup/stopping.ts'
 import { World } from './setup/sweeping.ts'
 
-const KILLS = Number(process.env['RECOLLECT_TEST_KILLS'] ?? 25)
+const KILLS = amountOf('KILLS', 8, 320)
+const IS_MANY = KILLS > 25
 const TIMEOUT = 60_000 + KILLS * 10_000
 
 let home: string
@@ -16,7 +18,7 @@ let workMs: number
 
 beforeAll(async () => {
   home = mixedHome()
-  if (KILLS > 25) addLongSession(home)
+  if (IS_MANY) addLongSession(home)
   const world = new World(home)
   workMs = (await runUntil(world.env, ['sweep'])).workMs
   undisturbed = world.dump()
@@ -58,7 +60,8 @@ describe('kill -9', () => {
       let flushes = 0
       for (let isKilled = true; isKilled; ) {
         const world = new World(home)
-        flushes += Math.max(1, Math.ceil((flushes * (KILLS > 25 ? 0 : 1)) / 4))
+        // The first ones one by one; then ever fewer, unless there is time for all of them.
+        flushes += IS_MANY ? 1 : Math.max(1, Math.ceil(flushes / 2))
         isKilled = stopAt(world.env, ['sweep'], { name, number: flushes })
         await runUntil(world.env, ['sweep'])
         expectUndisturbed(world, `killed at ${name} ${flushes}`)

@@ -163,7 +163,8 @@ const ASPECTS: Record<string, (expected: Expected, swept: Swept, client: string)
   },
   // A command of the interface is no prompt.
   prompts: (expected, { sessions, edges }, client) => [
-    prompts(expected).filter((one) => !(client.startsWith('claude') && /^[/!]/.test(one))).length,
+    prompts(expected).filter((one) => !(client.startsWith('claude') ? /^\// : /^\/compact\b/).test(one))
+      .length,
     sum(
       sessions
         .filter(

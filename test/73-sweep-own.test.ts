@@ -19,6 +19,7 @@ import { Bodies } from '../src/store/bodies.ts'
 import type { ReadHandle } from '../src/store/store.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
+import { amountOf } from './setup/long.ts'
 import {
   entireSession,
   lineageLog,
@@ -34,7 +35,7 @@ import {
 import { cli, World } from './setup/sweeping.ts'
 
 const prices = await loadPrices(readOverrides({}, {}))
-const RUNS = Number(process.env['RECOLLECT_TEST_ROUND_TRIPS'] ?? 8)
+const RUNS = amountOf('ROUND_TRIPS', 8, 40)
 
 function compare(handle: ReadHandle, one: Recorded): void {
   const bodies = new Bodies(handle)

@@ -10,11 +10,11 @@ import { ADAPTERS } from '../src/adapters/index.ts'
 import { filesBelow } from './setup/collect.ts'
 import { differences } from './setup/dump.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
+import { IS_LONG } from './setup/long.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
 const CORPORA = process.env['RECOLLECT_TEST_CORPORA'] ?? nearby()
-const IS_LONG = process.env['RECOLLECT_TEST_LONG'] !== undefined
-const STEPS = IS_LONG ? 20 : 4
+const STEPS = IS_LONG ? 20 : 3
 
 /** `shared/corpora` beside the checkout, or further up. */
 function nearby(): string {
@@ -79,7 +79,7 @@ function homeOf(flavor: string, adapter: Adapter): string {
   execFileSync('tar', ['-xzf', join(CORPORA, `${flavor}.tar.gz`), '-C', raw])
   const home = temporary('corpus-home')
   const groups: string[] = []
-  const files = filesBelow(raw).filter((path) => IS_LONG || statSync(path).size < 400_000)
+  const files = filesBelow(raw).filter((path) => IS_LONG || statSync(path).size < 150_000)
   for (const file of files) {
     if (!groups.includes(dirname(file))) groups.push(dirname(file))
     const path = join(

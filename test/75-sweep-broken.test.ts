@@ -19,6 +19,7 @@ import {
   put,
 } from './corpus/records.mjs'
 import { BrokenHome, caseNames, type Gap, type State, type Sweep } from './setup/corpus.ts'
+import { IS_LONG } from './setup/long.ts'
 
 const MAX_MEGABYTES = 400
 let open: BrokenHome | undefined
@@ -85,6 +86,13 @@ function expectNothingNew(home: BrokenHome, args: string[] = []): void {
   expect(home.dump()).toBe(before)
 }
 
+/** Reading all of it again finds the same, and the memory is sound. */
+function expectWhole(home: BrokenHome, { gaps }: State): void {
+  expectNothingNew(home, ['--full'])
+  expect(byPlace(home.gaps())).toEqual(byPlace(gaps))
+  expect(JSON.parse(home.run(['verify', '--json']).stdout)).toMatchObject({ problems: [] })
+}
+
 describe('a sweep over', () => {
   it.each(caseNames)('%s', { timeout: 300_000 }, async (name) => {
     const home = await broken(name)
@@ -100,9 +108,8 @@ describe('a sweep over', () => {
     )
     expectEveryByte(home, first)
     expectNothingNew(home)
-    expectNothingNew(home, ['--full'])
-    expect(byPlace(home.gaps())).toEqual(byPlace(expected.gaps))
-    expect(JSON.parse(home.run(['verify', '--json']).stdout)).toMatchObject({ problems: [] })
+    // Where it is mended, the same is asked of it afterwards.
+    if (IS_LONG || !expected.mended) expectWhole(home, expected)
 
     expect(home.isMendable).toBe(expected.mended !== undefined)
     if (!expected.mended) return
@@ -110,8 +117,8 @@ describe('a sweep over', () => {
     const second = home.sweep()
     expectState(home, second, { ...expected.mended, said: { ...expected.said, ...expected.mended.said } })
     expectEveryByte(home, second)
-    expectNothingNew(home)
-    expectNothingNew(home, ['--full'])
+    if (IS_LONG) expectNothingNew(home)
+    expectWhole(home, expected.mended)
   })
 })
 
@@ -184,7 +191,9 @@ describe.skipIf(!hasStrace)('under strace', () => {
     const second = home.sweep()
     expect(second.status).toBe(0)
     expect(home.said()[`claude:${CLAUDE_ID}`]).toHaveLength(400)
-    expect(second.report.new_events).toBe(400 - kept)
+    // And the ends of turns among them.
+    expect(second.report.new_events).toBeGreaterThanOrEqual(400 - kept)
+    expect(second.report.new_events).toBeLessThan(400)
     expectNothingNew(home)
   })
 })

@@ -17,10 +17,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { peekSpool, takeSpool } from '../src/sources/spool.ts'
 import { LINES, MAX_SPOOL_BYTES, NUDGED, SPOOL } from '../src/sources/spool-files.ts'
 import { takeSweepLock } from '../src/sweep/index.ts'
+import { amountOf } from './setup/long.ts'
 import { cliPath, temporary } from './setup/sweeping.ts'
 
 const HANDLER = join(cliPath, '..', 'recollect-hook.cjs')
-const COUNT = Number(process.env['RECOLLECT_TEST_HOOKS'] ?? 60)
+const COUNT = amountOf('HOOKS', 60, 1200)
 const AT_ONCE = 12
 const base = temporary('handler')
 const homes: string[] = []

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { widthOf } from '../src/cli/text.ts'
 import { SESSION, user, write } from './setup/claude.ts'
+import { isHere } from './setup/programs.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 
 /** Title, clear, colour, clipboard, bell, C1, return, backspace; then marks that turn the direction of writing. */
@@ -101,18 +102,70 @@ describe('nothing recorded is obeyed', () => {
     expect([code, obeyed(stdout + stderr)]).toEqual([isCircle ? 4 : 0, []])
   })
 
-  it('when variables are shown on a terminal; a shell gets every byte', () => {
-    expect(obeyed(cli(world.env, 'env', EVIL_ID).stdout)).toContain('1b')
+  it.skipIf(!isHere('script'))(
+    'when variables are shown on a terminal (script); a shell gets every byte',
+    () => {
+      expect(obeyed(cli(world.env, 'env', EVIL_ID).stdout)).toContain('1b')
+      const { stdout } = spawnSync(
+        'script',
+        ['-qec', `"${process.execPath}" "${cliPath}" env ${EVIL_ID}`, '/dev/null'],
+        {
+          env: { ...world.env, PATH: process.env['PATH'] ?? '', TERM: 'dumb' },
+          encoding: 'utf8',
+        },
+      )
+      expect(stdout).toContain('HELIX_REPO=')
+      expect(obeyed(stdout.replaceAll('\r\n', '\n'))).toEqual([])
+    },
+  )
+})
+
+describe('on a terminal', () => {
+  const INVISIBLE = '\u200b\u{e0041}\u00ad\u2028\ufeff\u007f'
+  const seen = (words: string): string => {
     const { stdout } = spawnSync(
       'script',
-      ['-qec', `"${process.execPath}" "${cliPath}" env ${EVIL_ID}`, '/dev/null'],
+      ['-qec', `"${process.execPath}" "${cliPath}" ${words}`, '/dev/null'],
       {
-        env: { ...world.env, PATH: process.env['PATH'] ?? '', TERM: 'dumb' },
+        env: { ...world.env, PATH: process.env['PATH'] ?? '', TERM: 'dumb', LANG: 'C.UTF-8' },
         encoding: 'utf8',
       },
     )
-    expect(stdout).toContain('HELIX_REPO=')
-    expect(obeyed(stdout.replaceAll('\r\n', '\n'))).toEqual([])
+    return stdout.replaceAll('\r\n', '\n')
+  }
+  const unseen = (text: string): string[] => [
+    ...obeyed(text),
+    ...(text.match(/[\u2028\u2029]|(?!\u200c|\u200d|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/gu) ?? []),
+  ]
+
+  it.each([
+    `show ${EVIL_ID} --raw`,
+    `show ${EVIL_ID} --json --payload`,
+    'sessions --json',
+    'search words --json',
+    `export ${EVIL_ID} --format jsonl`,
+    `export ${EVIL_ID} --format html`,
+    `digest ${EVIL_ID} --json`,
+    'lineage --json',
+    `show ${EVIL_ID} --full`,
+    `show 'no${EVIL}${INVISIBLE}such'`,
+  ])('%s shows nothing that is obeyed or cannot be seen', (words) => {
+    const shown = seen(words)
+    expect(shown.length).toBeGreaterThan(20)
+    expect(unseen(shown)).toEqual([])
+  })
+
+  it('records are escaped as JSON has it; a pipe gets them as they are', () => {
+    const piped = cli(world.env, 'show', EVIL_ID, '--raw').stdout
+    expect(obeyed(piped)).toEqual(expect.arrayContaining(['9b', '202e']))
+    const shown = seen(`show ${EVIL_ID} --raw`)
+    expect(shown).toContain('\\u009b31m')
+    const records = (text: string): unknown[] =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((one) => JSON.parse(one))
+    expect(records(shown)).toEqual(records(piped))
   })
 })
 

@@ -86,7 +86,7 @@ describe('names', () => {
   })
 
   it('of what was taken back stand apart from who said it', () => {
-    expect(at({}, 'show', 'grok:01a1e0ab').stdout).toMatch(/^── \S+ #8 you \(taken back\) ─+$/m)
+    expect(at({}, 'show', 'grok:01a1e0ab').stdout).toMatch(/^── \S+ #9 you \(taken back\) ─+$/m)
   })
 
   it('of sub-agents end with the last of them in a tree', () => {

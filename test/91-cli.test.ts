@@ -14,6 +14,7 @@ import { tableLines } from '../src/cli/table.ts'
 import { cut, fold, harmless, widthOf } from '../src/cli/text.ts'
 import { resolveEvent, resolveSession } from '../src/query/ids.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import { isHere } from './setup/programs.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 
 // The bundler puts the version in; here nobody asks for it.
@@ -203,7 +204,7 @@ describe('colour', () => {
     expect(coloured(env, ...args, 'usage')).toBe(expected)
   })
 
-  it('on a terminal depends on TERM', () => {
+  it.skipIf(!isHere('script'))('on a terminal (script) depends on TERM', () => {
     const onTerminal = (term: string): boolean =>
       spawnSync('script', ['-qec', `"${process.execPath}" "${cliPath}" usage`, '/dev/null'], {
         env: { PATH: process.env['PATH'] ?? '', ...world.env, TERM: term },

@@ -44,6 +44,7 @@ test('a sub-agent stands below the call that started it, also where that is anot
     '2 answer of b',
     '1 answer of a',
     '0 end',
+    '0 ended with an answer',
   ])
   world.remove()
 })

@@ -1,45 +1,24 @@
-// Completions in the shells that are here, the manual page and docs/cli.md as the tree makes them, the bundled samples.
-import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+// What completions offer (in shells: 94-completion-shells), the manual page and docs/cli.md as the tree makes them, the bundled samples.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandDocs, manPage } from '../src/cli/man.ts'
-import { cli, cliPath, World } from './setup/sweeping.ts'
+import { isHere } from './setup/programs.ts'
+import { cli, World } from './setup/sweeping.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 Object.assign(globalThis, { VERSION: version })
 const { buildProgram } = await import('../src/cli/program.ts')
 
 let world: World
-let bin: string
 beforeAll(async () => {
   world = new World()
   cpSync('samples', world.home, { recursive: true })
   await world.sweep()
-  bin = join(world.base, 'bin')
-  mkdirSync(bin)
-  writeFileSync(join(bin, 'recollect'), `#!/bin/sh\nexec "${process.execPath}" "${cliPath}" "$@"\n`)
-  chmodSync(join(bin, 'recollect'), 0o755)
 })
 afterAll(() => world.remove())
 
-const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
-const shellEnv = (): Record<string, string> => ({
-  ...world.env,
-  PATH: `${bin}:${process.env['PATH'] ?? ''}`,
-  LANG: 'C.UTF-8',
-  TERM: 'xterm',
-})
 const words = (...typed: string[]): string[] =>
   cli(world.env, 'complete', '--', ...typed)
     .stdout.trim()
@@ -76,56 +55,6 @@ describe('completions', () => {
       stderr: '',
     })
     empty.remove()
-  })
-
-  it('in bash', () => {
-    const ask = (...typed: string[]): string =>
-      execFileSync(
-        'bash',
-        [
-          '--norc',
-          '-c',
-          `source <(recollect completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
-           __recollect_complete; printf '%s\\n' "\${COMPREPLY[@]}"`,
-          'bash',
-          'recollect',
-          ...typed,
-        ],
-        { env: shellEnv(), encoding: 'utf8' },
-      ).trim()
-    expect(ask('sho')).toBe('show')
-    expect(ask('sessions', '--repo', 'c')).toBe('calc')
-    expect(ask('show', '912')).toBe('912bbcd7')
-  })
-
-  it.skipIf(!isHere('fish'))('in fish (skipped without it)', () => {
-    const ask = (line: string): string =>
-      execFileSync(
-        'fish',
-        ['--no-config', '-c', `recollect completion fish | source; complete -C ${JSON.stringify(line)}`],
-        {
-          env: shellEnv(),
-          encoding: 'utf8',
-        },
-      )
-    expect(ask('recollect sho')).toMatch(/^show\t/m)
-    expect(ask('recollect sessions --repo inv')).toMatch(/^inventory\t/m)
-  })
-
-  it.skipIf(!isHere('zsh'))('in zsh (skipped without it)', () => {
-    const script = `zmodload zsh/zpty; zpty -b t zsh -f -i
-      zpty -w t 'PS1="> "; autoload -Uz compinit; compinit -u -D; source <(recollect completion zsh); echo RE""ADY'
-      for i in {1..100}; do sleep 0.1; zpty -rt t chunk; out+=$chunk; [[ $out == *READY* ]] && break; done
-      zpty -w -n t $'recollect sessions --repo inv\\t'
-      for i in {1..100}; do sleep 0.1; zpty -rt t chunk; out+=$chunk; [[ $out == *inventory* ]] && break; done
-      print -r -- "$out"; zpty -d t`
-    const { stdout } = spawnSync('zsh', ['-f', '-c', script], { env: shellEnv(), encoding: 'utf8' })
-    expect(stdout).toContain('recollect sessions --repo inventory')
-  })
-
-  it('in PowerShell are a script (not run here)', () => {
-    expect(cli({}, 'completion', 'powershell').stdout).toContain('Register-ArgumentCompleter')
-    expect(cli({}, 'completion', 'tcsh')).toMatchObject({ code: 2 })
   })
 })
 
@@ -190,5 +119,18 @@ describe('the demo', () => {
     expect(files.reduce((sum, path) => sum + statSync(path).size, 0)).toBeLessThan(300_000)
     const text = files.map((path) => readFileSync(path, 'utf8')).join('\n')
     expect(/You are [^"]{300}/.exec(text)?.[0]).toBeUndefined()
+  })
+})
+
+describe('the manual from a clone', () => {
+  it('is read as the README says, because npm link puts none where man looks', () => {
+    const command = 'recollect man | man -l -'
+    expect(readFileSync('README.md', 'utf8')).toContain(command)
+    const { stdout } = cli(world.env, 'man')
+    expect(stdout).toBe(readFileSync('man/recollect.1', 'utf8'))
+    if (spawnSync('sh', ['-c', 'command -v man']).status !== 0) return
+    const shown = spawnSync('man', ['-l', '-'], { input: stdout, encoding: 'utf8' })
+    // A man without the option is no man-db.
+    if (shown.status === 0 && shown.stdout !== '') expect(shown.stdout).toMatch(/recollect/i)
   })
 })

@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { unpackAgent } from './setup/fixtures.ts'
+import { standInSchedulers } from './setup/stand-ins.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 
 let world: World
@@ -31,7 +32,8 @@ describe('init', () => {
   })
 
   it('with --dry-run shows every step and changes nothing', () => {
-    const { stdout } = cli(env, 'init', '--dry-run')
+    const { code, stdout } = cli(env, 'init', '--dry-run')
+    expect(code).toBe(0)
     for (const title of ['Settings:', 'Hooks:']) expect(stdout).toContain(title)
     expect(stdout).toContain(`new file ${settings()}`)
     expect([existsSync(world.memory), existsSync(settings())]).toEqual([false, false])
@@ -40,7 +42,8 @@ describe('init', () => {
   it('without anybody to ask sweeps and shows the status, and changes nothing outside the memory', () => {
     const before = readdirSync(join(world.home, '.claude'))
     for (const flags of [[], ['--no-input']]) {
-      const { stdout } = cli(env, 'init', ...flags)
+      const { code, stdout } = cli(env, 'init', ...flags)
+      expect(code).toBe(0)
       expect(stdout).toContain('left as it is')
       expect(stdout).toMatch(/claude +1 /)
       expect(readdirSync(join(world.home, '.claude'))).toEqual(before)
@@ -61,6 +64,27 @@ describe('init', () => {
     )
   })
 
+  it.each([['--dry-run'], ['--no-input'], ['--yes']])(
+    'with %s on a machine without schedulers says what is not there, offers what is, and succeeds',
+    (flag) => {
+      const { code, stdout } = cli({ ...env, COLUMNS: '400' }, 'init', flag)
+      expect(code).toBe(0)
+      expect(stdout).toContain(
+        'Schedule: nothing here can run a sweep by the clock: no systemd user session (systemctl: not found), no cron (crontab: not found)',
+      )
+      expect(stdout).toContain("MCP server: no agent's program is on the PATH (claude, codex, grok)")
+      expect(stdout).toContain('Hooks:')
+    },
+  )
+
+  it.each([['--dry-run'], ['--yes']])('with %s offers the scheduler that is there', (flag) => {
+    const { code, stdout } = cli({ ...env, PATH: standInSchedulers(world.base) }, 'init', flag)
+    expect(code).toBe(0)
+    expect(stdout).toContain('Schedule: a sweep once a day')
+    const log = readFileSync(join(world.base, 'log'), 'utf8')
+    expect(log.includes('systemctl --user enable --now recollect-sweep.timer')).toBe(flag === '--yes')
+  })
+
   it('goes on where a step cannot be taken', () => {
     writeFileSync(settings(), '{ not json')
     const { code, stdout, stderr } = cli(env, 'init', '--yes')
@@ -71,7 +95,7 @@ describe('init', () => {
     expect(readFileSync(settings(), 'utf8')).toBe('{ not json')
   })
 
-  it('asks on a terminal, and takes no for an answer', () => {
+  it.skipIf(!existsSync('/usr/bin/script'))('asks on a terminal (script), and takes no for an answer', () => {
     const typed = `${process.execPath} ${cliPath} init`
     const done = spawnSync('/usr/bin/script', ['-qec', typed, '/dev/null'], {
       // Nothing on the PATH: whatever is answered, no schedule of this machine can be reached.

@@ -171,7 +171,7 @@ function writing(steps: () => Steps): void {
     const it_ = steps()
     it_.write('s', event('a', 'k1'), event('a', 'k2'))
     const cursor = it_.store.cursor(it_.path('s'))
-    expect(cursor).toMatchObject({ ...it_.store.cursors().get(it_.path('s')) })
+    expect(cursor).toMatchObject({ ...it_.store.mark(it_.path('s')) })
     expect(cursor).toMatchObject({ offset: 2, flavor: 'test', sessionUid: A, missingAt: null, generation: 0 })
     expect(JSON.parse(it_.store.cursor(it_.path('s'))?.state as string)).toMatchObject({
       adapter: { seen: 2 },
@@ -454,7 +454,7 @@ function moving(steps: () => Steps): void {
     it_.write('s', { type: 'session', session: 'a', cwd: '/x' }, event('a', 'k1'))
     it_.settle()
     it_.store.moveSource(it_.path('s'), it_.path('t'))
-    expect([...it_.store.cursors().keys()]).toEqual([it_.path('t')])
+    expect([...it_.store.marks()].map((one) => one.path)).toEqual([it_.path('t')])
     expect(it_.session().source_path).toBe(it_.path('t'))
     it_.append('t', event('a', 'k2'))
     expect(it_.events().map((one) => one.parent_seq)).toEqual([null, 1])
@@ -478,7 +478,7 @@ function moving(steps: () => Steps): void {
     expect(sole()).toEqual([true, true])
     it_.store.markMissing([it_.path('s')], null)
     expect(sole()).toEqual([false, false])
-    expect(it_.store.cursors().get(it_.path('s'))?.missingAt).toBeNull()
+    expect(it_.store.mark(it_.path('s'))?.missingAt).toBeNull()
   })
 }
 

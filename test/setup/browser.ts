@@ -40,15 +40,17 @@ export class BrowserSession {
     server: Partial<ServerOptions> = {},
   ): Promise<BrowserSession> {
     const seen: Seen = { outside: [], violations: [], errors: [], dialogs: [] }
-    const client = await serve(home, { ...server, onViolation: (report) => seen.violations.push(report) })
+    const client = await serve(home, server)
     const browser = await launchChromium()
     const opened: BrowserContext = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...context,
     })
     const page = await opened.newPage()
-    watch(page, client.origin, seen)
+    await watch(page, client.origin, seen)
     await page.goto(client.server.url)
+    // The address leads on by itself.
+    await page.waitForURL(`${client.origin}/`)
     return new BrowserSession(client, browser, page, seen)
   }
 
@@ -67,7 +69,11 @@ export class BrowserSession {
   }
 }
 
-function watch(page: Page, origin: string, seen: Seen): void {
+async function watch(page: Page, origin: string, seen: Seen): Promise<void> {
+  await page.exposeFunction('policyRefused', (what: string) => seen.violations.push(what))
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) => policyRefused(event.violatedDirective + ' ' + event.blockedURI))`,
+  )
   page.on('request', (request) => {
     const url = request.url()
     if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) seen.outside.push(url)

@@ -9,7 +9,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -17,12 +16,12 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sessionEvents } from '../../src/query/events.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
 import { filesBelow } from './collect.ts'
+import { temporary } from './temporary.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const CORPUS = join(import.meta.dirname, '..', 'corpus')
@@ -100,7 +99,7 @@ export class BrokenHome {
 
   constructor(name: string) {
     this.#case = join(CORPUS, name)
-    this.home = realpathSync(mkdtempSync(join(tmpdir(), 'recollect-broken-')))
+    this.home = realpathSync(temporary('broken'))
     this.expected = JSON.parse(readFileSync(join(this.#case, 'expected.json'), 'utf8')) as Expected
   }
 

@@ -28,5 +28,20 @@ export function breakIndex(memory: string, index: 'words' | 'digest_words'): voi
   const bytes = readFileSync(path)
   const at = bytes.indexOf(Buffer.from(block).subarray(0, 200))
   if (at < 1) throw new Error(`nothing of ${index} in ${path}`)
-  writeFileSync(path, bytes.fill(0, at, at + 200))
+  writeFileSync(path, bytes.fill(0, at, at + Math.min(200, block.length)))
+}
+
+/** Zeros over pages of both databases, and a text that is no longer JSON. */
+export function damagePages(memory: string): void {
+  const database = openDatabase(join(memory, 'memory.db'), MEMORY_MIGRATIONS)
+  database.exec("UPDATE sessions SET redactions = '{'; PRAGMA wal_checkpoint(TRUNCATE)")
+  database.close()
+  for (const [name, page] of [
+    ['memory.db', 8],
+    ['cache/cache.db', 6],
+  ] as const) {
+    const path = join(memory, name)
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0, page * 4096, (page + 1) * 4096))
+  }
 }

@@ -1,6 +1,8 @@
 // Everything a memory holds, as a value that two memories of equal content share: rows by name and native key, never by
 // row id; payloads by what they say; the full-text index word by word. Times of our own doing are left out.
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { EVENT_KINDS } from '../../src/model.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { StorePaths } from '../../src/store/reading.ts'
@@ -12,6 +14,7 @@ type Row = Record<string, unknown>
 export interface Dump {
   sessions: Row[]
   usage: Row[]
+  limits: Row[]
   edges: Row[]
   /** By session, then by native key. */
   events: Record<string, Record<string, Row>>
@@ -20,6 +23,15 @@ export interface Dump {
   sources: Row[]
   redactions: Row
 }
+
+/** The same list as of `npm run dump`, with the reasons. */
+const VOLATILE = JSON.parse(
+  readFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'volatile-columns.json'), 'utf8'),
+) as { columns: Record<string, string> }
+const volatileColumns = new Set(Object.values(VOLATILE.columns).flatMap((columns) => columns.split(' ')))
+
+const withoutVolatile = (table: string, row: Row): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !volatileColumns.has(`${table}.${name}`)))
 
 const hex = (value: unknown): string | null =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : null
@@ -33,8 +45,9 @@ export function dumpStore(paths: StorePaths, base = ''): Dump {
       (database.prepare(sql).all() as unknown as Row[]).map((row) => relative(row, base))
     const sessions = all(memory, 'SELECT * FROM sessions ORDER BY session_uid')
     return {
-      sessions: sessions.map(({ discovered_at: _, ingested_at: __, analyzed_at: ___, ...row }) => row),
+      sessions: sessions.map((row) => withoutVolatile('sessions', row)),
       usage: all(memory, 'SELECT * FROM usage ORDER BY session_uid, response_id'),
+      limits: all(memory, 'SELECT * FROM limits ORDER BY session_uid, name, slot'),
       edges: all(memory, 'SELECT * FROM edges ORDER BY session_uid, kind, parent_uid'),
       events: dumpEvents(cache, payload),
       gaps: all(
@@ -69,6 +82,13 @@ function dumpEvents(cache: Database, payload: (ref: string) => string | undefine
     const at = `${row['session']}/${row['seq']}`
     touched.set(at, [...(touched.get(at) ?? []), row['path'] as string])
   }
+  const spent = new Map<string, string[]>()
+  for (const row of cache
+    .prepare('SELECT * FROM spent ORDER BY session, response_id')
+    .all() as unknown as Row[]) {
+    const at = `${row['session']}/${row['seq']}`
+    spent.set(at, [...(spent.get(at) ?? []), row['response_id'] as string])
+  }
   const events: Dump['events'] = {}
   const rows = cache
     .prepare(
@@ -88,6 +108,7 @@ function dumpEvents(cache: Database, payload: (ref: string) => string | undefine
       parent_key: hex(row['parent_key']),
       payload: body === undefined ? null : createHash('sha1').update(body).digest('hex'),
       files: touched.get(`${session}/${row['seq']}`) ?? [],
+      responses: spent.get(`${session}/${row['seq']}`) ?? [],
       words: words.get(id as number) ?? null,
     }
   }

@@ -4,6 +4,7 @@ import type { Pattern } from '../../src/digest/patterns.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import type { Status } from '../../src/doctor/status.ts'
 import type { Decision, Session, SessionEvent } from '../../src/model.ts'
+import type { LimitRow, LimitWindow } from '../../src/query/limits.ts'
 import type { LineageEdge, LineageNode } from '../../src/query/lineage.ts'
 import type { RawLost } from '../../src/query/lost.ts'
 import type { Receipt } from '../../src/query/receipts.ts'
@@ -86,6 +87,18 @@ export const NULLS: [section: string, prefix: string, fields: string[]][] = [
   ['usage', 'rows[].', USAGE_ROW],
   ['usage', 'total.', USAGE_ROW],
   ['usage', 'models[].', nullsOf<UsageReport['models'][number]>()({ model: true, priced_as: true })],
+  [
+    'usage limits',
+    'limits[].',
+    nullsOf<LimitRow>()({
+      plan: true,
+      used_percent: true,
+      left: true,
+      window_minutes: true,
+      resets_at: true,
+    }),
+  ],
+  ['usage limits', 'limits[].windows[].', nullsOf<LimitWindow>()({ used_percent: true, resets_at: true })],
   [
     'patterns',
     'patterns[].',

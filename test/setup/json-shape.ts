@@ -87,21 +87,14 @@ export function differences(seen: readonly string[], documented: readonly string
   return [...wrong, ...[...told.keys()].map((path) => `${path} never comes`)]
 }
 
-/**
- * The documented lines in their order, with every type either has, then those that are new. What was not seen this time is
- * left out, unless that says nothing.
- */
-export function merged(
-  seen: readonly string[],
-  documented: readonly string[],
-  keepsUnseen: boolean,
-): string[] {
+/** The documented lines in their order, with every type either has, then those that are new. What was not seen is left out. */
+export function merged(seen: readonly string[], documented: readonly string[]): string[] {
   const now = new Map(seen.map((line) => [parse(line).path, parse(line)]))
   const told = new Map(
     documented.filter((line) => line.includes(': ')).map((line) => [parse(line).path, parse(line)]),
   )
   return [...new Set([...told.keys(), ...now.keys()])]
-    .filter((path) => keepsUnseen || now.has(path))
+    .filter((path) => now.has(path))
     .map((path) => {
       const both = [told.get(path), now.get(path)].filter((one) => one !== undefined)
       const types = [...new Set(both.flatMap((one) => one.types))].sort()

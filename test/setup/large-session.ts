@@ -39,10 +39,11 @@ export function writeLargeSession(path: string, id: string, events: number): num
     cache_creation_input_tokens: 100,
     output_tokens: 90,
   }
-  while (number < events) {
+  // The end of each turn is an event as well.
+  while (number + prompts < events) {
     prompts++
     add('user', [{ type: 'text', text: `Prompt ${prompts}: look at part ${prompts} of the system.` }])
-    for (let i = 0; i < CALLS && number < events; i++) {
+    for (let i = 0; i < CALLS && number + prompts < events; i++) {
       const call = `toolu_${number}`
       const model = { id: `msg_${number}`, model: 'claude-opus-5-5', usage }
       add(

@@ -1,6 +1,5 @@
 // A memory in a temporary home: sweeps given directories of the real agents' files and hands out what was remembered.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
@@ -11,9 +10,10 @@ import type { ReadHandle, Store } from '../../src/store/store.ts'
 import { sweep } from '../../src/sweep/index.ts'
 import type { SweepReport } from '../../src/sweep/report.ts'
 import { unpackAgent } from './fixtures.ts'
+import { temporary } from './temporary.ts'
 
 export class TestMemory {
-  readonly home = mkdtempSync(join(tmpdir(), 'recollect-memory-'))
+  readonly home = temporary('memory')
   readonly paths = storePaths(this.home)
 
   constructor(roots: Record<string, string[]>, settings = '') {

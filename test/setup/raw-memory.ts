@@ -1,16 +1,7 @@
 // A memory in a directory of its own, filled by real sweeps over generated transcripts whose words are unique to each
 // session, so that a search of the files shows what is left of one.
 import { createHash } from 'node:crypto'
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { claude } from '../../src/adapters/claude/index.ts'
 import { Config } from '../../src/config.ts'
@@ -21,6 +12,7 @@ import { openStore } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type SweepOptions, sweep } from '../../src/sweep/index.ts'
 import type { SweepReport } from '../../src/sweep/report.ts'
+import { temporary } from './temporary.ts'
 
 export interface MadeSession {
   uid: string
@@ -100,7 +92,7 @@ export const writeLines = (made: MadeSession, from = 0, to = made.lines.length):
   )
 
 export class Memory {
-  readonly root = mkdtempSync(join(tmpdir(), 'recollect-retention-'))
+  readonly root = temporary('retention')
   readonly home: string
   readonly env: Record<string, string>
 
@@ -170,11 +162,20 @@ export class Memory {
       now?: number
       analyzeNow?: (uids: readonly string[]) => void
       onEvent?: (event: RetentionEvent) => void
+      isAsked?: boolean
+      lastSweepAt?: number
     } = {},
   ): Promise<RetentionReport> {
     const store = openStore(storePaths(this.home))
     try {
-      return await retain({ store, paths: storePaths(this.home), policy: policyOf(this.config), ...options })
+      return await retain({
+        store,
+        paths: storePaths(this.home),
+        policy: policyOf(this.config),
+        // As if there had been a sweep each day.
+        lastSweepAt: options.now ?? Date.now(),
+        ...options,
+      })
     } finally {
       store.close()
     }

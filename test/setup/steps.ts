@@ -16,6 +16,16 @@ export function readAll(adapter: Adapter, path: string, from: Position | null = 
 export const news = (items: Item[]): Item[] =>
   items.filter((item) => item.type !== 'position' && !(item.type === 'gap' && item.pending))
 
+/** What counts in the end: without what was told for want of better, and taken back when more was known. */
+export function held(items: Item[]): Item[] {
+  const gone = new Set(
+    items.flatMap((item) => (item.type === 'supersede' && item.isRepetition ? (item.keys ?? []) : [])),
+  )
+  return items.filter((item) =>
+    item.type === 'supersede' ? !item.isRepetition : !(item.type === 'event' && gone.has(item.key)),
+  )
+}
+
 /** Grows `path` to `bytes` in pieces cut at the given fractions, and reads after each. */
 export function readInSteps(adapter: Adapter, path: string, bytes: Buffer, cuts: number[]): Item[] {
   const ends = [...cuts.map((cut) => Math.floor(cut * bytes.length)).sort((a, b) => a - b), bytes.length]

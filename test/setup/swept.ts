@@ -1,6 +1,5 @@
 // Sweeps directories into a memory of their own and gives it to read.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ADAPTERS } from '../../src/adapters/index.ts'
@@ -8,10 +7,11 @@ import { Config } from '../../src/config.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
 import type { ReadHandle } from '../../src/store/store.ts'
 import { sweep } from '../../src/sweep/index.ts'
+import { temporary } from './temporary.ts'
 
-/** Roots by flavor; the memory is removed when the test ends. */
+/** Roots by flavor; the memory is closed when the test ends. */
 export async function sweptMemory(roots: Record<string, string[]>): Promise<ReadHandle> {
-  const home = mkdtempSync(join(tmpdir(), 'recollect-swept-'))
+  const home = temporary('swept')
   const empty = join(home, 'nobody')
   mkdirSync(empty)
   writeFileSync(
@@ -26,9 +26,6 @@ export async function sweptMemory(roots: Record<string, string[]>): Promise<Read
     env: { HOME: empty },
   })
   const handle = openForReading(storePaths(home))
-  onTestFinished(() => {
-    handle.close()
-    rmSync(home, { recursive: true, force: true })
-  })
+  onTestFinished(() => handle.close())
   return handle
 }

@@ -1,15 +1,23 @@
-// Directories for the time of a test file: removed when its process ends. One listener, however many there are.
-import { mkdtempSync, rmSync } from 'node:fs'
+// Directories for the time of a test file: ending.ts removes them when it ends.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const made: string[] = []
-process.once('exit', () => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true })
-})
 
 export function temporary(name: string): string {
-  const directory = mkdtempSync(join(tmpdir(), `recollect-${name}-`))
+  return removedAtEnd(mkdtempSync(join(tmpdir(), `recollect-${name}-`)))
+}
+
+export function removedAtEnd(directory: string): string {
   made.push(directory)
   return directory
 }
+
+/** Not rmSync: some tests make paths longer than a system call takes. */
+export const removeAll = (directories: readonly string[]): void => {
+  if (directories.length > 0) execFileSync('rm', ['-rf', '--one-file-system', ...directories])
+}
+
+export const removeTemporary = (): void => removeAll(made.splice(0))

@@ -24,10 +24,16 @@ export class WebClient {
   }
 
   /** Exactly these headers; only Host is filled in. */
-  raw(path: string, headers: Record<string, string> = {}, method = 'GET', body = ''): Promise<Answer> {
+  raw(
+    path: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+    body: string | Buffer = '',
+    localAddress = '127.0.0.1',
+  ): Promise<Answer> {
     return new Promise((done, fail) => {
       const call = request(
-        { host: '127.0.0.1', port: this.server.port, path, method, headers: { ...headers } },
+        { host: '127.0.0.1', port: this.server.port, path, method, localAddress, headers: { ...headers } },
         (response) => {
           const parts: Buffer[] = []
           response.on('data', (part: Buffer) => parts.push(part))

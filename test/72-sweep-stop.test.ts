@@ -1,0 +1,151 @@
+// SIGTERM and SIGINT end a sweep within two seconds, wherever it is; the lock is free, nothing is damaged, and the next sweep
+// goes on. While it reads it ends by itself; elsewhere the system ends it. A shell sees the same code.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { differences } from './setup/dump.ts'
+import { cli, cliPath, World } from './setup/sweeping.ts'
+
+const CODES = { SIGTERM: 143, SIGINT: 130 } as const
+
+/** Enough to be read in a thread. The first words, and the name of a tool, are what an expression of the settings minds. */
+function home(first = 'hello', tool = 'Bash'): World {
+  const world = new World()
+  const directory = join(world.home, '.claude', 'projects', '-w')
+  mkdirSync(directory, { recursive: true })
+  const id = '14444444-4444-4444-8444-444444444444'
+  const line = (at: number, role: 'user' | 'assistant', content: unknown) =>
+    JSON.stringify({
+      type: role,
+      uuid: `u${at}`,
+      parentUuid: null,
+      sessionId: id,
+      timestamp: new Date(1_794_000_000_000 + at).toISOString(),
+      message: { role, content },
+    })
+  const lines = [
+    line(0, 'user', first),
+    line(1, 'assistant', [{ type: 'tool_use', id: 't1', name: tool, input: { command: 'ls' } }]),
+    ...Array.from({ length: 7000 }, (_, at) =>
+      line(at + 2, 'user', `${at} ${hash('sha512', `${at}`).repeat(10)}`),
+    ),
+  ]
+  writeFileSync(join(directory, `${id}.jsonl`), `${lines.join('\n')}\n`)
+  return world
+}
+
+const start = (world: World, more: string[] = []): ChildProcess =>
+  spawn(process.execPath, [cliPath, 'sweep', ...more], {
+    env: { ...process.env, ...world.env },
+    stdio: 'ignore',
+  })
+
+/** What a shell would see, and how long it took. */
+async function stop(child: ChildProcess, signal: keyof typeof CODES): Promise<{ code: number; ms: number }> {
+  const begun = performance.now()
+  const ended = new Promise<number>((resolve) =>
+    child.on('exit', (code, by) => resolve(code ?? CODES[by as keyof typeof CODES] ?? -1)),
+  )
+  child.kill(signal)
+  return { code: await ended, ms: performance.now() - begun }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(5)
+}
+
+async function expectWhole(world: World): Promise<void> {
+  world.configure('')
+  expect(cli(world.env, 'sweep').code).toBe(0)
+  expect(cli(world.env, 'verify').code).toBe(0)
+  const whole = new World(world.home)
+  expect(cli(whole.env, 'sweep').code).toBe(0)
+  expect(differences(world.dump().events, whole.dump().events)).toEqual([])
+}
+
+/** How long the work takes from when it has the lock, undisturbed. */
+async function timeOf(world: World, work: string[]): Promise<number> {
+  const child = start(world, work)
+  await until(() => existsSync(join(world.memory, 'sweep.lock')))
+  const begun = performance.now()
+  await new Promise((resolve) => child.on('exit', resolve))
+  return performance.now() - begun
+}
+
+/** In the course of it, from discovery to the digests. */
+const SHARES = [0.02, 0.2, 0.35, 0.5, 0.65, 0.8] as const
+
+describe('a sweep that is told to end', () => {
+  it.each([
+    ['a first one', [], ''],
+    ['one that reads all again', ['--full'], ''],
+    ['a repair', ['--repair'], ''],
+    ['one that evicts', [], '[session_memory.retention]\nraw_soft_cap_bytes = "1MB"\n'],
+  ] as const)('%s, ends within 2 s at any time', { timeout: 400_000 }, async (name, more, settings) => {
+    const files = home().home
+    const before = new World(files)
+    if (name !== 'a first one') expect(cli(before.env, 'sweep')).toMatchObject({ code: 0 })
+    before.configure(settings)
+    rmSync(join(before.memory, 'sweep.lock'), { force: true })
+    const copy = (): World => {
+      const world = new World(files)
+      cpSync(before.memory, world.memory, { recursive: true })
+      return world
+    }
+    const took = await timeOf(copy(), [...more])
+    let landed = 0
+    for (const [at, share] of SHARES.entries()) {
+      const world = copy()
+      const signal = at % 2 === 0 ? 'SIGTERM' : 'SIGINT'
+      const child = start(world, [...more])
+      await until(() => existsSync(join(world.memory, 'sweep.lock')))
+      await pause(took * share)
+      if (child.exitCode !== null) continue
+      const ended = await stop(child, signal)
+      // It may have been over just before.
+      expect([0, CODES[signal]], `${name}, ${share}`).toContain(ended.code)
+      expect(ended.ms).toBeLessThan(2000)
+      if (ended.code !== 0) landed++
+      // Before the first commit there is no memory yet; an eviction is ended by the next sweep.
+      const isBegun = existsSync(join(world.memory, 'cache', 'cache.db'))
+      if (!isBegun || settings !== '') expect(cli(world.env, 'sweep')).toMatchObject({ code: 0 })
+      const { stdout, stderr, code } = cli(world.env, 'verify')
+      expect([code, stdout + stderr], `${name}, ${share}`).toEqual([0, expect.anything()])
+      // Nobody has the lock.
+      if (share === 0.5 && settings === '') await expectWhole(world)
+    }
+    expect(landed).toBeGreaterThanOrEqual(SHARES.length / 2)
+  })
+
+  it('ends while the reading thread is inside an expression that takes for ever', {
+    timeout: 120_000,
+  }, async () => {
+    const world = home(`${'a'.repeat(60)}!`)
+    world.configure('[task_ref]\npatterns = ["^(a+)+$"]\n')
+    const child = start(world)
+    await until(() => existsSync(join(world.memory, 'cache', 'cache.db')))
+    await pause(2000)
+    expect(child.exitCode).toBe(null)
+    const ended = await stop(child, 'SIGTERM')
+    expect(ended.code).toBe(143)
+    expect(ended.ms).toBeLessThan(2000)
+    await expectWhole(world)
+  })
+
+  it('ends while the digest is inside one', { timeout: 120_000 }, async () => {
+    const world = home('hello', 'a'.repeat(100))
+    world.configure(`[digest.buckets]\nslow = ["${'a*'.repeat(12)}b"]\n`)
+    const child = start(world)
+    await until(() => existsSync(join(world.memory, 'cache', 'cache.db')))
+    await pause(6000)
+    expect(child.exitCode).toBe(null)
+    const ended = await stop(child, 'SIGTERM')
+    expect(ended.code).toBe(143)
+    expect(ended.ms).toBeLessThan(2000)
+    await expectWhole(world)
+  })
+})
