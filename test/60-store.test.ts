@@ -68,6 +68,20 @@ describe('files', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
+  it('without tables are no memory yet: the first sweep was stopped before its first commit', () => {
+    const directory = temporary('store')
+    for (const name of ['memory.db', 'cache/cache.db']) openDatabase(join(directory, name), []).close()
+    expect(() => openForReading(storePaths(directory))).toThrow(
+      expect.objectContaining({ code: 'NO_MEMORY' }),
+    )
+    // Tier 2 was begun before the cache.
+    openDatabase(join(directory, 'memory.db'), MEMORY_MIGRATIONS).close()
+    const handle = openForReading(storePaths(directory))
+    expect(listSessions(handle)).toEqual([])
+    handle.close()
+    expect(problemsOf(directory)).toEqual([])
+  })
+
   it('of the cache may be thrown away: what is remembered for good is still read', () => {
     const directory = filled()
     rmSync(join(directory, 'cache'), { recursive: true })

@@ -25,12 +25,7 @@ export function openDatabase(
   options: OpenOptions = {},
 ): Database {
   const isNew = !existsSync(path)
-  if (isNew && options.readOnly) {
-    throw new RecollectError('NO_MEMORY', 'there is no memory here yet', {
-      where: path,
-      hint: 'run: recollect sweep',
-    })
-  }
+  if (isNew && options.readOnly) throw noMemory(path)
   if (!options.readOnly) ensureDirectory(dirname(path), 0o700, false)
   try {
     if (options.readOnly) return openToRead(path, migrations.length)
@@ -50,6 +45,12 @@ export function openDatabase(
     throw fromSqlite(error, 'cannot open the database', path)
   }
 }
+
+const noMemory = (path: string): RecollectError =>
+  new RecollectError('NO_MEMORY', 'there is no memory here yet', {
+    where: path,
+    hint: 'run: recollect sweep',
+  })
 
 /** A reader meets a commit in progress for a moment only; waiting beats failing. */
 const PATIENCE = 'PRAGMA busy_timeout = 10000'
@@ -99,6 +100,8 @@ function version(database: Database): number {
 function refuseOther(database: Database, known: number, path: string): void {
   const found = version(database)
   if (found === known) return
+  // The sweep that made the file was stopped before its first commit.
+  if (found === 0) throw noMemory(path)
   const [age, hint] =
     found > known
       ? ['a newer', 'use the newer recollect that wrote it']
@@ -111,18 +114,25 @@ function refuseOther(database: Database, known: number, path: string): void {
 }
 
 function migrate(database: Database, migrations: readonly Migration[], path: string): void {
-  if (version(database) > migrations.length) refuseOther(database, migrations.length, path)
+  const found = version(database)
+  if (found > migrations.length) refuseOther(database, migrations.length, path)
+  // A new file has all of its tables or none.
+  if (found === 0) return transaction(database, () => takeSteps(database, migrations))
+  try {
+    takeSteps(database, migrations)
+  } catch (error) {
+    throw notUpToDate(error, version(database), migrations.length)
+  }
+}
+
+/** One transaction per step: a kill or a full disk leaves the step before or the step after. */
+function takeSteps(database: Database, migrations: readonly Migration[]): void {
   for (let from = version(database); from < migrations.length; from++) {
-    try {
-      // One transaction per step: a kill or a full disk leaves the step before or the step after.
-      transaction(database, () => {
-        if (version(database) !== from) return
-        apply(database, migrations[from] as Migration)
-        database.exec(`PRAGMA user_version = ${from + 1}`)
-      })
-    } catch (error) {
-      throw from === 0 ? error : notUpToDate(error, from, migrations.length)
-    }
+    transaction(database, () => {
+      if (version(database) !== from) return
+      apply(database, migrations[from] as Migration)
+      database.exec(`PRAGMA user_version = ${from + 1}`)
+    })
   }
 }
 

@@ -1,8 +1,7 @@
 // Opens a memory for reading. Apart from the store, which writes: most commands only read, and loading what they do not
 // use would take them longer than what they do.
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fromSqlite, type RecollectError } from '../errors.ts'
+import { fromSqlite, RecollectError } from '../errors.ts'
 import { type Database, emptyDatabase, openDatabase, prepared } from './database.ts'
 import { decisionBody } from './decisions.ts'
 import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
@@ -23,11 +22,7 @@ export const storePaths = (home: string, memoryPath?: string): StorePaths => ({
 /** Opens what is there for reading; throws NO_MEMORY when nothing was ever swept. */
 export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
   const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
-  const cachePath = join(paths.cacheDirectory, 'cache.db')
-  // The cache may be thrown away at any time; what is remembered for good can be read without it.
-  const cache = existsSync(cachePath)
-    ? openDatabase(cachePath, CACHE_MIGRATIONS, { readOnly: true })
-    : emptyDatabase(CACHE_MIGRATIONS)
+  const cache = openCache(join(paths.cacheDirectory, 'cache.db'))
   return {
     memory,
     cache,
@@ -39,13 +34,31 @@ export function openForReading(paths: StorePaths): ReadHandle & { close(): void 
   }
 }
 
+/** The cache may be thrown away at any time, or not be begun; what is remembered for good can be read without it. */
+const openCache = (path: string): Database =>
+  openedOr(
+    () => openDatabase(path, CACHE_MIGRATIONS, { readOnly: true }),
+    () => emptyDatabase(CACHE_MIGRATIONS),
+  )
+
+function openedOr<T>(open: () => T, none: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof RecollectError && error.code === 'NO_MEMORY') return none()
+    throw error
+  }
+}
+
 /** What a question ran into: where SQLite failed, an error of ours that says so. */
 export const unanswered = (error: unknown, { memoryPath, cacheDirectory }: StorePaths): unknown =>
   fromSqlite(error, 'the memory cannot be read', `${memoryPath}, or cache.db in ${cacheDirectory}`)
 
 /** The same, or a memory of nothing where nothing was ever swept; none is made on disk. */
-export function openOrEmpty(paths: StorePaths): ReadHandle & { close(): void } {
-  if (existsSync(paths.memoryPath)) return openForReading(paths)
+export const openOrEmpty = (paths: StorePaths): ReadHandle & { close(): void } =>
+  openedOr(() => openForReading(paths), emptyMemory)
+
+function emptyMemory(): ReadHandle & { close(): void } {
   const [memory, cache] = [emptyDatabase(MEMORY_MIGRATIONS), emptyDatabase(CACHE_MIGRATIONS)]
   const close = (): void => {
     memory.close()
