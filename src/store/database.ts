@@ -116,12 +116,13 @@ function refuseOther(database: Database, known: number, path: string): void {
 function migrate(database: Database, migrations: readonly Migration[], path: string): void {
   const found = version(database)
   if (found > migrations.length) refuseOther(database, migrations.length, path)
-  // A new file has all of its tables or none.
-  if (found === 0) return transaction(database, () => takeSteps(database, migrations))
+  const takeAll = (): void => takeSteps(database, migrations)
   try {
-    takeSteps(database, migrations)
+    // A new file has all of its tables or none.
+    if (found === 0) transaction(database, takeAll)
+    else takeAll()
   } catch (error) {
-    throw notUpToDate(error, version(database), migrations.length)
+    throw found === 0 ? error : notUpToDate(error, version(database), migrations.length)
   }
 }
 
