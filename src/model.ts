@@ -20,6 +20,33 @@ export const EVENT_KINDS = [
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
+/** What a call sets out to do, whatever its tool is called. */
+export const DEEDS = ['shell', 'edit', 'read', 'search', 'fetch', 'spawn', 'ask', 'plan', 'other'] as const
+export type Deed = (typeof DEEDS)[number]
+
+/**
+ * How a call ended. `refused`: a person, or a rule in a person's name, said no; `stopped`: somebody ended it while it ran; `cut`:
+ * the program ended first, and nobody knows; `background`: it goes on, and its end comes as a result of its own.
+ */
+export const END_STATES = ['ok', 'failed', 'refused', 'stopped', 'cut', 'background'] as const
+export type EndState = (typeof END_STATES)[number]
+
+/**
+ * What an event means to the course of a session beyond its kind. `interrupt`: a person stopped the agent; `shutdown`: its process
+ * was ended; `compaction`: the conversation was replaced by an account of it; `denied`: a permission was not given;
+ * `changed-by-person`: a person changed what a call proposed, and let it be done; `turn-end`: the client's own word that a turn is
+ * over, not one that was inferred from an answer.
+ */
+export const MARKS = [
+  'interrupt',
+  'shutdown',
+  'compaction',
+  'denied',
+  'changed-by-person',
+  'turn-end',
+] as const
+export type Mark = (typeof MARKS)[number]
+
 /** Tokens in disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
 export interface Tokens {
   /** Without cache reads and writes. */
@@ -167,6 +194,11 @@ export interface SessionEvent {
   agent: string | null
   exit_code: number | null
   duration_ms: number | null
+  /** Of a call: what it sets out to do. */
+  does: Deed | null
+  /** Of a result: how its call ended. */
+  state: EndState | null
+  mark: Mark | null
 }
 
 export const sessionUid = (flavor: string, nativeId: string): string => `${flavor}:${nativeId}`

@@ -1,13 +1,13 @@
 // The files a session changed, edit by edit: the shapes of calls, and a session with all that can befall an edit.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { changesIn } from '../src/query/edit-shapes.ts'
+import { changesOf, editsIn } from '../src/event/edits.ts'
 import { editsOf } from '../src/query/edits.ts'
 import { assistant, call, type Fields, result, SESSION, user, write } from './setup/claude.ts'
 import { World } from './setup/sweeping.ts'
 
 const shown = (body: unknown) =>
-  changesIn(body).map(({ path, before, after, isWhole }) => [path, before, after, isWhole])
+  changesOf(editsIn(body)).map(({ path, before, after, isWhole }) => [path, before, after, isWhole])
 
 test('a line taken away may look like the head of a diff, and an empty one is a line', () => {
   const patch = [

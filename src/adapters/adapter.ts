@@ -1,6 +1,8 @@
 // The contract between one agent's files and the rest of the system. An adapter turns bytes of a source into items;
 // it decides nothing about storage. Everything it yields is raw: secrets are removed, and texts shortened, behind it.
-import type { EdgeKind, EventKind, Role, SessionFacts, Tokens } from '../model.ts'
+import type { Made } from '../event/body.ts'
+import type { Edit } from '../event/edits.ts'
+import type { Deed, EdgeKind, EndState, EventKind, Mark, Role, SessionFacts, Tokens } from '../model.ts'
 
 /** A file an adapter claims. Other files whose change matters (sidecars) are companions. */
 export interface Source {
@@ -42,8 +44,21 @@ export interface EventItem {
   callId?: string
   /** What a person reads in a list. Any length: it is redacted, put on one line and cut later. */
   summary: string
-  /** What a search should find; the same string object as in `payload` where possible. Leave out for noise. */
+  /**
+   * What is read and searched: the words of a message, the output of a result; without what the client put around them. The same
+   * string as in `payload` where possible. Left out for noise, and on calls, whose `act` is searched.
+   */
+  said?: string
+  /** To be replaced by `said` and `act`. */
   text?: string
+  /** On calls: what is done. */
+  act?: Act
+  /** On results: how the call ended. */
+  state?: EndState
+  mark?: Mark
+  /** On results: the whole file as it was before an edit; commits and pull requests that the client saw made. */
+  original?: string
+  made?: Made
   /** The full native body: every field of the record that says something, without per-copy fields (session id, uuid links, cwd …), so that a copy in a fork has equal bytes. */
   payload: unknown
   isSidechain?: boolean
@@ -63,6 +78,17 @@ export interface EventItem {
   isPart?: boolean
   /** A file that the body should hold is gone: one that was read while it was there stays. */
   isIncomplete?: boolean
+}
+
+export interface Act {
+  does: Deed
+  /** What the call was given: the object in `payload`, or the text there where the format keeps JSON in a string. */
+  input?: unknown
+  /** The whole command line, of a call that runs one: what a person would type, without the shell that wraps it. */
+  command?: string
+  cwd?: string
+  /** Changes of files, where the format tells them. */
+  edits?: readonly Edit[]
 }
 
 /** Tokens of one model response (or of one prompt where the agent tells no more). */

@@ -1,7 +1,9 @@
 // `recollect show`: one session as text, as a document, or as its redacted records.
+
 import type { Config } from '../config.ts'
 import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
+import { linesOf } from '../event/body.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { type EventFilter, sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
@@ -228,7 +230,8 @@ async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
   let count = 0
   for (const event of eventsOf(handle, target)) {
     count++
-    const body = target.bodies.text(event.payload_ref)
+    const stored = target.bodies.text(event.payload_ref)
+    const body = stored === undefined ? undefined : linesOf(stored).raw
     // What an adapter concluded is no record of the agent's.
     if (body !== undefined && !body.startsWith(INFERRED)) write(`${body}\n`)
     await drained()

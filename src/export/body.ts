@@ -2,8 +2,8 @@
 // records of any program, so they are judged by their shape.
 import { structuredPatch } from 'diff'
 import { ARGUMENTS, textOf } from '../digest/event.ts'
+import { changesOf, editsIn } from '../event/edits.ts'
 import type { SessionEvent } from '../model.ts'
-import { changesIn } from '../query/edit-shapes.ts'
 
 type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields =>
@@ -65,7 +65,7 @@ export interface Edit {
 /** The changes a call asks for, file by file; none where its shape is not known. */
 export function editsOf(payload: unknown): Edit[] {
   const edits = new Map<string, Edit>()
-  for (const { path, before, after } of changesIn(argumentsOf(payload))) {
+  for (const { path, before, after } of changesOf(editsIn(argumentsOf(payload)))) {
     const edit = edits.get(path) ?? { path, added: 0, removed: 0, lines: [] }
     edits.set(path, edit)
     const { hunks } = structuredPatch('', '', before, after, '', '', { context: 2 })

@@ -53,5 +53,8 @@ function toEvent(decision: Decision): SessionEvent {
     agent: null,
     exit_code: null,
     duration_ms: null,
+    does: null,
+    state: null,
+    mark: null,
   }
 }

@@ -1,11 +1,12 @@
 // The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
 // (replace, write, patch); they are told apart by shape, not by who wrote them.
+
+import { type Change, changesOf, editsIn, originalIn } from '../event/edits.ts'
 import { CHANGED_BY_PERSON, EVENT_KINDS } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { type Change, changesIn, originalIn } from './edit-shapes.ts'
 import { type Unread, unreadOf } from './unread.ts'
 
 export interface EditStep {
@@ -73,9 +74,9 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
     const body = bodyOf(row.payload)
     const answer = answers.get(row.call)
     const answerBody = answer ? bodyOf(answer.payload) : undefined
-    const inCall = changesIn(body)
+    const inCall = changesOf(editsIn(body))
     const isEdit = row.kind === EDIT
-    const changes = inCall.length > 0 || !isEdit ? inCall : changesIn(answerBody)
+    const changes = inCall.length > 0 || !isEdit ? inCall : changesOf(editsIn(answerBody))
     if (changes.length === 0 && isEdit && body !== undefined) unreadable.push(row.seq)
     for (const [at, change] of changes.entries()) {
       const state = files.get(change.path) ?? new FileState(change.path)

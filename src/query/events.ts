@@ -1,7 +1,7 @@
 // Events of one session, in order, and their full bodies.
-import { EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
+import { DEEDS, END_STATES, EVENT_KINDS, type EventKind, MARKS, type SessionEvent } from '../model.ts'
 import { orderOf } from '../store/order.ts'
-import { FLAG, ROLES } from '../store/rows.ts'
+import { FLAG, ROLES, wordOf } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { decisionEvents } from './decisions.ts'
 
@@ -153,5 +153,8 @@ function toEvent(uid: string, row: Row, tokens: ReadonlyMap<number, number>): Se
     agent: row['agent'] as string | null,
     exit_code: row['exit_code'] as number | null,
     duration_ms: row['duration_ms'] as number | null,
+    does: wordOf(DEEDS, row['does'] as number | null),
+    state: wordOf(END_STATES, row['state'] as number | null),
+    mark: wordOf(MARKS, row['mark'] as number | null),
   }
 }

@@ -1,5 +1,5 @@
 // What the reader hands to the store: one source's items up to a position, redacted, shortened and ready to be written.
-import type { EdgeKind, EventKind, Role, SessionFacts, Tokens } from '../model.ts'
+import type { Deed, EdgeKind, EndState, EventKind, Mark, Role, SessionFacts, Tokens } from '../model.ts'
 
 /** Where a source stands: who it is, how much of it is understood, and what its adapter needs to go on. */
 export interface Cursor {
@@ -70,6 +70,9 @@ export interface PreparedEvent {
   agent: string | null
   exitCode: number | null
   durationMs: number | null
+  does: Deed | null
+  state: EndState | null
+  mark: Mark | null
   files: string[]
   /** Place of the payload's bytes in the batch's `payloads`. */
   payloadAt: number

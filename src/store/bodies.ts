@@ -1,5 +1,6 @@
 // Bodies of events for those who show them. Each is held against the hash it is stored under, so that damage is never taken
 // for what an agent said; those that should be in the cache and cannot be read are counted.
+import { type Body, rawOf, readBody } from '../event/body.ts'
 import { crypto } from '../files/builtin.ts'
 import type { ReadHandle } from './store.ts'
 
@@ -12,7 +13,7 @@ export class Bodies {
     this.#handle = handle
   }
 
-  /** The redacted record as it is stored; undefined where there is none, or it cannot be read. */
+  /** As it is stored, redacted; undefined where there is none, or it cannot be read. */
   text(ref: string | null): string | undefined {
     if (ref === null) return undefined
     const body = this.#handle.payload(ref)
@@ -21,10 +22,16 @@ export class Bodies {
     return undefined
   }
 
-  /** The same, parsed. */
+  /** The native record in it. */
   value(ref: string | null): unknown {
     const body = this.text(ref)
-    return body === undefined ? undefined : (JSON.parse(body) as unknown)
+    return body === undefined ? undefined : rawOf(body)
+  }
+
+  /** The same with all that its adapter told. */
+  body(ref: string | null): Body | undefined {
+    const body = this.text(ref)
+    return body === undefined ? undefined : readBody(body)
   }
 }
 

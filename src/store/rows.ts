@@ -1,5 +1,5 @@
 // How an event stands in the table: its flags and hashes, and whether one that comes again says anything new.
-import { EVENT_KINDS, isInstruction, type Role } from '../model.ts'
+import { DEEDS, END_STATES, EVENT_KINDS, isInstruction, MARKS, type Role } from '../model.ts'
 import { type Batch, ID_BYTES, ID_LAYOUT, type PreparedEvent } from './batch.ts'
 
 export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
@@ -35,10 +35,49 @@ export interface Row {
   agent: string | null
   exit_code: number | null
   duration_ms: number | null
+  does: number | null
+  state: number | null
+  mark: number | null
   /** Without a parent, or with one that is only known by a call or a name. */
   is_root: 0 | 1
   parent_key: Uint8Array | null
 }
+
+const codeOf = <T>(words: readonly T[], word: T | null): number | null =>
+  word === null ? null : words.indexOf(word)
+
+/** What the table holds of an event as it was told; words are places in lists which only grow at their ends. */
+export const EVENT_COLUMNS = [
+  'kind',
+  'role',
+  'ts',
+  'summary',
+  'tool',
+  'agent',
+  'exit_code',
+  'duration_ms',
+  'does',
+  'state',
+  'mark',
+] as const
+
+export const columnsOf = (event: PreparedEvent): Row[(typeof EVENT_COLUMNS)[number]][] => [
+  EVENT_KINDS.indexOf(event.kind),
+  ROLES.indexOf(event.role),
+  event.ts,
+  event.summary,
+  event.tool,
+  event.agent,
+  event.exitCode,
+  event.durationMs,
+  codeOf(DEEDS, event.does),
+  codeOf(END_STATES, event.state),
+  codeOf(MARKS, event.mark),
+]
+
+/** The word that such a place stands for. */
+export const wordOf = <T>(words: readonly T[], code: number | null): T | null =>
+  code === null ? null : (words[code] ?? null)
 
 export const flagsOf = (event: PreparedEvent): number =>
   (event.isSidechain ? FLAG.sidechain : 0) |
@@ -48,14 +87,7 @@ export const flagsOf = (event: PreparedEvent): number =>
 export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean {
   return (
     (event.isIncomplete || sameBytes(known.payload, ids.payload)) &&
-    known.kind === EVENT_KINDS.indexOf(event.kind) &&
-    known.role === ROLES.indexOf(event.role) &&
-    known.ts === event.ts &&
-    known.summary === event.summary &&
-    known.tool === event.tool &&
-    known.agent === event.agent &&
-    known.exit_code === event.exitCode &&
-    known.duration_ms === event.durationMs &&
+    columnsOf(event).every((value, at) => value === known[EVENT_COLUMNS[at] as keyof Row]) &&
     (known.flags & (FLAG.sidechain | FLAG.inherited | FLAG.part)) === flagsOf(event)
   )
 }

@@ -306,6 +306,12 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   ) WITHOUT ROWID;
   INSERT INTO stretches SELECT session, 1, min(path), NULL FROM source_sessions GROUP BY session HAVING count(*) = 1;
   `,
+  // What an event does, how it ended and what it means, as places in the lists of `model.ts`.
+  `
+  ALTER TABLE events ADD COLUMN does INTEGER;
+  ALTER TABLE events ADD COLUMN state INTEGER;
+  ALTER TABLE events ADD COLUMN mark INTEGER;
+  `,
 ]
 
 function workFirst(cache: Database): void {

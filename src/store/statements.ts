@@ -1,6 +1,7 @@
 // The statements of the write path on cache.db, prepared once.
 import type { Database } from './database.ts'
 import { nameStatement } from './late-parents.ts'
+import { EVENT_COLUMNS } from './rows.ts'
 import { spentStatement } from './spent.ts'
 
 const marks = (count: number): string => Array(count).fill('?').join(',')
@@ -47,7 +48,7 @@ function eventStatements(cache: Database) {
     newKey: cache.prepare('INSERT OR IGNORE INTO keys (key, session, seq) VALUES (?, ?, ?)'),
     seqOf: cache.prepare('SELECT seq FROM keys WHERE key = ? AND session = ?'),
     event: cache.prepare(
-      `SELECT id, seq, payload, flags, kind, role, ts, summary, tool, agent, exit_code, duration_ms,
+      `SELECT id, seq, payload, flags, ${EVENT_COLUMNS.join(', ')},
        (parent_seq IS NULL AND parent_key IS NULL) OR coalesce(substr(parent_key, 9) = x'00000000', 0) AS is_root,
        parent_key FROM events WHERE session = ?2 AND seq = (SELECT seq FROM keys WHERE key = ?1 AND session = ?2)`,
     ),
@@ -57,12 +58,11 @@ function eventStatements(cache: Database) {
        FROM events e CROSS JOIN keys k ON k.key = e.key WHERE e.id >= ? AND k.session <> e.session`,
     ),
     insert: cache.prepare(
-      `INSERT INTO events (session, seq, key, parent_seq, parent_key, ts, kind, role, tool, call, summary, flags,
-       agent, exit_code, duration_ms, payload) VALUES (${marks(16)})`,
+      `INSERT INTO events (session, seq, key, parent_seq, parent_key, call, flags, payload, ${EVENT_COLUMNS.join(', ')})
+       VALUES (${marks(8 + EVENT_COLUMNS.length)})`,
     ),
     update: cache.prepare(
-      `UPDATE events SET kind = ?, role = ?, ts = ?, summary = ?, tool = ?, agent = ?, exit_code = ?, duration_ms = ?,
-       flags = ?, payload = ? WHERE id = ?`,
+      `UPDATE events SET flags = ?, payload = ?, ${EVENT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
     ),
     name: nameStatement(cache),
     spent: spentStatement(cache),

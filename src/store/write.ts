@@ -14,7 +14,17 @@ import { writeNames } from './late-parents.ts'
 import { MemoryWriter, type Span } from './memory.ts'
 import { Packing } from './packing.ts'
 import { PendingWords } from './pending-words.ts'
-import { type EventIds, FLAG, flagsOf, hangsAnew, idsOf, isSame, ROLES, type Row, sameBytes } from './rows.ts'
+import {
+  columnsOf,
+  type EventIds,
+  FLAG,
+  flagsOf,
+  hangsAnew,
+  idsOf,
+  isSame,
+  type Row,
+  sameBytes,
+} from './rows.ts'
 import { SegmentWriter, segmentPath } from './segments.ts'
 import { writeSpent } from './spent.ts'
 import { cacheStatements } from './statements.ts'
@@ -243,17 +253,10 @@ export class CacheWriter {
       ids.key,
       parentSeq,
       parentSeq === null && event.link === 'key' ? ids.parentKey : null,
-      event.ts,
-      EVENT_KINDS.indexOf(event.kind),
-      ROLES.indexOf(event.role),
-      event.tool,
       event.hasCall ? ids.call : null,
-      event.summary,
       flags,
-      event.agent,
-      event.exitCode,
-      event.durationMs,
       ids.payload,
+      ...columnsOf(event),
     )
     for (const file of event.files) this.#sql.touched.run(session.id, file, seq)
     if (event.findings) this.#writeFindings(session.id, seq, event.findings)
@@ -292,19 +295,7 @@ export class CacheWriter {
     if (!keepsBody) this.#storePayload(event, ids, batch, session)
     this.#sql.unfold.run(session.id, known.seq)
     countChange(session, known, { kind: EVENT_KINDS.indexOf(event.kind), flags })
-    this.#sql.update.run(
-      EVENT_KINDS.indexOf(event.kind),
-      ROLES.indexOf(event.role),
-      event.ts,
-      event.summary,
-      event.tool,
-      event.agent,
-      event.exitCode,
-      event.durationMs,
-      flags,
-      keepsBody ? known.payload : ids.payload,
-      known.id,
-    )
+    this.#sql.update.run(flags, keepsBody ? known.payload : ids.payload, ...columnsOf(event), known.id)
     for (const file of event.files) this.#sql.touched.run(session.id, file, known.seq)
     if (keepsBody) return true
     this.#sql.clearFindings.run(session.id, known.seq)

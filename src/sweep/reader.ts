@@ -2,7 +2,9 @@
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 
 import type { Adapter, EventItem, Item, Position, Source, UsageItem } from '../adapters/adapter.ts'
+import { leaves } from '../adapters/text.ts'
 import { parseStored } from '../errors.ts'
+import { bodyText, packTold, type Told } from '../event/body.ts'
 import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
@@ -13,7 +15,8 @@ import { Doubts } from './doubts.ts'
 import { collectAfter } from './garbage.ts'
 import { Ids, linkOf } from './ids.ts'
 import { laterState, preparedLimits, preparedUsage } from './responses.ts'
-import { headingOf, holds, idOf, nameOf, oneLine, searchable, timeOrNull, wholeOrNull } from './text.ts'
+import { headingOf, idOf, nameOf, oneLine, searchable, timeOrNull, wholeOrNull } from './text.ts'
+import { toldBy } from './told.ts'
 
 export interface ReaderContext {
   redactor: Redactor
@@ -262,19 +265,16 @@ class BatchBuilder {
 
   #addEvent(item: EventItem): void {
     const uid = this.#uid(item.session)
-    const { redactor } = this.#context
     // Text, summary and names repeat what the payload says: what is found there again does not count.
     const findings: Findings = {}
     const again: Findings = {}
     const clean = (text: string): string => this.#clean(text, again)
-    const body = redactor.value(item.payload, findings)
-    const payloadAt = this.#addPayload(body)
+    const payloadAt = this.#payloads.length
+    const { body, told } = this.#addBody(item, findings, again)
     const payloadLength = this.#payloads.length - payloadAt
-    // The same reference back means that nothing was found; a text that stands in it whole was then looked at already.
-    const isHeld = item.text !== undefined && body === item.payload && holds(body, item.text, 3)
-    const text = isHeld ? (item.text as string) : redactor.text(item.text ?? '', again)
-    // So was a summary that is its beginning.
-    const isQuote = isHeld && text.startsWith(item.summary, text.search(/\S/))
+    const text = this.#searched(item, told, again)
+    // A summary that begins what is said was looked at with it.
+    const isQuote = body === item.payload && text.startsWith(item.summary, text.search(/\S/))
     const textAt = text === '' ? this.#texts.length : this.#texts.add(searchable(text, item.kind))
     const event: PreparedEvent = {
       sessionUid: uid,
@@ -292,6 +292,9 @@ class BatchBuilder {
       agent: item.agent === undefined ? null : nameOf(clean(item.agent)),
       exitCode: wholeOrNull(item.exitCode),
       durationMs: wholeOrNull(item.durationMs),
+      does: item.act?.does ?? null,
+      state: item.state ?? null,
+      mark: item.mark ?? null,
       files: (item.files ?? []).map((file) => nameOf(clean(file), 4096)),
       payloadAt,
       payloadLength,
@@ -307,16 +310,31 @@ class BatchBuilder {
   }
 
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
-  #addPayload(payload: unknown): number {
-    if (!isTooDeep(payload)) {
+  #addBody(item: EventItem, findings: Findings, again: Findings): { body: unknown; told: Told } {
+    const { redactor } = this.#context
+    const body = redactor.value(item.payload, findings)
+    if (!isTooDeep(body)) {
       try {
-        return this.#payloads.addText(JSON.stringify(payload) ?? 'null')
+        const { line, told } = packTold(toldBy(item), item.payload, body, {
+          text: (text) => redactor.text(text, again),
+          value: (value) => redactor.value(value, again),
+        })
+        this.#payloads.addText(bodyText(line, JSON.stringify(body) ?? 'null'))
+        return { body, told }
       } catch {
         // Named below.
       }
     }
     this.#isTooDeep = true
-    return this.#payloads.addText('{"recollect":"nested too deeply to keep"}')
+    this.#payloads.addText(bodyText('', '{"recollect":"nested too deeply to keep"}'))
+    return { body, told: {} }
+  }
+
+  /** What a search should find: what is said, or what a call was given. */
+  #searched(item: EventItem, told: Told, again: Findings): string {
+    if (told.said !== undefined) return told.said
+    if (item.act !== undefined) return leaves(told.input) ?? told.command ?? ''
+    return item.text === undefined ? '' : this.#context.redactor.text(item.text, again)
   }
 
   #factsOf(session: string): PreparedFacts {

@@ -75,11 +75,3 @@ export function headingOf(kind: EventKind): PreparedEvent['heading'] {
   if (kind === 'user_msg' || kind === 'human_intervention' || kind === 'decision') return 'prompt'
   return kind === 'assistant_msg' || kind === 'completion' ? 'answer' : 'work'
 }
-
-/** Whether a string stands, whole, somewhere in the upper levels of a value. */
-export function holds(value: unknown, text: string, depth: number): boolean {
-  if (typeof value === 'string') return value === text
-  if (depth === 0 || typeof value !== 'object' || value === null) return false
-  for (const one of Object.values(value)) if (holds(one, text, depth - 1)) return true
-  return false
-}

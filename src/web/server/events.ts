@@ -1,5 +1,7 @@
 // A window of a session's events with their bodies: by range or by number, in bounded pieces.
+
 import { RecollectError } from '../../errors.ts'
+import { rawOf } from '../../event/body.ts'
 import type { SessionEvent } from '../../model.ts'
 import { sessionEvents } from '../../query/events.ts'
 import { type Unread, unreadOf } from '../../query/unread.ts'
@@ -56,5 +58,5 @@ function withBody(bodies: Bodies, event: SessionEvent, isAlone: boolean): EventW
   const body = bodies.text(event.payload_ref)
   if (body === undefined) return { ...event, payload: null }
   if (body.length > MAX_BODY && !isAlone) return { ...event, payload_bytes: body.length }
-  return { ...event, payload: JSON.parse(body) as unknown }
+  return { ...event, payload: rawOf(body) }
 }

@@ -1,8 +1,8 @@
 // One step of a transcript: what was said, or a call with what it was given and what came back.
 
 import type { ComponentChildren, JSX } from 'preact'
+import { changesOf, editsIn } from '../../../event/edits.ts'
 import { CALL_WORDS } from '../../../model.ts'
-import { changesIn } from '../../../query/edit-shapes.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { isUnread } from '../bodies.ts'
 import { bytes, duration, time } from '../format.ts'
@@ -172,8 +172,8 @@ function Call(props: StepProps): JSX.Element {
 
 /** What the call was given, in the form that shows most: a change, a command, or its fields. */
 function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody | undefined }): JSX.Element {
-  const found = event.kind === 'edit' || event.kind === 'retry' ? changesIn(event.payload) : []
-  const changes = found.length > 0 || event.kind !== 'edit' ? found : changesIn(answer?.payload)
+  const found = event.kind === 'edit' || event.kind === 'retry' ? changesOf(editsIn(event.payload)) : []
+  const changes = found.length > 0 || event.kind !== 'edit' ? found : changesOf(editsIn(answer?.payload))
   if (changes.length > 0)
     return (
       <>

@@ -1,14 +1,37 @@
-// The shapes in which calls describe changes of files: replace this by that, write this file, apply this patch.
+// What a call changes in files: replace this by that, write this file, apply this patch. How adapters tell it, the usual
+// shapes in which tools are given it, and what a patch adds up to.
+
+/** One change as it is told: two texts, or a patch whose lines say it all. */
+export type Edit =
+  | {
+      path: string
+      before: string
+      after: string
+      /** `after` is the whole file. */
+      isWhole?: boolean
+      /** Every occurrence, not only the first. */
+      isAll?: boolean
+    }
+  | {
+      /** Empty where the patch names its files itself. */
+      path: string
+      patch: string
+    }
 
 export interface Change {
   path: string
   before: string
   after: string
-  /** `after` is the whole file. */
   isWhole: boolean
-  /** Every occurrence, not only the first. */
   isAll: boolean
 }
+
+/** What edits add up to, in order. */
+export const changesOf = (edits: readonly Edit[]): Change[] =>
+  edits.flatMap((edit) => {
+    if (!('patch' in edit)) return [{ isWhole: false, isAll: false, ...edit }]
+    return edit.path === '' ? patchChanges(edit.patch) : hunks(edit.path, withoutHead(edit.patch.split('\n')))
+  })
 
 type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields =>
@@ -25,22 +48,22 @@ const WHOLE = ['content', 'contents', 'file_text', 'text']
 const PATCH = /\*\*\* Begin Patch/
 const MAX_DEPTH = 4
 
-/** Every change a body describes, in order; empty when it has none of the shapes. */
-export function changesIn(body: unknown, depth = MAX_DEPTH): Change[] {
-  if (typeof body === 'string') return PATCH.test(body) ? patchChanges(body) : []
-  if (Array.isArray(body)) return depth === 0 ? [] : body.flatMap((part) => changesIn(part, depth - 1))
-  if (!isFields(body) || depth === 0) return []
-  const own = ownChanges(body)
+/** Every change in what a call was given, in order; empty when it has none of the usual shapes. */
+export function editsIn(input: unknown, depth = MAX_DEPTH): Edit[] {
+  if (typeof input === 'string') return PATCH.test(input) ? [{ path: '', patch: input }] : []
+  if (Array.isArray(input)) return depth === 0 ? [] : input.flatMap((part) => editsIn(part, depth - 1))
+  if (!isFields(input) || depth === 0) return []
+  const own = ownEdits(input)
   if (own.length > 0) return own
   // Only where calls keep what they are about: an answer may quote anything.
   for (const name of ['input', 'rawInput', 'arguments', 'changes', 'patch', 'command', 'content']) {
-    const inner = name === 'changes' ? mappedChanges(body[name]) : changesIn(body[name], depth - 1)
+    const inner = name === 'changes' ? mappedEdits(input[name]) : editsIn(input[name], depth - 1)
     if (inner.length > 0) return inner
   }
   return []
 }
 
-function ownChanges(fields: Fields): Change[] {
+function ownEdits(fields: Fields): Edit[] {
   const path = textIn(fields, PATHS)
   if (path === undefined) return []
   const before = textIn(fields, OLD)
@@ -52,25 +75,25 @@ function ownChanges(fields: Fields): Change[] {
   }
   const edits = fields['edits']
   if (Array.isArray(edits))
-    return edits.flatMap((edit) => (isFields(edit) ? ownChanges({ path, ...edit }) : []))
+    return edits.flatMap((edit) => (isFields(edit) ? ownEdits({ path, ...edit }) : []))
   const whole = textIn(fields, WHOLE)
-  return whole === undefined ? [] : [{ path, before: '', after: whole, isWhole: true, isAll: false }]
+  return whole === undefined ? [] : [{ path, before: '', after: whole, isWhole: true }]
 }
 
 /** `{path: {add|update|delete…}}`, or the same with a `type` beside the text. */
-function mappedChanges(value: unknown): Change[] {
+export function mappedEdits(value: unknown): Edit[] {
   if (!isFields(value)) return []
-  return Object.entries(value).flatMap(([path, change]) => {
+  return Object.entries(value).flatMap(([path, change]): Edit[] => {
     if (!isFields(change)) return []
     const inner = [change, ...Object.values(change).filter(isFields)]
     const isDeletion = change['type'] === 'delete' || 'delete' in change
     for (const fields of inner) {
-      const diff = textIn(fields, ['unified_diff', 'diff'])
-      if (diff !== undefined) return hunks(path, withoutHead(diff.split('\n')))
+      const patch = textIn(fields, ['unified_diff', 'diff'])
+      if (patch !== undefined) return [{ path, patch }]
       const content = textIn(fields, ['content'])
       if (content === undefined) continue
       const [before, after] = isDeletion ? [content, ''] : ['', content]
-      return [{ path, before, after, isWhole: true, isAll: false }]
+      return [{ path, before, after, isWhole: true }]
     }
     return []
   })

@@ -1,0 +1,73 @@
+// Bodies from before adapters told what they know: the record alone. What it says is judged by the names of its fields, as
+// well as that can be done. Nothing else guesses.
+import type { Told } from './body.ts'
+import { editsIn } from './edits.ts'
+
+type Fields = Record<string, unknown>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
+const COMMANDS = ['command', 'cmd', 'script']
+const TEXT_FIELDS = [
+  'thinking',
+  'content',
+  'text',
+  'output',
+  'output_text',
+  'message',
+  'error',
+  'stderr',
+  'stdout',
+  'result',
+]
+const MAX_DEPTH = 6
+
+export function legacyTold(raw: unknown): Told {
+  const told: Told = {}
+  const said = textOf(raw, MAX_DEPTH)
+  if (said !== '') told.said = said
+  if (!isFields(raw)) return told
+  const given = ARGUMENTS.map((name) => raw[name]).find((one) => one != null)
+  if (given === undefined) return told
+  told.input = typeof given === 'string' ? (parsed(given) ?? given) : given
+  const command = commandIn(told.input)
+  if (command !== undefined) told.command = command
+  const edits = editsIn(told.input)
+  if (edits.length > 0) told.edits = edits
+  return told
+}
+
+function textOf(value: unknown, depth: number): string {
+  if (typeof value === 'string') return value
+  if (depth === 0 || typeof value !== 'object' || value === null) return ''
+  if (Array.isArray(value))
+    return value
+      .map((part) => textOf(part, depth - 1))
+      .filter((text) => text !== '')
+      .join('\n')
+  for (const field of TEXT_FIELDS) {
+    const text = Object.hasOwn(value, field) ? textOf((value as Fields)[field], depth - 1) : ''
+    if (text !== '') return text
+  }
+  return ''
+}
+
+function commandIn(input: unknown): string | undefined {
+  if (!isFields(input)) return undefined
+  for (const name of COMMANDS) {
+    const command = input[name]
+    if (typeof command === 'string') return command
+    if (Array.isArray(command)) return command.join(' ')
+  }
+  return undefined
+}
+
+function parsed(text: string): unknown {
+  if (!text.startsWith('{')) return undefined
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
