@@ -1,5 +1,5 @@
 // The rules of the house that prose alone would not keep.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -341,7 +341,7 @@ describe('the public surface', () => {
       ['recollect', 'src/index.ts'],
       ['recollect/record', 'src/record/index.ts'],
       ...readdirSync(join(root, 'src/adapters'), { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
+        .filter(({ name }) => existsSync(join(root, 'src/adapters', name, 'index.ts')))
         .map(({ name }) => [`recollect/adapters/${name}`, `src/adapters/${name}/index.ts`] as const),
     ] as const
     const program = ts.createProgram(
