@@ -108,7 +108,8 @@ const library = defineConfig({
 /** What most commands that read load: in one file, since each costs a third of a millisecond to find and open. */
 const READING = [
   '(errors|model|config|settings)',
-  'store/(database|decisions|digest-words|driver|reading|rows|schema|segments|slots|words)',
+  'sqlite/driver',
+  'store/(database|decisions|digest-words|reading|rows|schema|segments|slots|words)',
   'query/(candidates|decisions|filters|ids|line|search[a-z-]*|sessions|short-ids)',
   'files/(builtin|directory|reading|sha1)',
   'adapters/(flavors|index|integration|mcp-arguments|resume|guards|[a-z]+/(agent|integration|mcp|paths))',

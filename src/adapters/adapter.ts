@@ -12,6 +12,8 @@ export interface Source {
   companions?: string[]
   /** It speaks of many sessions and belongs to none: what becomes of one of them is not what becomes of it. */
   isShared?: boolean
+  /** Its bytes are not in the order in which they were written: the adapter's position tells what is new, not theirs. */
+  isDatabase?: boolean
   /** The file that is a source in its place until it is there. `read` is told only where one of them was read before. */
   standIn?: string
 }

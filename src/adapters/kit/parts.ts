@@ -1,13 +1,22 @@
 // The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
 // speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
+import type { EventKind } from '../../model.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { contentText, leaves } from '../text.ts'
 
 export type Part = { raw: Record<string, unknown> } & (
   | { is: 'text' | 'thinking'; text: string }
   | { is: 'call'; id: string | undefined; tool: string; input: unknown }
-  | { is: 'result'; id: string | undefined; text: string | undefined; failed: boolean; isRefused?: boolean }
-  | { is: 'other'; name: string; isKnown: boolean }
+  | {
+      is: 'result'
+      id: string | undefined
+      text: string | undefined
+      failed: boolean
+      isRefused?: boolean
+      exitCode?: number
+      durationMs?: number
+    }
+  | { is: 'other'; name: string; isKnown: boolean; kind?: EventKind; summary?: string }
 )
 
 const TEXTS = new Set(['text', 'input_text', 'output_text'])
