@@ -1,16 +1,7 @@
 // One source → batches ready to be written: read, redact, shorten. Every string of an item passes the redactor here,
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 
-import type {
-  Adapter,
-  EventItem,
-  Item,
-  Located,
-  Position,
-  Source,
-  SweepMemo,
-  UsageItem,
-} from '../adapters/adapter.ts'
+import type { Adapter, EventItem, Item, Position, Source, SweepMemo, UsageItem } from '../adapters/adapter.ts'
 import { leaves } from '../adapters/text.ts'
 import { parseStored } from '../errors.ts'
 import { bodyText, packTold, type Told } from '../event/body.ts'
@@ -93,7 +84,7 @@ export function* readSource(
 }
 
 function cursorOf(
-  adapter: Located,
+  adapter: Adapter,
   source: Source,
   facts: FileFacts,
   position: Position,

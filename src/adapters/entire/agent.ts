@@ -5,7 +5,7 @@ import { claim, FLAVOR, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Entire',
-  version: 7,
+  version: 8,
   roots,
   claim,
   load: () => import('./parse.ts'),

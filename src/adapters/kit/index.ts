@@ -1,5 +1,8 @@
 // What adapters are built from, for this repository and for plugins (`recollect/adapters`). docs/adding-an-agent.md shows how.
+export { editsIn } from '../../event/edits.ts'
+export type { Deed, EndState, EventKind, Mark, Tokens } from '../../model.ts'
 export type {
+  Act,
   Adapter,
   EdgeItem,
   Environment,
@@ -55,4 +58,4 @@ export {
   openaiTokens,
   tokenCount,
 } from './tokens.ts'
-export { type Deed, exitCodeIn, type Tools } from './tools.ts'
+export { exitCodeIn, type Tools } from './tools.ts'

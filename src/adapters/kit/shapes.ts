@@ -82,6 +82,7 @@ function dottedMessage(type: string, data: Record<string, unknown>): Message | u
         name,
         isKnown: true,
         kind: 'human_intervention',
+        mark: 'interrupt',
         summary: name,
         raw: data,
       }

@@ -128,9 +128,11 @@ function partDraft(
         role: speaker,
         summary: firstLine(part.text),
         payload,
+        // A result of which nothing but its words is known.
+        ...(speaker === 'tool' && { state: 'ok' as const }),
       }
       // What a model is told about itself is the same in every session.
-      return part.text === '' || speaker === 'system' ? draft : { ...draft, text: part.text }
+      return part.text === '' || speaker === 'system' ? draft : { ...draft, said: part.text }
     }
     case 'thinking': {
       const summary = firstLine(part.text) || '(thinking not shown)'
@@ -140,7 +142,7 @@ function partDraft(
         summary,
         payload: withoutSignature(payload),
       }
-      return part.text === '' ? draft : { ...draft, text: part.text }
+      return part.text === '' ? draft : { ...draft, said: part.text }
     }
     case 'call':
       return { ...callDraft(thread.calls, { ...part, id: part.id ?? key, ts }, tools), payload }
@@ -151,6 +153,7 @@ function partDraft(
         kind: part.kind ?? 'lifecycle',
         role: speaker,
         summary: part.summary ?? `[${part.name.replace(/^block /, '')}]`,
+        ...(part.mark && { mark: part.mark }),
         payload,
       }
   }

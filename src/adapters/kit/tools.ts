@@ -1,10 +1,9 @@
 // Calls of tools and what came of them: what an agent's own tools do stands in a table, others are judged by their names
 // and arguments.
-import type { EventItem } from '../adapter.ts'
+import type { Deed, EndState } from '../../model.ts'
+import type { Act, EventItem } from '../adapter.ts'
 import type { CallBook } from '../calls.ts'
 import { callParts, resultParts } from '../tools.ts'
-
-export type Deed = 'shell' | 'edit' | 'read' | 'search' | 'fetch' | 'spawn' | 'ask' | 'plan' | 'other'
 
 /** What tools do, by their native names. */
 export type Tools = Readonly<Record<string, Deed>>
@@ -17,20 +16,22 @@ export interface Call {
   id: string
   tool: string
   input: unknown
+  act?: Partial<Act> | undefined
   ts: number | null
 }
 
 /** All of a call's event but its place and its body. */
-export function callDraft(book: CallBook, call: Call, _tools: Tools): Omit<Draft, 'payload'> {
-  return callParts(book, call)
+export function callDraft(book: CallBook, call: Call, tools: Tools): Omit<Draft, 'payload'> {
+  const does = Object.hasOwn(tools, call.tool) ? tools[call.tool] : undefined
+  return callParts(book, call, { ...(does && { does }), ...call.act })
 }
 
 export interface Result {
   id: string
   text?: string | undefined
   failed: boolean
-  /** A person said no. */
   isRefused?: boolean | undefined
+  state?: EndState | undefined
   exitCode?: number | undefined
   durationMs?: number | undefined
   ts: number | null
@@ -38,14 +39,17 @@ export interface Result {
 
 /** All of a result's event but its place and its body; the tool's name comes from its call. */
 export function resultDraft(book: CallBook, result: Result): Omit<Draft, 'payload'> {
-  const { isRefused, exitCode, durationMs, id, failed, text, ts } = result
+  const { isRefused, state, exitCode, durationMs, id, failed, text, ts } = result
   return {
     ...resultParts(book, { id, failed, text, ts }),
-    ...(isRefused && { kind: 'human_intervention' as const }),
+    ...(state !== undefined && { state }),
+    ...(isRefused && REFUSED),
     ...(exitCode !== undefined && { exitCode }),
     ...(durationMs !== undefined && { durationMs }),
   }
 }
+
+const REFUSED = { kind: 'human_intervention', state: 'refused', mark: 'denied' } as const
 
 const EXIT_CODE = /\bexit(?:ed)?(?: with)?(?: status| code)?\b[:=\s]*(-?\d{1,10})\b/i
 const ENDS = 400
