@@ -5,7 +5,7 @@ import { claim, FLAVOR, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Runs',
-  version: 4,
+  version: 5,
   roots,
   claim,
   load: () => import('./parse.ts'),

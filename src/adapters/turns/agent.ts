@@ -5,7 +5,7 @@ import { claim, FLAVOR, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Turn logs',
-  version: 3,
+  version: 4,
   roots,
   claim,
   load: () => import('./parse.ts'),
