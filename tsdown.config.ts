@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'tsdown'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 // zod is inlined: unbundled it costs 60 ms of CPU at import, bundled about 10 ms.
 
-/** `recollect/adapters/<flavor>`: one entry per folder. */
+/** `recollect/adapters/<flavor>`: one entry per folder that has one. */
 const adapters = Object.fromEntries(
   readdirSync('src/adapters', { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter(({ name }) => existsSync(`src/adapters/${name}/index.ts`))
     .map(({ name }) => [`adapters/${name}`, `src/adapters/${name}/index.ts`]),
 )
 
@@ -108,9 +108,12 @@ const library = defineConfig({
 /** What most commands that read load: in one file, since each costs a third of a millisecond to find and open. */
 const READING = [
   '(errors|model|config|settings)',
-  'store/(database|decisions|digest-words|driver|reading|rows|schema|segments|slots|words)',
+  'sqlite/driver',
+  'store/(database|decisions|digest-words|reading|rows|schema|segments|slots|words)',
   'query/(candidates|decisions|filters|ids|line|search[a-z-]*|sessions|short-ids)',
-  'files/(builtin|directory|sha1)',
+  'files/(builtin|directory|reading|sha1)',
+  'adapters/(flavors|index|integration|mcp-arguments|resume|guards|[a-z]+/(agent|integration|mcp|paths))',
+  'record/file-names',
   'cli/(colour|exit|filter-values|filters|format|help|print|retention-report|streams|table|text|values|with-memory)',
 ]
 

@@ -1,6 +1,6 @@
 // The public API of the package root: the write side (also alone at recollect/record) and the memory.
 
-export type { Adapter, Item, Position, Source } from './adapters/adapter.ts'
+export type { Adapter, Item, LazyAdapter, Position, Source } from './adapters/adapter.ts'
 export { ADAPTERS } from './adapters/index.ts'
 export { Config } from './config.ts'
 export { type DecideOptions, decide } from './decide.ts'

@@ -1,5 +1,5 @@
 // The rules of the house that prose alone would not keep.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -43,6 +43,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'config.ts': ['errors.ts', 'settings.ts'],
   'http.ts': ['errors.ts'],
   files: ['errors.ts'],
+  sqlite: ['errors.ts', 'files'],
   web: [
     'errors.ts',
     'http.ts',
@@ -58,9 +59,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   redact: ['errors.ts', 'files'],
   record: ['errors.ts', 'files'],
-  adapters: ['errors.ts', 'files', 'model.ts', 'event', 'record'],
+  adapters: ['errors.ts', 'files', 'model.ts', 'event', 'record', 'sqlite'],
   sources: ['errors.ts', 'config.ts', 'files', 'model.ts', 'event', 'adapters', 'store'],
-  store: ['errors.ts', 'files', 'model.ts', 'event'],
+  store: ['errors.ts', 'files', 'model.ts', 'event', 'sqlite'],
   usage: ['errors.ts', 'config.ts', 'model.ts'],
   query: ['errors.ts', 'model.ts', 'event', 'store', 'usage'],
   export: ['errors.ts', 'model.ts', 'event', 'adapters', 'store', 'query', 'digest'],
@@ -341,7 +342,7 @@ describe('the public surface', () => {
       ['recollect', 'src/index.ts'],
       ['recollect/record', 'src/record/index.ts'],
       ...readdirSync(join(root, 'src/adapters'), { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
+        .filter(({ name }) => existsSync(join(root, 'src/adapters', name, 'index.ts')))
         .map(({ name }) => [`recollect/adapters/${name}`, `src/adapters/${name}/index.ts`] as const),
     ] as const
     const program = ts.createProgram(

@@ -7,6 +7,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Adapter } from '../src/adapters/adapter.ts'
 import { ADAPTERS } from '../src/adapters/index.ts'
+import { withReader } from '../src/sweep/tasks.ts'
 import { filesBelow } from './setup/collect.ts'
 import { differences } from './setup/dump.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
@@ -94,7 +95,9 @@ function homeOf(flavor: string, adapter: Adapter): string {
 }
 
 const present = existsSync(CORPORA) ? readdirSync(CORPORA) : []
-const subjects = ADAPTERS.filter((one) => LAYOUT[one.flavor] && present.includes(`${one.flavor}.tar.gz`))
+const subjects = await Promise.all(
+  ADAPTERS.filter((one) => LAYOUT[one.flavor] && present.includes(`${one.flavor}.tar.gz`)).map(withReader),
+)
 
 it.skipIf(subjects.length > 0)('the corpora are not here: their tests are left out', () => {
   expect(present.filter((name) => name.endsWith('.tar.gz'))).toEqual([])

@@ -16,6 +16,7 @@ import { join, resolve } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { describe, expect, it } from 'vitest'
 import { INTEGRATIONS } from '../src/adapters/integrations.ts'
+import { readSettings } from '../src/capture/hook-status.ts'
 import { applyPlan, makeHandler, planInstall, planUninstall } from '../src/capture/hooks.ts'
 import { findHandlers, type Handler, withHandler, withoutHandlers } from '../src/capture/settings.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
@@ -291,7 +292,12 @@ describe('trust', () => {
     const handler = { ...HANDLER, timeout: 3 }
     const kindWith = (events: string[], value: Handler): string | undefined => {
       const text = withHandler('', events, value, file)
-      return codex.hooks.obstacle({ HOME }, file, findHandlers(text, file))?.kind
+      return codex.hooks.obstacle({
+        env: { HOME },
+        file,
+        found: findHandlers(text, file),
+        settings: readSettings,
+      })?.kind
     }
     expect(kindWith(['Stop'], handler)).toBe('trust')
     const lines = Object.entries(trusted).map(

@@ -3,7 +3,7 @@
 import { readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { connect } from '../src/store/driver.ts'
+import { connect } from '../src/sqlite/driver.ts'
 import { SESSION, user, write } from './setup/claude.ts'
 import { type Listening, listening, overHttp } from './setup/mcp.ts'
 import { cli, temporary, World } from './setup/sweeping.ts'

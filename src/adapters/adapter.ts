@@ -12,6 +12,8 @@ export interface Source {
   companions?: string[]
   /** It speaks of many sessions and belongs to none: what becomes of one of them is not what becomes of it. */
   isShared?: boolean
+  /** Its bytes are not in the order in which they were written: the adapter's position tells what is new, not theirs. */
+  isDatabase?: boolean
   /** The file that is a source in its place until it is there. `read` is told only where one of them was read before. */
   standIn?: string
 }
@@ -218,7 +220,17 @@ export type Item =
 
 export type Environment = Record<string, string | undefined>
 
-export interface Adapter {
+/** What one sweep knows of files beside a source, so that many sources can ask about one file. Begins empty with every sweep. */
+export interface SweepMemo {
+  /** What was made under this name before, or else made now. */
+  get<T>(name: string, make: () => T): T
+}
+
+/** Items from a position on (null: the beginning) to the present end. Reading in any number of steps yields the same items as reading at once. */
+export type Read = (source: Source, from: Position | null, memo?: SweepMemo) => Iterable<Item>
+
+/** An agent's files, without how they are read. */
+export interface Located {
   readonly flavor: string
   /** Raised when the same bytes give other items: sources of this flavor are then read again. */
   readonly version: number
@@ -231,6 +243,15 @@ export interface Adapter {
   claim(path: string, isBelowRoot?: boolean): Source | null
   /** The directory whose working tree the agent put at `cwd`, where the path itself says so: trees are removed, sessions stay. */
   treeOwner?(cwd: string): string | undefined
-  /** Items from a position on (null: the beginning) to the present end. Reading in any number of steps yields the same items as reading at once. */
-  read(source: Source, from: Position | null): Iterable<Item>
 }
+
+export interface Adapter extends Located {
+  read: Read
+}
+
+/** One whose reader is loaded when there is something to read. */
+export interface LazyAdapter extends Located {
+  load(): Promise<{ read: Read }>
+}
+
+export type AnyAdapter = Adapter | LazyAdapter

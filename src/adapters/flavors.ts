@@ -1,10 +1,12 @@
-// The names of the adapters, for those who check or complete a name without reading a file.
+// The names of the agents.
+import { ADAPTERS } from './index.ts'
 
-export const FLAVORS = ['claude', 'codex', 'grok', 'entire', 'run', 'turns', 'lineage'] as const
+export const FLAVORS: readonly string[] = ADAPTERS.map((one) => one.flavor)
 
-/** Whose models an agent talks to, by the names of the OpenTelemetry conventions; others are not known. */
-export const PROVIDERS: Readonly<Record<string, string>> = {
-  claude: 'anthropic',
-  codex: 'openai',
-  grok: 'x_ai',
-}
+/** The flavor that a name stands for; the name itself where it stands for none. */
+export const flavorNamed = (name: string): string =>
+  ADAPTERS.find((one) => one.aliases?.includes(name))?.flavor ?? name
+
+/** Whose models an agent talks to, by the names of the OpenTelemetry conventions; undefined where that is not known. */
+export const providerOf = (flavor: string): string | undefined =>
+  ADAPTERS.find((one) => one.flavor === flavor)?.provider

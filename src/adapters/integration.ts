@@ -33,7 +33,16 @@ export interface HookFacts {
   /** The events to install, by the agent's own names. */
   readonly events: readonly string[]
   /** What keeps installed handlers from running, if anything. */
-  obstacle(env: Environment, file: string, found: readonly InstalledHook[]): Obstacle | undefined
+  obstacle(look: HookLook): Obstacle | undefined
+}
+
+export interface HookLook {
+  env: Environment
+  /** The file that holds the hooks, and what stands in it of ours. */
+  file: string
+  found: readonly InstalledHook[]
+  /** What a settings file says: JSON with comments, or TOML. Empty where there is none that can be read. */
+  settings(file: string): Record<string, unknown>
 }
 
 /** A handler of ours in the file: which entry of the event's list, and which handler of that entry. */

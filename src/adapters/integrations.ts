@@ -1,7 +1,7 @@
 // The agents that hooks can be installed in.
-import { integration as claude } from './claude/integration.ts'
-import { integration as codex } from './codex/integration.ts'
-import { integration as grok } from './grok/integration.ts'
+import { ADAPTERS } from './index.ts'
 import type { Integration } from './integration.ts'
 
-export const INTEGRATIONS: readonly Integration[] = [claude, codex, grok]
+export const INTEGRATIONS: readonly Integration[] = ADAPTERS.flatMap(({ flavor, title, integration }) =>
+  integration ? [{ flavor, title, ...integration }] : [],
+)

@@ -1,7 +1,5 @@
 // Agents as clients of our MCP server: how the server is made known to each of them, and how it tells whose session asks.
-import { mcpClient as claude } from './claude/mcp.ts'
-import { mcpClient as codex } from './codex/mcp.ts'
-import { mcpClient as grok } from './grok/mcp.ts'
+import { ADAPTERS } from './index.ts'
 
 export interface McpServerEntry {
   name: string
@@ -27,4 +25,6 @@ export interface McpClient {
   registered: (name: string, output: { code: number; stdout: string }) => string | undefined
 }
 
-export const MCP_CLIENTS: readonly McpClient[] = [claude, codex, grok]
+export const MCP_CLIENTS: readonly McpClient[] = ADAPTERS.flatMap(({ flavor, mcp }) =>
+  mcp ? [{ flavor, ...mcp }] : [],
+)

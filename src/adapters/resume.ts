@@ -1,12 +1,8 @@
 // The command that takes a session up again, where its agent has one.
-
-const COMMANDS: Record<string, (id: string) => string> = {
-  claude: (id) => `claude --resume ${id}`,
-  codex: (id) => `codex resume ${id}`,
-  grok: (id) => `grok --resume ${id}`,
-}
+import { ADAPTERS } from './index.ts'
 
 /** Undefined for agents that cannot, and for ids that a shell would not take as one word. */
 export function resumeCommand(flavor: string, nativeId: string): string | undefined {
-  return /^[\w.-]+$/.test(nativeId) ? COMMANDS[flavor]?.(nativeId) : undefined
+  if (!/^[\w.-]+$/.test(nativeId)) return undefined
+  return ADAPTERS.find((one) => one.flavor === flavor)?.resume?.(nativeId)
 }

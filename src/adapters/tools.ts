@@ -1,9 +1,11 @@
 // Tools of agents we know nothing about: what a call does is judged by its name and its arguments alone.
 // Agents with tools of known names have their own tables.
-import type { EventItem } from './adapter.ts'
+import { editsIn } from '../event/edits.ts'
+import type { Deed } from '../model.ts'
+import type { Act, EventItem } from './adapter.ts'
 import { type CallBook, closeCall, openCall } from './calls.ts'
 import { isRecord, list, str } from './guards.ts'
-import { firstLine, leaves } from './text.ts'
+import { firstLine } from './text.ts'
 
 const EDIT_WORDS = new Set(['edit', 'multiedit', 'write', 'patch', 'replace', 'insert', 'editor'])
 const FILE_WORDS = new Set(['create', 'delete', 'remove', 'move', 'rename', 'update'])
@@ -35,41 +37,89 @@ const SHELL_WORDS = new Set([
 ])
 const FILE_FIELDS = ['file_path', 'filePath', 'path', 'file', 'filename', 'notebook_path', 'target_file']
 const SUBJECTS = ['command', 'cmd', 'pattern', 'query', 'url', 'description', 'prompt', 'name', 'id']
+/** A word of the name and a field of the arguments: neither alone is certain. */
+const OTHER_DEEDS: [Deed, words: string[], fields: string[]][] = [
+  ['plan', ['todo', 'todos', 'plan'], ['todos', 'plan', 'items', 'tasks']],
+  ['fetch', ['fetch', 'web', 'browse', 'navigate'], ['url', 'urls']],
+  ['search', ['search', 'grep', 'glob', 'find', 'rg'], ['pattern', 'query', 'regex', 'glob']],
+  ['read', ['read', 'view', 'open', 'cat'], FILE_FIELDS],
+  ['spawn', ['agent', 'subagent', 'task', 'delegate', 'spawn'], ['prompt']],
+  ['ask', ['ask', 'question', 'questions'], ['question', 'questions']],
+]
+const PLACES = ['cwd', 'workdir', 'working_directory', 'directory']
 
 export interface GenericCall {
   id: string
   tool: string
+  /** As it stands in the payload: fields, or JSON in a string. */
   input: unknown
   ts: number | null
 }
 
-type CallParts = Pick<EventItem, 'kind' | 'role' | 'tool' | 'callId' | 'summary' | 'text' | 'files'>
+type CallParts = Pick<EventItem, 'kind' | 'role' | 'tool' | 'callId' | 'summary' | 'act' | 'files'>
 
-/** Notes a call in the book and tells everything about its event but key, time and payload. */
-export function callParts(book: CallBook, call: GenericCall): CallParts {
+/** Notes a call in the book and tells everything about its event but key, time and payload; `known` is what need not be judged. */
+export function callParts(book: CallBook, call: GenericCall, known: Partial<Act> = {}): CallParts {
   const { id, tool, ts } = call
-  const input = isRecord(call.input) ? call.input : {}
+  const given = decoded(call.input)
+  const input = isRecord(given) ? given : {}
   const words = wordsOf(tool)
-  const command = words.some((word) => SHELL_WORDS.has(word)) ? commandOf(input) : undefined
-  const edits = isEdit(words, input)
-  const kind = openCall(book, { id, tool, input: call.input, ts, edits, command })
+  const isShell = known.does ? known.does === 'shell' : words.some((word) => SHELL_WORDS.has(word))
+  const command = known.command ?? (isShell ? commandOf(input) : undefined)
+  const edits = known.does ? known.does === 'edit' : isEdit(words, input)
+  const kind = openCall(book, { id, tool, input: given, ts, edits, command })
   const file = FILE_FIELDS.map((name) => str(input[name])).find(Boolean)
   const subject = command ?? SUBJECTS.map((name) => str(input[name])).find(Boolean)
   const parts: CallParts = { kind, role: 'assistant', tool, callId: id, summary: tool }
   if (file && command === undefined) parts.summary = `${tool} ${firstLine(file)}`
   else if (subject) parts.summary = `${tool}: ${firstLine(subject)}`
-  if (file) parts.files = [file]
-  const text = leaves(call.input)
-  if (text !== undefined) parts.text = text
+  const does = edits ? 'edit' : command === undefined ? deedOf(words, input) : 'shell'
+  parts.act = { ...actOf(known.does ?? does, call.input, given, command), ...known }
+  const files = [file, ...(known.edits ?? []).map((edit) => edit.path)].filter((one) => !!one)
+  if (files.length > 0) parts.files = [...new Set(files as string[])]
   return parts
 }
 
-type ResultParts = Pick<EventItem, 'kind' | 'role' | 'callId' | 'summary'> &
-  Partial<Pick<EventItem, 'tool' | 'text' | 'durationMs'>>
+/** Arguments that are JSON inside a string. */
+function decoded(input: unknown): unknown {
+  if (typeof input !== 'string' || !input.trimStart().startsWith('{')) return input
+  try {
+    return JSON.parse(input) as unknown
+  } catch {
+    return input
+  }
+}
+
+function deedOf(words: string[], input: Record<string, unknown>): Deed {
+  // Editors that also show files say so in their command.
+  const all = input['command'] === 'view' ? [...words, 'view'] : words
+  const found = OTHER_DEEDS.find(
+    ([, names, fields]) =>
+      names.some((name) => all.includes(name)) && fields.some((field) => input[field] !== undefined),
+  )
+  return found?.[0] ?? 'other'
+}
+
+function actOf(does: Deed, given: unknown, input: unknown, command: string | undefined): Act {
+  const act: Act = { does }
+  if (given !== undefined) act.input = given
+  if (command !== undefined) act.command = command
+  const cwd =
+    command !== undefined && isRecord(input)
+      ? PLACES.map((name) => str(input[name])).find(Boolean)
+      : undefined
+  if (cwd !== undefined) act.cwd = cwd
+  const edits = does === 'edit' ? editsIn(input) : []
+  if (edits.length > 0) act.edits = edits
+  return act
+}
+
+type ResultParts = Pick<EventItem, 'kind' | 'role' | 'callId' | 'summary' | 'state'> &
+  Partial<Pick<EventItem, 'tool' | 'said' | 'durationMs'>>
 
 export interface GenericResult {
   id: string
-  /** Undefined where the format says nothing of failure. */
+  /** False also where the format says nothing of failure. */
   failed: boolean
   text: string | undefined
   ts: number | null
@@ -84,10 +134,11 @@ export function resultParts(book: CallBook, result: GenericResult): ResultParts 
     role: 'tool',
     callId: id,
     summary: firstLine(text ?? '') || '(no output)',
+    state: failed ? 'failed' : 'ok',
   }
   if (call) parts.tool = call.tool
   if (call?.durationMs !== undefined) parts.durationMs = call.durationMs
-  if (text) parts.text = text
+  if (text) parts.said = text
   return parts
 }
 
@@ -112,5 +163,14 @@ function commandOf(input: Record<string, unknown>): string | undefined {
   const command = input['command'] ?? input['cmd'] ?? input['script']
   if (typeof command === 'string') return command
   const words = list(command).filter((word) => typeof word === 'string')
+  // The shell that is given a whole command line is no part of it.
+  const [shell = '', option = '', line] = words
+  if (
+    line !== undefined &&
+    words.length === 3 &&
+    /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) &&
+    /^-\w*c$/.test(option)
+  )
+    return line
   return words.length > 0 ? words.join(' ') : undefined
 }

@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import { parse as parseJson } from 'jsonc-parser'
+import { parse as parseToml } from 'smol-toml'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { InstalledHook, Integration, Obstacle } from '../adapters/integration.ts'
 import type { RecollectError } from '../errors.ts'
 import { MAX_SETTINGS_BYTES, readLinked } from '../files/reading.ts'
@@ -27,7 +29,7 @@ export interface HookStatus {
 }
 
 /** When each agent's hooks last ran, as far as is known. */
-export function lastFired(home: string, adapters: readonly Adapter[]): SpoolState['fired'] {
+export function lastFired(home: string, adapters: readonly AnyAdapter[]): SpoolState['fired'] {
   return { ...readSpoolState(home).fired, ...firedOf(peekSpool(home), adapters) }
 }
 
@@ -64,8 +66,18 @@ export function statusOf(
   if (!first) return status
   status.command = (first.value as Handler).command
   status.problem = problemOf(found, status, handler)
-  status.obstacle = hooks.obstacle(env, file, found)
+  status.obstacle = hooks.obstacle({ env, file, found, settings: readSettings })
   return status
+}
+
+/** As lenient as the agents are: what cannot be read says nothing. */
+export function readSettings(file: string): Record<string, unknown> {
+  try {
+    const text = readLinked(file, MAX_SETTINGS_BYTES).toString('utf8')
+    return Object(file.endsWith('.toml') ? parseToml(text) : parseJson(text)) as Record<string, unknown>
+  } catch {
+    return {}
+  }
 }
 
 function problemOf(

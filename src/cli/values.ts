@@ -1,5 +1,5 @@
 // Values of options: what is impossible is refused, with the nearest right spelling.
-import { FLAVORS } from '../adapters/flavors.ts'
+import { FLAVORS, flavorNamed } from '../adapters/flavors.ts'
 import { nearest, parseTime } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type EventKind } from '../model.ts'
@@ -74,4 +74,5 @@ export const parseChoices = <T extends string>(
 
 export const parseKinds = (text: string): EventKind[] => parseChoices(text, EVENT_KINDS, '--kind', 'kind')
 
-export const parseFlavor = (text: string): string => parseChoice(text, FLAVORS, '--flavor', 'flavor')
+export const parseFlavor = (text: string): string =>
+  parseChoice(flavorNamed(text), FLAVORS, '--flavor', 'flavor')

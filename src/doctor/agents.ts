@@ -1,7 +1,7 @@
 // The agents: which are here, whether their transcripts are read before they delete them, and what of their files cannot
 // be read.
 import { sep } from 'node:path'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import type { Config } from '../config.ts'
@@ -20,7 +20,7 @@ export interface AgentContext {
   config: Config
   env: Environment
   now: number
-  adapters: readonly Adapter[]
+  adapters: readonly AnyAdapter[]
   integrations: readonly Integration[]
   /** Undefined where nothing is remembered. */
   handle: ReadHandle | undefined

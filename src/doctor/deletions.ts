@@ -1,6 +1,6 @@
 // What agents are about to delete of their own transcripts, and whether it is kept here. Looks at the files as they are now.
 import { statSync } from 'node:fs'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import { discover, type Found } from '../sources/discover.ts'
@@ -30,7 +30,7 @@ export interface Deletion {
 interface Context {
   env: Environment
   now: number
-  adapters: readonly Adapter[]
+  adapters: readonly AnyAdapter[]
   integrations: readonly Integration[]
   handle: ReadHandle | undefined
 }

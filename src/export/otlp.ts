@@ -2,7 +2,7 @@
 // sub-agents, below it `chat` for each response of a model and `execute_tool` for each call. Ids are hashes of ours, so
 // the same session always gives the same spans. No message text is sent.
 import { createHash } from 'node:crypto'
-import { PROVIDERS } from '../adapters/flavors.ts'
+import { providerOf } from '../adapters/flavors.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
 import { toJson } from './text.ts'
 
@@ -147,7 +147,7 @@ class SpanBuilder {
       ...this.#span(this.idOf(agent), parentSpanId, `invoke_agent ${name}`, KIND.internal, times),
       attributes: attributesOf({
         'gen_ai.operation.name': 'invoke_agent',
-        'gen_ai.provider.name': PROVIDERS[session.flavor] ?? session.flavor,
+        'gen_ai.provider.name': providerOf(session.flavor) ?? session.flavor,
         'gen_ai.agent.name': name,
         'gen_ai.agent.version': this.#source.agentVersion,
         'gen_ai.conversation.id': session.native_session_id,
@@ -178,7 +178,7 @@ class SpanBuilder {
       ...this.#span(id, this.idOf(null), `chat ${one.model ?? ''}`.trim(), KIND.client, times),
       attributes: attributesOf({
         'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': PROVIDERS[session.flavor] ?? session.flavor,
+        'gen_ai.provider.name': providerOf(session.flavor) ?? session.flavor,
         'gen_ai.conversation.id': session.native_session_id,
         'gen_ai.request.model': one.model,
         'gen_ai.response.model': one.model,

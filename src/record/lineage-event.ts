@@ -4,6 +4,7 @@ import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { DEFAULT_HISTORY_FILE } from './file-names.ts'
 import { checkOptions, checkPath, checkTime } from './given.ts'
 import { type ReadOptions, readRecords } from './read.ts'
 import { Text } from './shapes.ts'
@@ -50,8 +51,6 @@ const Written = z.strictObject({
   timestamp: z.iso.datetime({ offset: true }),
   parent_session_id: SessionId.nullable(),
 })
-
-export const DEFAULT_HISTORY_FILE = 'session_history.jsonl'
 
 export function isSessionId(id: unknown): id is string {
   return SessionId.safeParse(id).success

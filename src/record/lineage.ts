@@ -7,6 +7,7 @@
 //   2 append the event     the log is ahead; the next call finds the line and carries the current file forward
 //   3 replace the current  both files changed; the next call only drops the note
 //   4 drop the note        done
+
 import { closeSync, fdatasyncSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
@@ -16,10 +17,10 @@ import { readJsonl } from '../files/jsonl.ts'
 import { safeName } from '../files/paths.ts'
 import { openIfThere } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
+import { DEFAULT_HISTORY_FILE } from './file-names.ts'
 import { checkClock, checkOptions, checkPath, misused } from './given.ts'
 import {
   checkEvent,
-  DEFAULT_HISTORY_FILE,
   encodeEvent,
   isSessionId,
   localTimestamp,

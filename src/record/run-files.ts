@@ -15,6 +15,7 @@ import { tryLock } from '../files/lock.ts'
 import { resolveInside, safeName } from '../files/paths.ts'
 import { openIfThere } from '../files/reading.ts'
 import { replaceFile } from '../files/replace.ts'
+import { GZIPPED, PLAIN } from './file-names.ts'
 import { checkPath } from './given.ts'
 import { decodeRun, encodeRun } from './run-json.ts'
 import type { RunTranscriptFile } from './run-model.ts'
@@ -23,9 +24,6 @@ import type { RunTranscriptFile } from './run-model.ts'
 export const FILE_MODE = 0o644
 export const DIRECTORY_MODE = 0o755
 
-export const PLAIN = 'transcript.json'
-export const GZIPPED = 'transcript.json.gz'
-export const JOURNAL = 'transcript.partial.jsonl'
 const LOCK = '.lock'
 
 /** From this many bytes of JSON on, the transcript is stored as gzip. */

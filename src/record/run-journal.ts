@@ -6,9 +6,10 @@ import { RecollectError } from '../errors.ts'
 import { AppendFile, type AppendOptions } from '../files/append.ts'
 import { readJsonl } from '../files/jsonl.ts'
 import { checkNoLinks } from '../files/paths.ts'
+import { JOURNAL } from './file-names.ts'
 import { encodeGo, RESTORE } from './go-json.ts'
 import { GapReports, type ReadOptions } from './read.ts'
-import { DIRECTORY_MODE, FILE_MODE, JOURNAL } from './run-files.ts'
+import { DIRECTORY_MODE, FILE_MODE } from './run-files.ts'
 import {
   decodeMeta,
   decodeToolCall,

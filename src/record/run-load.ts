@@ -3,9 +3,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, RecollectError } from '../errors.ts'
+import { JOURNAL } from './file-names.ts'
 import { checkOptions } from './given.ts'
 import { type ReadOptions, reportGap } from './read.ts'
-import { JOURNAL, readStored, runDirectory, type StoredRead, type StoredRun } from './run-files.ts'
+import { readStored, runDirectory, type StoredRead, type StoredRun } from './run-files.ts'
 import { replayJournal } from './run-journal.ts'
 import type { RunTranscriptFile } from './run-model.ts'
 

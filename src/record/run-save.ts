@@ -3,18 +3,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { RecollectError } from '../errors.ts'
+import { GZIPPED, JOURNAL, PLAIN } from './file-names.ts'
 import { copyJson } from './go-json.ts'
-import {
-  GZIPPED,
-  JOURNAL,
-  lockRun,
-  PLAIN,
-  type RunLock,
-  removeFile,
-  runDirectory,
-  type StoredRun,
-  storeRun,
-} from './run-files.ts'
+import { lockRun, type RunLock, removeFile, runDirectory, type StoredRun, storeRun } from './run-files.ts'
 import { addToIndex, summarise } from './run-index.ts'
 import { isEmptyJournal } from './run-journal.ts'
 import { RunTranscriptFile } from './run-model.ts'

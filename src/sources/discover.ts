@@ -2,13 +2,13 @@
 // found under its own name or none of our business. What an adapter would claim but cannot be read is named.
 import { type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
-import type { Adapter, Environment, Source } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment, Source } from '../adapters/adapter.ts'
 import { errnoOf, notAFile } from '../errors.ts'
 import { addProblem, type Problem, type Problems, problemOf } from './problem.ts'
 import { type Roots, rootsOf } from './roots.ts'
 
 export interface Found {
-  adapter: Adapter
+  adapter: AnyAdapter
   source: Source
 }
 
@@ -30,7 +30,11 @@ const OTHERS = new Set(['node_modules', '.git'])
 export const isPassedOver = (name: string): boolean => OTHERS.has(name)
 
 /** Every source below the adapters' own roots and the extra ones configured per flavor. */
-export function discover(adapters: readonly Adapter[], env: Environment, extraRoots: Roots = {}): Discovery {
+export function discover(
+  adapters: readonly AnyAdapter[],
+  env: Environment,
+  extraRoots: Roots = {},
+): Discovery {
   const result: Discovery = { found: [], problems: [], problemCount: 0, roots: [] }
   for (const one of find(adapters, env, extraRoots, result)) result.found.push(one)
   return result
@@ -38,7 +42,7 @@ export function discover(adapters: readonly Adapter[], env: Environment, extraRo
 
 /** The same, one after another: there may be a million of them. */
 export function* find(
-  adapters: readonly Adapter[],
+  adapters: readonly AnyAdapter[],
   env: Environment,
   extraRoots: Roots,
   result: Looking,
@@ -49,12 +53,12 @@ export function* find(
 
 /** Roots that exist, by their real names, each once per adapter and none below another; all of them are noted in the result. */
 export function realRoots(
-  adapters: readonly Adapter[],
+  adapters: readonly AnyAdapter[],
   env: Environment,
   extraRoots: Roots,
   result: Pick<Looking, 'roots'>,
-): { adapter: Adapter; root: string }[] {
-  const real: { adapter: Adapter; root: string }[] = []
+): { adapter: AnyAdapter; root: string }[] {
+  const real: { adapter: AnyAdapter; root: string }[] = []
   for (const adapter of adapters) {
     const here = new Set<string>()
     for (const path of rootsOf(adapter, env, extraRoots)) {
@@ -71,13 +75,13 @@ export function realRoots(
 }
 
 /** All roots, each once; by their real names where they exist. */
-export function rootPaths(adapters: readonly Adapter[], env: Environment, extraRoots: Roots): string[] {
+export function rootPaths(adapters: readonly AnyAdapter[], env: Environment, extraRoots: Roots): string[] {
   const paths = adapters.flatMap((adapter) => rootsOf(adapter, env, extraRoots))
   return [...new Set(paths.map((path) => realDirectory(path) ?? path))]
 }
 
 /** The links on the way to the roots: where one of them comes to lead elsewhere, so do the roots. */
-export function rootLinks(adapters: readonly Adapter[], env: Environment, extraRoots: Roots): string[] {
+export function rootLinks(adapters: readonly AnyAdapter[], env: Environment, extraRoots: Roots): string[] {
   const links = new Set<string>()
   for (const root of adapters.flatMap((adapter) => rootsOf(adapter, env, extraRoots)))
     for (let at = root; at !== dirname(at); at = dirname(at)) if (isLink(at)) links.add(at)
@@ -101,7 +105,7 @@ export function realDirectory(path: string): string | undefined {
 }
 
 interface Walk {
-  adapter: Adapter
+  adapter: AnyAdapter
   root: string
   result: Problems
 }

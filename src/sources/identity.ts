@@ -62,10 +62,16 @@ export function isUnchanged(facts: FileFacts, mark: CursorMark, adapterVersion: 
 }
 
 /** What happened to a source since its cursor was written. Opens the file only when something did. */
-export function changeOf(facts: FileFacts, cursor: Cursor | undefined, adapterVersion: number): Change {
+export function changeOf(
+  facts: FileFacts,
+  cursor: Cursor | undefined,
+  adapterVersion: number,
+  isDatabase = false,
+): Change {
   if (!cursor) return 'new'
   if (isUnchanged(facts, cursor, adapterVersion)) return 'unchanged'
   if (cursor.adapterVersion !== adapterVersion || !isSameFile(facts, cursor)) return 'changed'
+  if (isDatabase) return 'appended'
   // Same size, other time: rewritten in place, or only touched. Reading again is right in both cases.
   if (facts.size < cursor.offset || facts.size === cursor.size) return 'changed'
   return hasSameEnds(cursor) ? 'appended' : 'changed'

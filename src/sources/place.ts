@@ -2,7 +2,7 @@
 // remote the agent wrote down, the domain from the configured map. The task is in task.ts.
 import { lstatSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, win32 } from 'node:path'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { readWhole } from '../files/reading.ts'
 import type { Place, SessionPlace } from '../store/store.ts'
 
@@ -12,7 +12,7 @@ const MAX_POINTER_BYTES = 64 << 10
 /** Resolves places; directories are looked at once per resolver. */
 export function placeResolver(
   domains: Record<string, string>,
-  adapters: readonly Adapter[] = [],
+  adapters: readonly AnyAdapter[] = [],
 ): (session: SessionPlace) => Place {
   const byFlavor = new Map(adapters.map((one) => [one.flavor, one]))
   const roots = new Map<string, string | undefined>()

@@ -1,7 +1,7 @@
 // Where agents' files are looked for: an adapter's own directories, and those that the settings name besides.
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { FLAVORS } from '../adapters/flavors.ts'
 import { type Config, nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
@@ -12,7 +12,7 @@ export type Roots = Record<string, string[]>
 /** Those of `[sources.<flavor>]`. A misspelt flavor is refused: what lies there would silently never be read. */
 export function extraRoots(config: Config): Roots {
   const sources = Object.entries(config.get('sources'))
-  const unknown = sources.find(([flavor]) => !(FLAVORS as readonly string[]).includes(flavor))?.[0]
+  const unknown = sources.find(([flavor]) => !FLAVORS.includes(flavor))?.[0]
   if (unknown === undefined) return Object.fromEntries(sources.map(([flavor, { roots }]) => [flavor, roots]))
   const near = nearest(unknown, FLAVORS)
   throw new RecollectError('BAD_CONFIG', `there are no sources of the flavor ${unknown}`, {
@@ -22,10 +22,10 @@ export function extraRoots(config: Config): Roots {
 }
 
 /** The directories that the settings name for one flavor. */
-export const namedRoots = (adapter: Adapter, env: Environment, extra: Roots): string[] =>
+export const namedRoots = (adapter: AnyAdapter, env: Environment, extra: Roots): string[] =>
   (extra[adapter.flavor] ?? []).map((path) => withHome(path, env))
 
-export function rootsOf(adapter: Adapter, env: Environment, extra: Roots): string[] {
+export function rootsOf(adapter: AnyAdapter, env: Environment, extra: Roots): string[] {
   const paths = [...adapter.roots(env).map((path) => withHome(path, env)), ...namedRoots(adapter, env, extra)]
   // Without a home directory an agent's own places would lie wherever this program was started.
   return paths.filter((path) => isAbsolute(path))

@@ -4,7 +4,7 @@
 // A kill after the rename leaves a taken-* file, which the next sweep takes as well; looking twice changes nothing.
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Adapter } from '../adapters/adapter.ts'
+import type { AnyAdapter } from '../adapters/adapter.ts'
 import { errnoOf, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { readBeginning } from '../files/reading.ts'
@@ -164,7 +164,7 @@ export function writeSpoolState(home: string, state: SpoolState): void {
 }
 
 /** The newest hook of each flavor among the lines. Whose hook it was, the transcript's path tells. */
-export function firedOf(lines: readonly SpoolLine[], adapters: readonly Adapter[]): SpoolState['fired'] {
+export function firedOf(lines: readonly SpoolLine[], adapters: readonly AnyAdapter[]): SpoolState['fired'] {
   const fired: SpoolState['fired'] = {}
   for (const { at, event, session, paths } of lines) {
     const adapter = adapters.find((one) => paths.some((path) => one.claim(path)))

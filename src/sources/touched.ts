@@ -3,7 +3,7 @@
 // the file is plainly the user's own.
 import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { type Discovery, type Found, realRoots, walk } from './discover.ts'
 import { addProblem } from './problem.ts'
 import type { Roots } from './roots.ts'
@@ -21,12 +21,12 @@ export interface TouchedDiscovery extends Discovery {
 }
 
 interface Root {
-  adapter: Adapter
+  adapter: AnyAdapter
   root: string
 }
 
 export function discoverTouched(
-  adapters: readonly Adapter[],
+  adapters: readonly AnyAdapter[],
   env: Environment,
   extraRoots: Roots,
   touched: Touched,
@@ -94,7 +94,7 @@ function lookUp(directory: string, context: Root & { result: TouchedDiscovery })
   if (result.found.length === before && directory.length > root.length) lookUp(dirname(directory), context)
 }
 
-function lookOutside(path: string, adapters: readonly Adapter[], result: TouchedDiscovery): void {
+function lookOutside(path: string, adapters: readonly AnyAdapter[], result: TouchedDiscovery): void {
   const stats = statsOf(path)
   if (!stats) return
   for (const adapter of adapters) {

@@ -1,12 +1,12 @@
-// Opens the SQLite files: pragmas, migrations. The only file that uses the driver itself.
+// Opens our SQLite files: pragmas, migrations.
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fromSqlite, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
-import { connect, type Database } from './driver.ts'
+import { connect, type Database } from '../sqlite/driver.ts'
 
-export type { Database } from './driver.ts'
+export type { Database } from '../sqlite/driver.ts'
 export type Statement = ReturnType<Database['prepare']>
 
 /** One step of a schema: statements, or what has to look first. */

@@ -2,7 +2,7 @@
 // One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Adapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import type { Config } from '../config.ts'
 import { Ahead } from '../digest/ahead.ts'
@@ -36,7 +36,7 @@ import { type ReaderSettings, readerContext, readTasks, signalsAreIn } from './t
 
 export interface SweepOptions {
   config: Config
-  adapters: readonly Adapter[]
+  adapters: readonly AnyAdapter[]
   env: Environment
   /** Read every source again from its beginning. */
   full?: boolean

@@ -207,7 +207,7 @@ function taskFor(
   const seen =
     options.full && known
       ? 'changed'
-      : attempt(one, report, () => changeOf(facts, known, one.adapter.version))
+      : attempt(one, report, () => changeOf(facts, known, one.adapter.version, one.source.isDatabase))
   if (seen === undefined) return undefined
   const change = attempt(one, report, () => (isSettled(seen) ? 'unchanged' : seen))
   if (change === undefined) return undefined
@@ -216,7 +216,7 @@ function taskFor(
   const isResumed = change === 'appended'
   // What only a read that goes on needs is not handed around.
   const cursor = isResumed || !known ? known : { ...known, state: '' }
-  const bytes = facts.size - (isResumed ? (cursor?.offset ?? 0) : 0)
+  const bytes = Math.max(0, facts.size - (isResumed ? (cursor?.offset ?? 0) : 0))
   const source = known ? one.source : alone(one.source)
   return { ...one, source, facts, cursor, change, isResumed, bytes }
 }

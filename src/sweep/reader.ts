@@ -1,7 +1,7 @@
 // One source → batches ready to be written: read, redact, shorten. Every string of an item passes the redactor here,
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 
-import type { Adapter, EventItem, Item, Position, Source, UsageItem } from '../adapters/adapter.ts'
+import type { Adapter, EventItem, Item, Position, Source, SweepMemo, UsageItem } from '../adapters/adapter.ts'
 import { leaves } from '../adapters/text.ts'
 import { parseStored } from '../errors.ts'
 import { bodyText, packTold, type Told } from '../event/body.ts'
@@ -22,6 +22,7 @@ export interface ReaderContext {
   redactor: Redactor
   findTask: TaskFinder
   buffers: Buffers
+  memo: SweepMemo
 }
 
 /** The reader's own carry-over, beside the adapter's. */
@@ -60,7 +61,7 @@ export function* readSource(
   const sofar = (): FileFacts => ({ ...facts, size: position.offset, modifiedAt: 0 })
   let failure: unknown
   try {
-    for (const item of adapter.read(source, from)) {
+    for (const item of adapter.read(source, from, context.memo)) {
       if (item.type !== 'position') {
         builder.add(item)
         continue

@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { Adapter, Source } from '../adapters/adapter.ts'
+import type { Adapter, AnyAdapter, Source } from '../adapters/adapter.ts'
+import { newMemo } from '../adapters/kit/memo.ts'
 import { createRedactor } from '../redact/index.ts'
 import type { FileFacts } from '../sources/identity.ts'
 import { type Problem, problemOf } from '../sources/problem.ts'
@@ -14,7 +15,7 @@ import type { SweepOptions } from './index.ts'
 import { type ReaderContext, readSource } from './reader.ts'
 
 export interface ReadTask {
-  adapter: Adapter
+  adapter: AnyAdapter
   source: Source
   facts: FileFacts
   cursor: Cursor | undefined
@@ -28,13 +29,14 @@ export interface ReaderSettings {
 }
 
 /** A batch of task `task`, or its end. */
-export type Read = { task: number; batch: Batch } | { task: number; problem: Problem | undefined }
+export type ReadBatch = { task: number; batch: Batch } | { task: number; problem: Problem | undefined }
 
 export function readerContext(settings: ReaderSettings): ReaderContext {
   return {
     redactor: createRedactor({ key: settings.redactionKey }),
     findTask: taskFinder(settings.taskPatterns),
     buffers: new Buffers(),
+    memo: newMemo(),
   }
 }
 
@@ -54,17 +56,28 @@ export function readTasks(
   settings: ReaderSettings,
   bytes: number,
   meanwhile: Meanwhile,
-): AsyncIterable<Read> {
+): AsyncIterable<ReadBatch> {
   // Run from the TypeScript sources (in tests) there is no built worker to start.
   const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
   return canThread ? readInThread(tasks, settings, meanwhile) : readHere(tasks, readerContext(settings))
 }
 
-async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<Read> {
+/** With its reader, which may have to be loaded first. */
+export async function withReader(adapter: AnyAdapter): Promise<Adapter> {
+  return 'read' in adapter ? adapter : { ...adapter, read: (await adapter.load()).read }
+}
+
+async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<ReadBatch> {
   for (const [task, { adapter, source, cursor, isResumed, facts }] of tasks.entries()) {
     let problem: Problem | undefined
     try {
-      for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context)) {
+      for (const batch of readSource(
+        await withReader(adapter),
+        source,
+        { cursor, isResumed },
+        facts,
+        context,
+      )) {
         yield { task, batch }
         // Lets signals and the progress bar through.
         await new Promise(setImmediate)
@@ -95,16 +108,16 @@ async function* readInThread(
   tasks: readonly ReadTask[],
   settings: ReaderSettings,
   { whenIdle, signal, onDeaf }: Meanwhile,
-): AsyncGenerator<Read> {
+): AsyncGenerator<ReadBatch> {
   const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({ ...rest, flavor: adapter.flavor }))
   const worker = new Worker(workerFile, {
     workerData: { tasks: threadTasks, settings },
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   })
-  const arrived: Read[] = []
+  const arrived: ReadBatch[] = []
   let failure: Error | undefined
   let wake = (): void => undefined
-  worker.on('message', (read: Read) => {
+  worker.on('message', (read: ReadBatch) => {
     arrived.push(read)
     wake()
   })

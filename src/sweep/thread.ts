@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { ADAPTERS } from '../adapters/index.ts'
 import { type Problem, problemOf } from '../sources/problem.ts'
 import { readSource } from './reader.ts'
-import { type Read, type ReaderSettings, readerContext, type ThreadTask } from './tasks.ts'
+import { type ReadBatch, type ReaderSettings, readerContext, type ThreadTask, withReader } from './tasks.ts'
 
 const { tasks, settings } = workerData as { tasks: ThreadTask[]; settings: ReaderSettings }
 const port = parentPort as NonNullable<typeof parentPort>
@@ -20,7 +20,7 @@ port.on('message', () => {
   wake()
 })
 
-async function send(read: Read): Promise<void> {
+async function send(read: ReadBatch): Promise<void> {
   const bytes = 'batch' in read ? read.batch.payloads.length : 0
   while (ahead.length >= MAX_AHEAD || (ahead.length > 0 && aheadBytes + bytes > MAX_AHEAD_BYTES)) {
     await new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ for (const [task, { flavor, source, cursor, isResumed, facts }] of tasks.entries
   try {
     const adapter = ADAPTERS.find((one) => one.flavor === flavor)
     if (!adapter) throw new Error(`no adapter for ${flavor}`)
-    for (const batch of readSource(adapter, source, { cursor, isResumed }, facts, context))
+    for (const batch of readSource(await withReader(adapter), source, { cursor, isResumed }, facts, context))
       await send({ task, batch })
   } catch (cause) {
     problem = problemOf(cause, source.path)

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Adapter, EventItem, Item, UsageItem } from '../../src/adapters/adapter.ts'
+import { newMemo } from '../../src/adapters/kit/memo.ts'
 import { createRedactor } from '../../src/redact/index.ts'
 import { factsOf } from '../../src/sources/identity.ts'
 import { taskFinder } from '../../src/sources/task.ts'
@@ -13,6 +14,7 @@ const context = {
   redactor: createRedactor({ key: Buffer.alloc(32, 7) }),
   findTask: taskFinder(['\\b[A-Z]+-\\d+\\b']),
   buffers: new Buffers(),
+  memo: newMemo(),
 }
 
 export const FLAVOR = 'test'

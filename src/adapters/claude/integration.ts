@@ -1,11 +1,8 @@
 // Claude Code's settings, and its hooks. Checked with 2.1.325.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { parse } from 'jsonc-parser'
-import { MAX_SETTINGS_BYTES, readLinked } from '../../files/reading.ts'
 import type { Environment } from '../adapter.ts'
-import type { Integration } from '../integration.ts'
-import { FLAVOR } from './paths.ts'
+import type { Agent } from '../agent.ts'
 
 function home(env: Environment): string {
   // Readers take a list here; the agent itself takes one directory.
@@ -15,17 +12,7 @@ function home(env: Environment): string {
 
 const settingsFile = (env: Environment): string => join(home(env), 'settings.json')
 
-function readSettings(file: string): Record<string, unknown> {
-  try {
-    return Object(parse(readLinked(file, MAX_SETTINGS_BYTES).toString('utf8'))) as Record<string, unknown>
-  } catch {
-    return {}
-  }
-}
-
-export const integration: Integration = {
-  flavor: FLAVOR,
-  title: 'Claude Code',
+export const integration: NonNullable<Agent['integration']> = {
   home,
   homeVariable: 'CLAUDE_CONFIG_DIR',
   keeps: { file: settingsFile, key: 'cleanupPeriodDays', defaultDays: 30, proposedDays: 3650 },
@@ -34,8 +21,8 @@ export const integration: Integration = {
     isShared: true,
     // Known to every version since 1.0.85: versions up to 2.1.50 run no hook at all when they meet an event they do not know.
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
-    obstacle(_env, file) {
-      if (readSettings(file)['disableAllHooks'] !== true) return undefined
+    obstacle({ file, settings }) {
+      if (settings(file)['disableAllHooks'] !== true) return undefined
       return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }
     },
   },

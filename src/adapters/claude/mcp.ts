@@ -1,12 +1,10 @@
 // Claude Code as a client of our MCP server. Commands, variables and output as version 2.1.325 has them.
-import type { McpClient } from '../mcp.ts'
+import type { Agent } from '../agent.ts'
 import { serverArguments } from '../mcp-arguments.ts'
-import { FLAVOR } from './paths.ts'
 
 const SCOPE = ['--scope', 'user']
 
-export const mcpClient: McpClient = {
-  flavor: FLAVOR,
+export const mcpClient: NonNullable<Agent['mcp']> = {
   program: 'claude',
   sessionVariable: 'CLAUDE_CODE_SESSION_ID',
   add: (entry) => ['mcp', 'add', ...SCOPE, ...serverArguments(entry)],

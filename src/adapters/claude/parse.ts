@@ -1,8 +1,9 @@
 // From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
 import { basename, dirname } from 'node:path'
 import { readBeginning } from '../../files/reading.ts'
-import type { EdgeItem, Item, Position, SessionItem, Source } from '../adapter.ts'
+import type { EdgeItem, Item, Position, SessionItem, Source, SweepMemo } from '../adapter.ts'
 import { isRecord, str } from '../guards.ts'
+import { newMemo } from '../kit/memo.ts'
 import { readLines } from '../lines.ts'
 import { takenBack } from './branch.ts'
 import { closeFile, closeTurn, noteAnswer } from './closing.ts'
@@ -25,7 +26,7 @@ import { noteResume } from './resumed.ts'
 import { mainUuids, noteTold, spawner } from './spawn.ts'
 import { SYNTHETIC, usageOf } from './usage.ts'
 
-export function read(source: Source, from: Position | null): Generator<Item> {
+export function read(source: Source, from: Position | null, memo: SweepMemo = newMemo()): Generator<Item> {
   const { path } = source
   const where: Place = placeOf(path) ??
     copyAt(path) ?? { kind: 'main', projectDir: dirname(path), session: undefined, agent: undefined }
@@ -35,7 +36,7 @@ export function read(source: Source, from: Position | null): Generator<Item> {
     from,
     () => newState(where.session ?? innerSession(path) ?? basename(path, '.jsonl')),
     (state, { record, length }) => {
-      reader ??= readerOf(path, where, state.session)
+      reader ??= readerOf(path, where, state.session, memo)
       return step(openLine(reader, state, record, length))
     },
     { atEnd: closeFile },
@@ -50,7 +51,7 @@ function innerSession(path: string): string | undefined {
   return /"sessionId":\s*"([\w.-]+)"/.exec(text)?.[1]
 }
 
-function readerOf(path: string, where: Place, session: string): Reader {
+function readerOf(path: string, where: Place, session: string, memo: SweepMemo): Reader {
   let spawnedBy: Parent | undefined
   let copies: Set<string> | undefined
   // Helpers of the client (`acompact-…`, `aside_question-…`, `aprompt_suggestion-…`) begin with the whole conversation, under
@@ -59,12 +60,12 @@ function readerOf(path: string, where: Place, session: string): Reader {
   return {
     place: where,
     spawnedBy() {
-      if (where.kind === 'agent') spawnedBy ??= spawner(path, where, session)
+      if (where.kind === 'agent') spawnedBy ??= spawner(path, where, session, memo)
       return spawnedBy ?? { parentKey: null }
     },
     isCopy(uuid) {
       if (!repeats) return false
-      copies ??= mainUuids(where.projectDir, session)
+      copies ??= mainUuids(where.projectDir, session, memo)
       return copies.has(uuid)
     },
   }

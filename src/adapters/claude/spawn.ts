@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { parseLine } from '../../files/jsonl.ts'
 import { openForReading, readBeginning } from '../../files/reading.ts'
+import type { SweepMemo } from '../adapter.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import { type Line, type Parent, promptHash } from './line.ts'
@@ -20,17 +21,16 @@ interface Calls {
   agents: Map<string, string>
 }
 
-let known: Calls | undefined
 const SIDECAR_BYTES = 64 << 10
 
 /** The event that started the sub-agent; while it is not on disk its call, or the name of the sub-agent in its place. */
-export function spawner(path: string, place: Place, session: string): Parent {
+export function spawner(path: string, place: Place, session: string, memo: SweepMemo): Parent {
   const sidecar = readSidecar(sidecarOf(path))
   const parentAgent = str(sidecar['parentAgentId']) ?? ''
   const parent = /^[\w-]+$/.test(parentAgent)
     ? join(path, '..', `agent-${parentAgent}.jsonl`)
     : join(place.projectDir, `${session}.jsonl`)
-  const calls = callsIn(parent)
+  const calls = callsIn(parent, memo)
   const id = str(sidecar['toolUseId']) ?? calls?.agents.get(place.agent ?? '')
   const key = id === undefined ? undefined : calls?.keys.get(id)
   if (key !== undefined) return { parentKey: key }
@@ -86,14 +86,16 @@ function readSidecar(path: string): Record<string, unknown> {
   }
 }
 
-function callsIn(path: string): Calls | undefined {
-  const calls = known?.path === path ? known : { path, searched: 0, keys: new Map(), agents: new Map() }
+function callsIn(path: string, memo: SweepMemo): Calls | undefined {
+  const last = memo.get<{ known?: Calls }>('claude calls', () => ({}))
+  const calls =
+    last.known?.path === path ? last.known : { path, searched: 0, keys: new Map(), agents: new Map() }
   const searched = eachLine(path, calls.searched, (line) => {
     if (NEEDLES.some((needle) => line.includes(needle))) noteCalls(calls, line)
   })
   if (searched === undefined) return undefined
   calls.searched = searched
-  known = calls
+  last.known = calls
   return calls
 }
 
@@ -119,19 +121,24 @@ function noteCalls(calls: Calls, line: Buffer): void {
   }
 }
 
-let lastMain: { path: string; searched: number; uuids: Set<string> } | undefined
+interface Main {
+  path: string
+  searched: number
+  uuids: Set<string>
+}
 
 /** The uuids of a session's main transcript. */
-export function mainUuids(projectDir: string, session: string): Set<string> {
+export function mainUuids(projectDir: string, session: string, memo: SweepMemo): Set<string> {
+  const last = memo.get<{ known?: Main }>('claude main', () => ({}))
   const path = join(projectDir, `${session}.jsonl`)
-  const main = lastMain?.path === path ? lastMain : { path, searched: 0, uuids: new Set<string>() }
+  const main = last.known?.path === path ? last.known : { path, searched: 0, uuids: new Set<string>() }
   const searched = eachLine(path, main.searched, (line) => {
     // The line's own uuid is the last or the only one at the top; collecting all of them errs on the side of a copy.
     for (const match of line.toString('latin1').matchAll(/"uuid":\s*"([\w-]+)"/g))
       main.uuids.add(match[1] as string)
   })
   main.searched = searched ?? 0
-  lastMain = main
+  last.known = main
   return main.uuids
 }
 

@@ -1,9 +1,9 @@
 // Tokens of one response. A response stands on several lines and in several files: every line yields its numbers under
 // the response's id, and whoever adds up keeps the greatest output per id.
 
-import type { Tokens } from '../../model.ts'
 import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
+import { anthropicTokens } from '../kit/tokens.ts'
 import type { Line } from './line.ts'
 
 export const SYNTHETIC = '<synthetic>'
@@ -29,7 +29,7 @@ export function usageOf(line: Line, events: readonly Item[]): UsageItem[] {
     id: responseId(line, str(message['id']) ?? '', str(record['requestId']) ?? ''),
     ts: line.ts,
     model: model === undefined ? null : servedAs(model, message['usage']),
-    ...tokensOf(message['usage']),
+    ...anthropicTokens(message['usage']),
     scope: 'response',
   }
   const first = events.find((event) => event.type === 'event')
@@ -59,7 +59,7 @@ function apart(item: UsageItem, { iterations }: Record<string, unknown>): UsageI
         ...item,
         id: `${item.id}/${at}`,
         model: model === undefined ? item.model : servedAs(model, one),
-        ...tokensOf(one),
+        ...anthropicTokens(one),
       },
     ]
   })
@@ -85,28 +85,4 @@ function responseId({ state, record, key }: Line, id: string, request: string): 
 function speaker({ type, record }: Line): Record<string, unknown> {
   const data = type === 'progress' ? record['data'] : undefined
   return isRecord(data) && isRecord(data['message']) ? data['message'] : record
-}
-
-/** The counts of a Messages API response, made disjoint. */
-export function tokensOf(usage: Record<string, unknown>): Tokens {
-  const nested = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
-  const cacheWrite1h = count(nested['ephemeral_1h_input_tokens'])
-  // Until 2.1.152 the total could be 0 beside a correct breakdown.
-  const written = Math.max(
-    count(usage['cache_creation_input_tokens']),
-    count(nested['ephemeral_5m_input_tokens']) + cacheWrite1h,
-  )
-  const details = isRecord(usage['output_tokens_details']) ? usage['output_tokens_details'] : {}
-  return {
-    input: count(usage['input_tokens']),
-    cacheRead: count(usage['cache_read_input_tokens']),
-    cacheWrite5m: written - cacheWrite1h,
-    cacheWrite1h,
-    output: count(usage['output_tokens']),
-    reasoning: count(details['thinking_tokens']),
-  }
-}
-
-function count(value: unknown): number {
-  return Math.max(0, Math.trunc(num(value) ?? 0))
 }

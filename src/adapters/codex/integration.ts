@@ -1,14 +1,12 @@
 // Codex's settings, its hooks, and its trust in them: a hook runs only after the person has approved it in `/hooks`, and
 // is otherwise skipped without a word. Checked with 0.166.0.
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { parse } from 'smol-toml'
-import { MAX_SETTINGS_BYTES, readLinked } from '../../files/reading.ts'
+import { crypto } from '../../files/builtin.ts'
 import type { Environment } from '../adapter.ts'
-import type { InstalledHook, Integration, Obstacle } from '../integration.ts'
-import { FLAVOR } from './paths.ts'
+import type { Agent } from '../agent.ts'
+import type { HookLook, InstalledHook, Obstacle } from '../integration.ts'
 
 const home = (env: Environment): string => env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
 
@@ -17,16 +15,8 @@ interface Settings {
   hooks?: { state?: Record<string, { trusted_hash?: unknown; enabled?: unknown }> }
 }
 
-function readSettings(directory: string): Settings {
-  try {
-    return parse(readLinked(join(directory, 'config.toml'), MAX_SETTINGS_BYTES).toString('utf8')) as Settings
-  } catch {
-    return {}
-  }
-}
-
-function obstacle(env: Environment, file: string, found: readonly InstalledHook[]): Obstacle | undefined {
-  const { features, hooks } = readSettings(home(env))
+function obstacle({ env, file, found, settings }: HookLook): Obstacle | undefined {
+  const { features, hooks } = settings(join(home(env), 'config.toml')) as Settings
   if (features?.hooks === false || features?.codex_hooks === false)
     return { kind: 'disabled', what: 'hooks are turned off under [features] in config.toml' }
   const states = hooks?.state ?? {}
@@ -50,7 +40,7 @@ const eventName = (event: string): string => event.replace(/(?<=[a-z])[A-Z]/g, '
 function trustHash({ event, value }: InstalledHook): string {
   const { command, timeout, type } = value as Record<string, unknown>
   const identity = { event_name: eventName(event), hooks: [{ async: false, command, timeout, type }] }
-  return `sha256:${hash('sha256', JSON.stringify(identity), 'hex')}`
+  return `sha256:${crypto().hash('sha256', JSON.stringify(identity), 'hex')}`
 }
 
 function real(path: string): string {
@@ -61,9 +51,7 @@ function real(path: string): string {
   }
 }
 
-export const integration: Integration = {
-  flavor: FLAVOR,
-  title: 'Codex',
+export const integration: NonNullable<Agent['integration']> = {
   home,
   homeVariable: 'CODEX_HOME',
   hooks: {

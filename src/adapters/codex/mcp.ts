@@ -1,14 +1,12 @@
 // Codex as a client of our MCP server. Commands and output as version 0.166.0 has them. It starts servers with an
 // environment of its own making, so a session is known only from the metadata of each request.
+import type { Agent } from '../agent.ts'
 import { isRecord } from '../guards.ts'
-import type { McpClient } from '../mcp.ts'
 import { serverArguments } from '../mcp-arguments.ts'
-import { FLAVOR } from './paths.ts'
 
 const TURN = 'x-codex-turn-metadata'
 
-export const mcpClient: McpClient = {
-  flavor: FLAVOR,
+export const mcpClient: NonNullable<Agent['mcp']> = {
   program: 'codex',
   sessionOf: (meta) => {
     const turn = isRecord(meta[TURN]) ? meta[TURN] : {}

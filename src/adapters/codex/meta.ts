@@ -128,7 +128,7 @@ function facts(spot: Spot): SessionItem {
   if (version) item.agentVersion = version
   if (startedAt !== null) item.startedAt = startedAt
   state.hasCwd = cwd !== undefined
-  const title = threadName(spot.path, spot.session)
+  const title = threadName(spot.path, spot.session, spot.memo)
   return title === undefined ? item : { ...item, title, titleByPerson: true }
 }
 

@@ -5,7 +5,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
-import type { Item, Position } from '../adapter.ts'
+import type { Item, Position, SweepMemo } from '../adapter.ts'
 import { str } from '../guards.ts'
 import { readLines } from '../lines.ts'
 import { homeOf, INDEX } from './paths.ts'
@@ -33,18 +33,22 @@ export function readIndex(path: string, from: Position | null): Generator<Item> 
 }
 
 /** The index last looked into. */
-let known: { path: string; mark: string; names: Map<string, string> } | undefined
+interface Looked {
+  known?: { path: string; mark: string; names: Map<string, string> }
+}
 
 /** The latest name of a thread, undefined where it has none. */
-export function threadName(rollout: string, thread: string): string | undefined {
+export function threadName(rollout: string, thread: string, memo: SweepMemo): string | undefined {
   const home = homeOf(rollout)
   if (home === undefined) return undefined
   const path = join(home, INDEX)
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (!stats) return undefined
+  const index = memo.get<Looked>('codex names', () => ({}))
   const mark = `${stats.ino} ${stats.size} ${stats.mtimeMs}`
-  if (known?.path !== path || known.mark !== mark) known = { path, mark, names: namesIn(path) }
-  return known.names.get(thread) || undefined
+  if (index.known?.path !== path || index.known.mark !== mark)
+    index.known = { path, mark, names: namesIn(path) }
+  return index.known.names.get(thread) || undefined
 }
 
 function namesIn(path: string): Map<string, string> {

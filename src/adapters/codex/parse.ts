@@ -1,6 +1,6 @@
 // One record → items. Knows the two envelopes (wrapped since 0.32, flat before) and sends each record type to the file
 // that understands its family. Whatever nobody described is kept whole and counted by name.
-import type { Item } from '../adapter.ts'
+import type { Item, SweepMemo } from '../adapter.ts'
 import { isRecord, num, str, time } from '../guards.ts'
 import { chatMessage } from './chat.ts'
 import { withTurnEnd } from './ending.ts'
@@ -18,7 +18,7 @@ import { usageRecord } from './usage.ts'
 type Native = Record<string, unknown>
 
 /** The parser of one file. */
-export function parserOf(path: string): (state: State, line: { record: Native }) => Item[] {
+export function parserOf(path: string, memo: SweepMemo): (state: State, line: { record: Native }) => Item[] {
   const name = rolloutName(path)
   let reverted: Reverted | undefined
   return (state, { record }) => {
@@ -30,7 +30,7 @@ export function parserOf(path: string): (state: State, line: { record: Native })
     const ts = time(record['timestamp'])
     const ordinal = isWrapped ? nextOrdinal(state, record['ordinal']) : undefined
     // Only threads whose lines are numbered can be reverted.
-    if (ordinal !== undefined) reverted ??= revertedFrom(path, name.thread)
+    if (ordinal !== undefined) reverted ??= revertedFrom(path, name.thread, memo)
     const spot: Spot = {
       state,
       session: state.session,
@@ -42,6 +42,7 @@ export function parserOf(path: string): (state: State, line: { record: Native })
       ts,
       inherited: isCopied(state, record, ts),
       path,
+      memo,
       goesOnElsewhere: reverted?.goesOnElsewhere ?? false,
     }
     const told = isWrapped ? wrapped(spot) : datedFlat(spot, record)

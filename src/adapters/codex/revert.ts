@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
-import type { Item } from '../adapter.ts'
+import type { Item, SweepMemo } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { readRecords } from './lines.ts'
 import { claim, homeOf, rolloutName } from './paths.ts'
@@ -26,13 +26,11 @@ function baseOf(meta: unknown): Base | undefined {
 
 /** When a file of a reverted thread begins: the keys of what the others hold and newer ones do not build on. */
 export function supersedeReverted(spot: Spot): Item[] {
-  const { path, segment, session } = spot
+  const { path, segment, session, memo } = spot
   if (!segment || !baseOf(spot.payload)) return []
   const { thread } = rolloutName(path)
-  // Without a sweep nobody says that there may be others by now.
-  if (!filesOf(path, thread).some((file) => file.path === path)) forgetFiles()
-  const keys = filesOf(path, thread).flatMap((file) => {
-    const end = file.path === path ? undefined : revertedFrom(file.path, thread).from
+  const keys = filesOf(path, thread, memo).flatMap((file) => {
+    const end = file.path === path ? undefined : revertedFrom(file.path, thread, memo).from
     const suffix = file.segment ? `@${file.segment}` : ''
     const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
     return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
@@ -53,9 +51,9 @@ export interface Reverted {
   from: number | undefined
 }
 
-export function revertedFrom(path: string, thread: string): Reverted {
+export function revertedFrom(path: string, thread: string, memo: SweepMemo): Reverted {
   const { segment } = rolloutName(path)
-  const files = filesOf(path, thread)
+  const files = filesOf(path, thread, memo)
   const reverted: Reverted = { goesOnElsewhere: false, from: undefined }
   for (const newer of files) {
     if (newer.path === path || newer.segment === undefined || !isOlder(segment, newer.segment)) continue
@@ -108,16 +106,10 @@ interface Looked {
   threads: Map<string, ThreadFile[]>
 }
 
-/** The files of reverted threads of each home that was looked into. */
-const known = new Map<string, Looked>()
-
-/** A sweep begins: there may be others by now. */
-export function forgetFiles(): void {
-  known.clear()
-}
-
 /** Looks no further back than the thread can go; the second time everywhere, because then old threads are read. */
-function filesOf(path: string, thread: string): ThreadFile[] {
+function filesOf(path: string, thread: string, memo: SweepMemo): ThreadFile[] {
+  /** The files of reverted threads of each home that was looked into. */
+  const known = memo.get('codex threads', () => new Map<string, Looked>())
   const folders = foldersOf(path)
   const place = folders.join('\n')
   const since = dayBefore(thread)

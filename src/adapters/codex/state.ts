@@ -1,7 +1,7 @@
 // What the reader carries from line to line, and the spot a line stands at: its key, its time, whether it was copied.
 // The state is plain, bounded JSON, because it lives in the cursor between two sweeps.
 import { hash } from 'node:crypto'
-import type { EventItem } from '../adapter.ts'
+import type { EventItem, SweepMemo } from '../adapter.ts'
 import { type CallBook, newCallBook } from '../calls.ts'
 import type { Closing } from './ending.ts'
 import type { FlatTimes } from './flat-times.ts'
@@ -140,6 +140,7 @@ export interface Spot {
   ts: number | null
   inherited: boolean
   path: string
+  memo: SweepMemo
   /** The thread was reverted and has a newer file, which knows better what holds of it now. */
   goesOnElsewhere: boolean
   /** Tells apart several events of one line. */

@@ -1,6 +1,6 @@
-// Transcripts in Entire's layout: Recollect's own, and copies of whatever agent Entire watched. README.md has the decisions.
+// The adapter with its reader, for those who read files by themselves.
 import type { Adapter } from '../adapter.ts'
+import { agent } from './agent.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
 
-export const entire: Adapter = { flavor: FLAVOR, version: 7, roots, claim, read }
+export const entire: Adapter = { ...agent, read }

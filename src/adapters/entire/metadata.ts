@@ -57,7 +57,7 @@ export function* checkpointEvents(
   const key = `checkpoint:${id}`
   yield { ...place, key, kind: 'lifecycle', summary: `checkpoint ${id}`, payload }
   if (!isRecord(summary)) return
-  const text = leaves(summary)
+  const said = leaves(summary)
   const told = str(summary['outcome']) || str(summary['intent']) || ''
   yield {
     ...place,
@@ -65,7 +65,7 @@ export function* checkpointEvents(
     parentKey: key,
     kind: 'completion',
     summary: firstLine(told) || 'summary',
-    ...(text !== undefined && { text }),
+    ...(said !== undefined && { said }),
     payload: summary,
   }
 }

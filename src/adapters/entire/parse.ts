@@ -5,10 +5,11 @@ import { dirname } from 'node:path'
 import { hasMoreValues } from '../../files/jsonl.ts'
 import { readWhole, sizeOf } from '../../files/reading.ts'
 import { restoreSpill, SpillReference } from '../../record/entire-spill.ts'
-import type { Item, Position, Source } from '../adapter.ts'
+import type { Item, Position, Source, SweepMemo } from '../adapter.ts'
 import { claude } from '../claude/index.ts'
 import { codex } from '../codex/index.ts'
 import { isRecord, list, str } from '../guards.ts'
+import { newMemo } from '../kit/memo.ts'
 import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
 import { type Names, newNames, translate } from './delegate.ts'
 import { type Dialect, OWN, sniff } from './dialect.ts'
@@ -35,19 +36,19 @@ interface State {
   inner: unknown
 }
 
-export function* read(source: Source, from: Position | null): Generator<Item> {
+export function* read(source: Source, from: Position | null, memo: SweepMemo = newMemo()): Generator<Item> {
   const { path } = source
   const { metadata, gaps } = readMetadata(metadataOf(path))
   const state = from ? (structuredClone(from.state) as State) : firstState(path, metadata)
   const call = callOf(path)
   if (call !== undefined) {
-    for (const item of readParts(path, state)) yield hung(item, call)
+    for (const item of readParts(path, state, memo)) yield hung(item, call)
     return
   }
   const facts = from ? undefined : factsIn(metadata, state.names.session)
   if (facts) yield facts
   yield* gaps
-  yield* state.dialect === 'document' ? readDocument(path, state) : readParts(path, state)
+  yield* state.dialect === 'document' ? readDocument(path, state) : readParts(path, state, memo)
   yield* checkpointEvents(metadata, state.names.session, state.names.last)
 }
 
@@ -63,14 +64,14 @@ function firstState(path: string, metadata: Metadata): State {
 }
 
 /** The parts follow each other as if they were one file. */
-function* readParts(path: string, state: State): Generator<Item> {
+function* readParts(path: string, state: State, memo: SweepMemo): Generator<Item> {
   const size = sizeOf(path)
   let before = 0
   for (let part = 0; part < state.part; part++) before += sizeOf(partAt(path, part))
   for (;;) {
     const at = partAt(path, state.part)
     const hasNext = existsSync(partAt(path, state.part + 1))
-    for (const item of readPart(at, state)) {
+    for (const item of readPart(at, state, memo)) {
       if (item.type === 'position') {
         state.offset = item.position.offset
         state.inner = item.position.state
@@ -89,10 +90,10 @@ function* readParts(path: string, state: State): Generator<Item> {
   }
 }
 
-function readPart(path: string, state: State): Iterable<Item> {
+function readPart(path: string, state: State, memo: SweepMemo): Iterable<Item> {
   const from = state.inner === null ? null : { offset: state.offset, state: state.inner }
-  if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from)
-  if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from)
+  if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from, memo)
+  if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from, memo)
   const fresh = (): LineState => ({
     ...newState(state.names.session, state.agent),
     ...(state.agent === OWN && { toldModel: modelInContext(contextOf(path)) }),

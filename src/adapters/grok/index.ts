@@ -1,6 +1,6 @@
-// Sessions of the Grok Build CLI (`grok`, 0.2 to 1.0.41). README.md describes the format as it is read here.
+// The adapter with its reader, for those who read files by themselves.
 import type { Adapter } from '../adapter.ts'
+import { agent } from './agent.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
 
-export const grok: Adapter = { flavor: FLAVOR, version: 7, roots, claim, read }
+export const grok: Adapter = { ...agent, read }

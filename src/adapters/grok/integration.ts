@@ -3,14 +3,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Environment } from '../adapter.ts'
-import type { Integration } from '../integration.ts'
-import { FLAVOR } from './paths.ts'
+import type { Agent } from '../agent.ts'
 
 const home = (env: Environment): string => env['GROK_HOME'] || join(env['HOME'] || homedir(), '.grok')
 
-export const integration: Integration = {
-  flavor: FLAVOR,
-  title: 'Grok Build',
+export const integration: NonNullable<Agent['integration']> = {
   home,
   homeVariable: 'GROK_HOME',
   hooks: {

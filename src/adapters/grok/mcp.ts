@@ -1,10 +1,8 @@
 // Grok as a client of our MCP server. Commands, variables and output as version 1.0.41 has them.
-import type { McpClient } from '../mcp.ts'
+import type { Agent } from '../agent.ts'
 import { serverArguments } from '../mcp-arguments.ts'
-import { FLAVOR } from './paths.ts'
 
-export const mcpClient: McpClient = {
-  flavor: FLAVOR,
+export const mcpClient: NonNullable<Agent['mcp']> = {
   program: 'grok',
   sessionVariable: 'GROK_SESSION_ID',
   add: (entry) => ['mcp', 'add', ...serverArguments(entry)],

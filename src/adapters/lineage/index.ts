@@ -1,6 +1,6 @@
-// Session histories written by `SessionHistory` or any program that keeps docs/formats/lineage.md. README.md has the decisions.
+// The adapter with its reader, for those who read files by themselves.
 import type { Adapter } from '../adapter.ts'
+import { agent } from './agent.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
 
-export const lineage: Adapter = { flavor: FLAVOR, version: 2, roots, claim, read }
+export const lineage: Adapter = { ...agent, read }

@@ -1,7 +1,7 @@
 // Where lineage logs lie: a `session_history.jsonl` beside the file that names the current session.
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
-import { DEFAULT_HISTORY_FILE } from '../../record/lineage-event.ts'
+import { DEFAULT_HISTORY_FILE } from '../../record/file-names.ts'
 import type { Environment, Source } from '../adapter.ts'
 
 export const FLAVOR = 'lineage'

@@ -1,6 +1,6 @@
-// Runs written by `RunTranscript` or the Go program whose format it keeps (docs/formats/run.md). README.md has the decisions.
+// The adapter with its reader, for those who read files by themselves.
 import type { Adapter } from '../adapter.ts'
+import { agent } from './agent.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
 
-export const run: Adapter = { flavor: FLAVOR, version: 4, roots, claim, read }
+export const run: Adapter = { ...agent, read }

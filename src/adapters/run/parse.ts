@@ -76,7 +76,7 @@ function* startItems(session: string, metadata: RunMeta, directory: string): Gen
     ...(ts !== null && { startedAt: ts }),
     ...(outcome && { outcome }),
   }
-  const text = leaves(input)
+  const said = leaves(input)
   yield {
     type: 'event',
     session,
@@ -85,7 +85,7 @@ function* startItems(session: string, metadata: RunMeta, directory: string): Gen
     kind: 'lifecycle',
     role: 'system',
     summary: `run of ${flowId || 'an unnamed flow'}${nodeId ? `, node ${nodeId}` : ''}`,
-    ...(text !== undefined && { text }),
+    ...(said !== undefined && { said }),
     payload: { flowId, ...(nodeId && { nodeId }), ...(input && { input }) },
   }
 }
@@ -130,7 +130,8 @@ function turnEvent(session: string, key: string, turn: RunTurn, ts: number | nul
     summary: firstLine(content) || `(empty ${role})`,
     payload: { role, content },
   }
-  if (content !== '') event.text = content
+  if (content !== '') event.said = content
+  if (speaker === 'tool') event.state = 'ok'
   if (durationMs !== undefined) event.durationMs = durationMs
   return event
 }
@@ -149,7 +150,7 @@ function* callItems(
   const text = [error, output].filter(Boolean).join('\n')
   // The time is the turn's: how long the call took is not written down.
   const { durationMs: _, ...result } = resultParts(book, { id, failed: error !== undefined, text, ts: null })
-  const payload = { ...(output !== undefined && { output }), ...(error !== undefined && { error }) }
+  const payload = { ...(error !== undefined && { error }), ...(output !== undefined && { output }) }
   yield { type: 'event', ...place, key: `${key}/result`, ...result, payload }
 }
 
@@ -249,7 +250,8 @@ function* endItems(session: string, metadata: RunMeta): Generator<Item> {
     kind,
     role,
     summary: error === undefined ? `run ${status || 'ended'}` : `run ${status}: ${firstLine(error)}`,
-    ...(error !== undefined && { text: error }),
+    ...(error !== undefined && { said: error }),
+    ...(status === 'canceled' && { mark: 'interrupt' }),
     payload: { status, ...(error !== undefined && { error }), totalTokensIn, totalTokensOut, totalCost },
   }
 }

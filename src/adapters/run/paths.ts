@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { GZIPPED, JOURNAL, PLAIN } from '../../record/run-files.ts'
+import { GZIPPED, JOURNAL, PLAIN } from '../../record/file-names.ts'
 import type { Environment, Source } from '../adapter.ts'
 
 export const FLAVOR = 'run'

@@ -1,6 +1,6 @@
-// Turn logs written by `TranscriptWriter` or any program that keeps docs/formats/turns.md. README.md has the decisions.
+// The adapter with its reader, for those who read files by themselves.
 import type { Adapter } from '../adapter.ts'
+import { agent } from './agent.ts'
 import { read } from './parse.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
 
-export const turns: Adapter = { flavor: FLAVOR, version: 3, roots, claim, read }
+export const turns: Adapter = { ...agent, read }

@@ -109,7 +109,8 @@ function saidEvent(record: Record<string, unknown>, role: string | undefined): P
     summary: firstLine(content ?? '') || `(empty ${role ?? 'turn'})`,
     payload,
   }
-  if (content) parts.text = content
+  if (content) parts.said = content
+  if (speaker === 'tool') parts.state = 'ok'
   return parts
 }
 

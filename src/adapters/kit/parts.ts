@@ -1,13 +1,34 @@
 // The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
 // speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
+import type { EndState, EventKind, Mark } from '../../model.ts'
+import type { Act } from '../adapter.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { contentText, leaves } from '../text.ts'
 
 export type Part = { raw: Record<string, unknown> } & (
   | { is: 'text' | 'thinking'; text: string }
-  | { is: 'call'; id: string | undefined; tool: string; input: unknown }
-  | { is: 'result'; id: string | undefined; text: string | undefined; failed: boolean; isRefused?: boolean }
-  | { is: 'other'; name: string; isKnown: boolean }
+  | {
+      is: 'call'
+      id: string | undefined
+      tool: string
+      /** As it stands in `raw`: fields, or JSON in a string. */
+      input: unknown
+      /** Where the format tells it better than the input does. */
+      act?: Partial<Act>
+    }
+  | {
+      is: 'result'
+      id: string | undefined
+      text: string | undefined
+      failed: boolean
+      /** A person, or a rule in a person's name, said no. */
+      isRefused?: boolean
+      /** Where it is more than `failed` tells: `stopped`, `cut`, `background`. */
+      state?: EndState
+      exitCode?: number
+      durationMs?: number
+    }
+  | { is: 'other'; name: string; isKnown: boolean; kind?: EventKind; summary?: string; mark?: Mark }
 )
 
 const TEXTS = new Set(['text', 'input_text', 'output_text'])
@@ -50,17 +71,7 @@ function blockParts(block: unknown): Part[] {
 function callPart(call: Record<string, unknown>, raw: Record<string, unknown>): Part {
   const id = str(call['id']) || str(call['call_id']) || str(call['toolCallId']) || undefined
   const input = call['input'] ?? call['args'] ?? call['arguments']
-  return { is: 'call', id, tool: str(call['name']) ?? 'unknown', input: decoded(input), raw }
-}
-
-/** Arguments that are JSON inside a string. */
-function decoded(input: unknown): unknown {
-  if (typeof input !== 'string' || !input.trimStart().startsWith('{')) return input
-  try {
-    return JSON.parse(input)
-  } catch {
-    return input
-  }
+  return { is: 'call', id, tool: str(call['name']) ?? 'unknown', input, raw }
 }
 
 function resultPart(result: Record<string, unknown>, raw: Record<string, unknown>): Part {

@@ -31,13 +31,14 @@ function load(): typeof Driver {
 }
 
 /**
- * Held whole, by the function below: the addon refers to its other classes weakly, and where nobody else holds them the
- * garbage collector takes them (seen on Node 24: every `prepare` then fails with "Invalid argument").
+ * Held whole: the addon refers to its other classes weakly, and where nobody else holds them the garbage collector takes
+ * them (seen on Node 24: every `prepare` then fails with "Invalid argument").
  */
-const driver = load()
+let driver: typeof Driver | undefined
 
-export type Database = InstanceType<typeof driver.DatabaseSync>
+export type Database = InstanceType<typeof Driver.DatabaseSync>
 
-export function connect(...options: ConstructorParameters<typeof driver.DatabaseSync>): Database {
+export function connect(...options: ConstructorParameters<typeof Driver.DatabaseSync>): Database {
+  driver ??= load()
   return new driver.DatabaseSync(...options)
 }

@@ -10,8 +10,6 @@ export interface Message {
   parts: Part[]
   /** Where model, tokens and ids of the response stand. */
   facts: Record<string, unknown>
-  /** A person stopped the agent here. */
-  isInterrupt?: boolean
 }
 
 const SPEAKERS: [string, Speaker][] = [
@@ -27,7 +25,9 @@ const SPEAKERS: [string, Speaker][] = [
   ['toolResult', 'tool'],
 ]
 
-const speakerOf = (name: unknown): Speaker | undefined => SPEAKERS.find((entry) => entry[0] === name)?.[1]
+/** Who speaks, by the usual names of roles. */
+export const speakerOf = (name: unknown): Speaker | undefined =>
+  SPEAKERS.find((entry) => entry[0] === name)?.[1]
 
 export function messageOf(record: Record<string, unknown>): Message | undefined {
   const { data, info } = record
@@ -77,12 +77,16 @@ function dottedMessage(type: string, data: Record<string, unknown>): Message | u
       return { speaker: 'tool', parts: [executed(data)], facts: data }
     case 'abort': {
       const name = `stopped: ${str(data['reason']) ?? 'no reason given'}`
-      return {
-        speaker: 'user',
-        parts: [{ is: 'other', name, isKnown: true, raw: data }],
-        facts: data,
-        isInterrupt: true,
+      const stop: Part = {
+        is: 'other',
+        name,
+        isKnown: true,
+        kind: 'human_intervention',
+        mark: 'interrupt',
+        summary: name,
+        raw: data,
       }
+      return { speaker: 'user', parts: [stop], facts: data }
     }
     default:
       return undefined

@@ -1,0 +1,21 @@
+// The declaration of an agent: all that the rest of the program knows of it by name. One folder declares one, in its
+// `agent.ts`; `index.ts` lists them. Every command loads the declarations, so they are light: the reader is loaded when
+// there is something to read.
+import type { LazyAdapter } from './adapter.ts'
+import type { Integration } from './integration.ts'
+import type { McpClient } from './mcp.ts'
+
+export interface Agent extends LazyAdapter {
+  /** What people call it. */
+  readonly title: string
+  /** Whose models it talks to, by the names of the OpenTelemetry conventions; left out where it talks to anybody's. */
+  readonly provider?: string
+  /** What else people call its flavor: accepted wherever a flavor is. */
+  readonly aliases?: readonly string[]
+  /** Where its settings stand, its hooks, and how long it keeps its own files. */
+  readonly integration?: Omit<Integration, 'flavor' | 'title'>
+  /** As a client of our MCP server. */
+  readonly mcp?: Omit<McpClient, 'flavor'>
+  /** The command that takes a session up again. The id is one word to a shell. */
+  resume?(nativeId: string): string
+}

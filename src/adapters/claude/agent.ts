@@ -1,0 +1,19 @@
+// Claude Code, 1.0 to 2.1.325. README.md beside this file describes the format and the decisions.
+import type { Agent } from '../agent.ts'
+import { integration } from './integration.ts'
+import { mcpClient } from './mcp.ts'
+import { claim, FLAVOR, roots, treeOwner } from './paths.ts'
+
+export const agent: Agent = {
+  flavor: FLAVOR,
+  title: 'Claude Code',
+  provider: 'anthropic',
+  version: 12,
+  roots,
+  claim,
+  treeOwner,
+  load: () => import('./parse.ts'),
+  integration,
+  mcp: mcpClient,
+  resume: (id) => `claude --resume ${id}`,
+}

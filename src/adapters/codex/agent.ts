@@ -1,0 +1,18 @@
+// OpenAI Codex CLI: rollouts from the single-JSON files of early 2025 to 0.166. The format is described in README.md.
+import type { Agent } from '../agent.ts'
+import { integration } from './integration.ts'
+import { mcpClient } from './mcp.ts'
+import { claim, FLAVOR, roots } from './paths.ts'
+
+export const agent: Agent = {
+  flavor: FLAVOR,
+  title: 'Codex',
+  provider: 'openai',
+  version: 12,
+  roots,
+  claim,
+  load: () => import('./read.ts'),
+  integration,
+  mcp: mcpClient,
+  resume: (id) => `codex resume ${id}`,
+}

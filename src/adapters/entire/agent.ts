@@ -1,0 +1,12 @@
+// Transcripts in Entire's layout: Recollect's own, and copies of whatever agent Entire watched. README.md has the decisions.
+import type { Agent } from '../agent.ts'
+import { claim, FLAVOR, roots } from './paths.ts'
+
+export const agent: Agent = {
+  flavor: FLAVOR,
+  title: 'Entire',
+  version: 8,
+  roots,
+  claim,
+  load: () => import('./parse.ts'),
+}

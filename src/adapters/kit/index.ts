@@ -1,0 +1,61 @@
+// What adapters are built from, for this repository and for plugins (`recollect/adapters`). docs/adding-an-agent.md shows how.
+export { editsIn } from '../../event/edits.ts'
+export type { Deed, EndState, EventKind, Mark, Tokens } from '../../model.ts'
+export type {
+  Act,
+  Adapter,
+  EdgeItem,
+  Environment,
+  EventItem,
+  GapItem,
+  Item,
+  LazyAdapter,
+  Position,
+  Read,
+  SessionItem,
+  Source,
+  SupersedeItem,
+  SweepMemo,
+  UsageItem,
+} from '../adapter.ts'
+export type { Agent } from '../agent.ts'
+export { isRecord, list, num, str, time } from '../guards.ts'
+export { type Line, readLines } from '../lines.ts'
+export { contentText, firstLine, hashOf, leaves } from '../text.ts'
+export { numbered, remember } from './bounded.ts'
+export {
+  bounded,
+  type DatabaseReader,
+  databaseSource,
+  type ForeignDatabase,
+  jsonIn,
+  type Marked,
+  type Row,
+  readDatabase,
+  rowGap,
+} from './database.ts'
+export { jsonBeside, readDocument } from './document.ts'
+export { newMemo } from './memo.ts'
+export { type Part, partsOf } from './parts.ts'
+export { dataFolder, hasFolders, homeFolder, lastParts } from './paths.ts'
+export { messageOf, type Speaker, speakerOf } from './shapes.ts'
+export {
+  factsItem,
+  type Message,
+  messageEvents,
+  newThread,
+  noteEvent,
+  recordName,
+  type Thread,
+  usageItem,
+} from './thread.ts'
+export {
+  anthropicTokens,
+  type Counts,
+  disjointTokens,
+  geminiTokens,
+  type Overlaps,
+  openaiTokens,
+  tokenCount,
+} from './tokens.ts'
+export { exitCodeIn, type Tools } from './tools.ts'

@@ -1,0 +1,12 @@
+// Runs written by `RunTranscript` or the Go program whose format it keeps (docs/formats/run.md). README.md has the decisions.
+import type { Agent } from '../agent.ts'
+import { claim, FLAVOR, roots } from './paths.ts'
+
+export const agent: Agent = {
+  flavor: FLAVOR,
+  title: 'Runs',
+  version: 5,
+  roots,
+  claim,
+  load: () => import('./parse.ts'),
+}
