@@ -320,7 +320,7 @@ describe('the rest', () => {
 
   test('a tag that a person gave is found', () => {
     const tags = eventsOf(readRecords(['x y', ''].map((tag) => ({ type: 'tag', tag, sessionId: SESSION }))))
-    expect(tags.map(({ kind, summary, text }) => [kind, summary, text])).toEqual([
+    expect(tags.map(({ kind, summary, said }) => [kind, summary, said])).toEqual([
       ['lifecycle', 'tag: x y', 'x y'],
       ['lifecycle', 'tag', undefined],
     ])
@@ -354,7 +354,7 @@ describe('the rest', () => {
   describe('a queued prompt', () => {
     const told = (records: unknown[]) => {
       const byKey = new Map(eventsOf(readRecords(records)).map((event) => [event.key, event]))
-      return [...byKey.values()].map((event) => [event.kind, event.text])
+      return [...byKey.values()].map((event) => [event.kind, event.said])
     }
     const command = '<command-name>/compact</command-name>\n<command-args>now</command-args>'
     const notice = '<agent-notification>done</agent-notification>'
@@ -428,7 +428,7 @@ describe('the rest', () => {
         { type: 'last-prompt', lastPrompt: 'the prompt', sessionId: SESSION },
       ]),
     )
-    expect(events.map((event) => event.text)).toEqual([undefined, undefined, undefined])
+    expect(events.map((event) => event.said)).toEqual([undefined, undefined, undefined])
     expect(JSON.stringify(events.slice(0, 2))).not.toContain('the prompt')
   })
 
@@ -442,7 +442,7 @@ describe('the rest', () => {
         maxRetries: 2,
       })
     const events = eventsOf(readRecords([attempt(1), attempt(2)]))
-    expect(events.map((event) => [event.kind, event.text])).toEqual([
+    expect(events.map((event) => [event.kind, event.said])).toEqual([
       ['retry', '529 Overloaded'],
       ['error', '529 Overloaded'],
     ])

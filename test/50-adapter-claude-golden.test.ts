@@ -200,14 +200,14 @@ function prompts(all: Collected, expected: Expected): string[] {
   const heard = distinct(all)
     .filter((event) => event.role === 'user' && !event.isSidechain)
     .filter((event) => event.kind === 'user_msg' || /^[!/]/.test(event.summary))
-    .map((event) => (event.kind === 'user_msg' ? event.text : event.summary) ?? '')
+    .map((event) => (event.kind === 'user_msg' ? event.said : event.summary) ?? '')
   return diff('prompt', typed, heard)
 }
 
 function answers(all: Collected, expected: Expected): string[] {
   const events = distinct(all)
   const of = (kind: string, id: string) =>
-    events.filter((event) => event.kind === kind && responseOf(event) === id).map((event) => event.text ?? '')
+    events.filter((event) => event.kind === kind && responseOf(event) === id).map((event) => event.said ?? '')
   const calls = events.filter((event) => event.callId !== undefined && event.role === 'assistant')
   const results = events.filter((event) => event.callId !== undefined && event.role === 'tool')
   const found: string[] = []
@@ -275,11 +275,11 @@ function tokens(all: Collected, expected: Expected): string[] {
 
 /** What is left of a compacted conversation. */
 function summaries(all: Collected, expected: Expected): string[] {
-  const kept = distinct(all).filter((event) => event.kind === 'lifecycle' && event.text !== undefined)
+  const kept = distinct(all).filter((event) => event.kind === 'lifecycle' && event.said !== undefined)
   return expected.responses
     .filter((response) => response.queue === 'compact' && response.streamed === 'complete')
     .map((response) => (response.text ?? '').replace(/<analysis>.*<\/analysis>|<\/?summary>/g, '').trim())
-    .filter((text) => !kept.some((event) => event.text?.includes(text)))
+    .filter((text) => !kept.some((event) => event.said?.includes(text)))
     .map((text) => `summary missing: ${text}`)
 }
 

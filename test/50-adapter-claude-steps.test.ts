@@ -196,7 +196,7 @@ describe('rubbish', () => {
               'string',
               'string',
             ])
-            if (event.text !== undefined) expect(typeof event.text).toBe('string')
+            if (event.said !== undefined) expect(typeof event.said).toBe('string')
             JSON.stringify(event)
           }
           for (const usage of of(items, 'usage')) expect(usage.cacheWrite5m).toBeGreaterThanOrEqual(0)

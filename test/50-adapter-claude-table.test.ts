@@ -30,7 +30,7 @@ describe('what stands in a person’s mouth', () => {
     expect(event).toMatchObject({
       kind: 'user_msg',
       summary: '/plan it all',
-      text: '/plan it all\nand soon',
+      said: '/plan it all\nand soon',
     })
   })
 

@@ -53,7 +53,7 @@ describe('a prompt', () => {
     expect(beside(text('looks like a prompt'))).toMatchObject({
       kind: 'lifecycle',
       role: 'system',
-      text: 'looks like a prompt',
+      said: 'looks like a prompt',
     })
     expect(beside(picture)?.kind).toBe('lifecycle')
     expect(beside(text('[Request interrupted by user for tool use]'))?.kind).toBe('human_intervention')
@@ -139,7 +139,7 @@ describe('a result', () => {
       [text(said(at('mcp-x-1.txt')))],
       [text(`<persisted-output>\nFull output saved to: ${at('mcp-x-1.txt')}\n\nPreview`)],
     ]) {
-      expect(read(content)).toMatchObject({ text: 'all of it' })
+      expect(read(content)).toMatchObject({ said: 'all of it' })
       expect(read(content)?.isIncomplete).toBeUndefined()
     }
     const gone = read(said(at('gone.txt')))
@@ -165,13 +165,14 @@ describe('the end of a task in the background', () => {
   test.each([asPrompt, asAttachment])('is told of the call that had begun it (%#)', (delivered) => {
     const summary = 'Background command "make" completed (exit code 0)'
     const text = notice('completed', summary)
-    const told = { role: 'system', callId: 'toolu_1', durationMs: 8049, text }
+    const told = { role: 'system', callId: 'toolu_1', durationMs: 8049, said: text, state: 'ok' }
     expect(first(delivered(text))).toMatchObject({ ...told, kind: 'lifecycle', summary, exitCode: 0 })
     expect(
       first(delivered(notice('failed', 'Background command "make" failed with exit code 2'))),
     ).toMatchObject({
       kind: 'error',
       exitCode: 2,
+      state: 'failed',
     })
     const agent = first(delivered(notice('completed', 'Agent "Count" finished')))
     expect([agent?.summary, agent?.exitCode]).toEqual(['Agent "Count" finished', undefined])
@@ -183,7 +184,7 @@ test('what a sub-agent said is kept in its parent’s progress: its own file may
   const message = user('s1', null, [result('t1', 'found it')])
   const data = { type: 'agent_progress', agentId: 'x1', message, normalizedMessages: [message] }
   const event = first(line('p1', null, { type: 'progress', data }))
-  expect([event?.summary, event?.text]).toEqual(['progress: agent_progress', undefined])
+  expect([event?.summary, event?.said]).toEqual(['progress: agent_progress', undefined])
   expect(field(event, 'data')).toEqual({ type: 'agent_progress', agentId: 'x1', message })
 })
 
@@ -211,6 +212,7 @@ describe('times, codes and costs', () => {
       first(line('c1', null, { type: 'system', subtype: 'compact_boundary', compactMetadata })),
     ).toMatchObject({
       summary: 'conversation compacted (auto)',
+      mark: 'compaction',
       durationMs: 1331,
     })
   })
@@ -236,7 +238,7 @@ describe('times, codes and costs', () => {
     const event = first(
       line('e1', null, { type: 'system', subtype: 'api_error', retryAttempt: 1, ...fields }),
     )
-    expect([event?.kind, event?.text]).toEqual(['retry', words])
+    expect([event?.kind, event?.said]).toEqual(['retry', words])
     expect(event?.summary).toContain(words)
   })
 })

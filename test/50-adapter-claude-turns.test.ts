@@ -55,8 +55,8 @@ describe('a command', () => {
     expect(prompt).toMatchObject({
       key: 'u1#0',
       role: 'user',
-      text: '/review 42 now',
-      payload: { content: '/review 42 now', text: command('/review', '42 now') },
+      said: '/review 42 now',
+      payload: { type: 'text', text: command('/review', '42 now') },
     })
   })
 

@@ -65,7 +65,7 @@ describe('messages', () => {
   test('a string and a list of one text are the same event', () => {
     const [asString] = eventsOf(readRecords([user('u1', null, 'hello')]))
     const [asList] = eventsOf(readRecords([user('u1', null, [text('hello')])]))
-    expect(asString).toMatchObject({ key: 'u1#0', kind: 'user_msg', text: 'hello', parentKey: null })
+    expect(asString).toMatchObject({ key: 'u1#0', kind: 'user_msg', said: 'hello', parentKey: null })
     expect(asList?.payload).toEqual(asString?.payload)
   })
 
@@ -120,16 +120,13 @@ describe('messages', () => {
     ['from afar', { origin: { kind: 'something-new' } }, 'lifecycle', 'from afar'],
     ['typed', { origin: { kind: 'human' } }, 'user_msg', 'typed'],
     ['again', { promptSource: 'system' }, 'lifecycle', 'again'],
-    [
-      '<local-command-stdout>ok</local-command-stdout>',
-      {},
-      'lifecycle',
-      '<local-command-stdout>ok</local-command-stdout>',
-    ],
+    ['<local-command-stdout>ok</local-command-stdout>', {}, 'lifecycle', 'ok'],
+    ['<bash-stdout>ok</bash-stdout><bash-stderr>not so</bash-stderr>', {}, 'lifecycle', 'ok\nnot so'],
+    ['<bash-stdout></bash-stdout><bash-stderr></bash-stderr>', {}, 'lifecycle', undefined],
     ['[Request interrupted by user for tool use]', {}, 'human_intervention', undefined],
   ])('%s %o', (words, fields, kind, found) => {
     const [event] = eventsOf(readRecords([user('u1', null, words, fields)]))
-    expect([event?.kind, event?.text]).toEqual([kind, found])
+    expect([event?.kind, event?.said]).toEqual([kind, found])
   })
 
   test('slash and shell commands that nothing comes of are housekeeping', () => {
@@ -220,7 +217,11 @@ describe('tools', () => {
       tool: 'Edit',
       files: ['/w/a.ts'],
       summary: 'Edit /w/a.ts',
-      text: '/w/a.ts\na\nb',
+      act: {
+        does: 'edit',
+        input: { file_path: '/w/a.ts', old_string: 'a', new_string: 'b' },
+        edits: [{ path: '/w/a.ts', before: 'a', after: 'b' }],
+      },
     })
   })
 
@@ -244,7 +245,7 @@ describe('tools', () => {
           ]),
         ),
       )
-      return [event?.text?.startsWith('<persisted') ? undefined : event?.text, field(event, 'spilled')]
+      return [event?.said?.includes('Output too large') ? undefined : event?.said, field(event, 'spilled')]
     }
     expect(spilled(`/home/dev/.claude/projects/-w/${OTHER}/tool-results/b1.txt`)).toEqual([
       'the whole output',

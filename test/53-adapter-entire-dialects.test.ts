@@ -151,7 +151,7 @@ describe('dialects', () => {
       'e3#0',
       'e4#0',
     ])
-    expect(eventsOf(items)[1]?.text).toBe('fix it')
+    expect(eventsOf(items)[1]?.said).toBe('fix it')
     expect(items).toContainEqual(
       expect.objectContaining({ type: 'session', cwd: '/p', gitBranch: 'main', agentVersion: '1.0' }),
     )

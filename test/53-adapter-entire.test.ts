@@ -170,12 +170,12 @@ describe('our own transcripts', () => {
     const transcript = new EntireTranscript({ cwd, version: '1', flush: 'os' })
     const big = `needle ${'x'.repeat(11 << 20)}`
     await transcript.user(big)
-    expect(eventsOf(readAll(entire, transcript.path)).map((event) => event.text)).toEqual([big])
+    expect(eventsOf(readAll(entire, transcript.path)).map((event) => event.said)).toEqual([big])
     rmSync(join(transcript.directory, 'spill'), { recursive: true })
     const items = readAll(entire, transcript.path)
     expect(items.filter((item) => item.type === 'gap').map((item) => item.reason)).toEqual(['spill'])
     expect(eventsOf(items).map((event) => event.kind)).toEqual(['user_msg'])
-    expect(eventsOf(items)[0]?.text).toMatch(/^needle x+\n\[/)
+    expect(eventsOf(items)[0]?.said).toMatch(/^needle x+\n\[/)
     expect(json(items)).not.toContain('recollectSpill')
   })
 
@@ -223,7 +223,7 @@ describe('our own transcripts', () => {
     writeFileSync(transcript.path, `${readFileSync(transcript.path, 'utf8')}{"type":"assi\n`)
     await transcript.user('two').catch(() => transcript.user('two'))
     const items = readAll(entire, transcript.path)
-    expect(eventsOf(items).map((event) => event.text)).toEqual(['one', 'two'])
+    expect(eventsOf(items).map((event) => event.said)).toEqual(['one', 'two'])
     expect(items.filter((item) => item.type === 'gap').map((item) => item.reason)).toEqual(['not-json'])
   })
 })
@@ -448,7 +448,7 @@ describe('checkpoints', () => {
         summary: 'greeted',
       },
     ])
-    expect(eventsOf(items)[2]?.text).toContain('a wave')
+    expect(eventsOf(items)[2]?.said).toContain('a wave')
     expect(usageOf(items)).toEqual([])
   })
 

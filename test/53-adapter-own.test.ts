@@ -165,7 +165,11 @@ describe('turns', () => {
       { kind: 'error', tool: 'search', summary: 'no index', durationMs: 3000 },
       { kind: 'retry', tool: 'search', summary: 'search: needle' },
     ])
-    expect(events[2]?.text).toBe('src/a.ts\nnew')
+    expect(events[2]?.act).toEqual({
+      does: 'edit',
+      input: { path: 'src/a.ts', text: 'new' },
+      edits: [{ path: 'src/a.ts', before: '', after: 'new', isWhole: true }],
+    })
   })
 
   test('times are understood in every unit', async () => {
@@ -214,7 +218,7 @@ describe('turns', () => {
     const read = collect(turns, directory)
     expect(read.gaps.map((gap) => gap.reason)).toEqual(['not-json', 'schema'])
     expect([...read.unknown]).toEqual([['role judge', 1]])
-    expect(read.sessions.get('helper/s1')?.events.map((event) => event.text)).toEqual(['one', 'guilty'])
+    expect(read.sessions.get('helper/s1')?.events.map((event) => event.said)).toEqual(['one', 'guilty'])
   })
 
   test('only sessions below agents/<agent>/sessions are claimed', () => {
@@ -343,7 +347,7 @@ describe('run', () => {
     expect(source?.companions).toHaveLength(2)
     const items = readAll(runs, path)
     expect(eventsOf(items).map((event) => event.kind)).toEqual(['lifecycle', 'user_msg', 'completion'])
-    expect(eventsOf(items)[1]?.text).toHaveLength(120_007)
+    expect(eventsOf(items)[1]?.said).toHaveLength(120_007)
     // The stored transcript hides what a crash left beside it.
     writeFileSync(join(dirname(path), 'transcript.json'), '{}')
     expect(runs.claim(join(dirname(path), 'transcript.json'))).toBeNull()

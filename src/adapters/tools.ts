@@ -142,6 +142,10 @@ export function resultParts(book: CallBook, result: GenericResult): ResultParts 
   return parts
 }
 
+/** The command line that a tool of any name runs, where the name says that it runs one. */
+export const commandIn = (tool: string, input: Record<string, unknown>): string | undefined =>
+  wordsOf(tool).some((word) => SHELL_WORDS.has(word)) ? commandOf(input) : undefined
+
 /** `mcp__fs__writeFile` and `write-file` both end in the words write, file. */
 function wordsOf(tool: string): string[] {
   return tool

@@ -41,7 +41,7 @@ export function* closeTurn(line: Line, drafts: readonly Draft[]): Generator<Item
 export function* noteAnswer(line: Line, events: readonly EventItem[]): Generator<Item> {
   const answer = events.at(-1)
   if (!line.isOnMain || line.type !== 'assistant') return
-  if (answer?.kind !== 'assistant_msg' || !answer.text?.trim()) return
+  if (answer?.kind !== 'assistant_msg' || !answer.said?.trim()) return
   const reason = isRecord(line.record['message']) ? str(line.record['message']['stop_reason']) : undefined
   if (reason === 'tool_use' || reason === 'pause_turn') return
   const closing: Closing = { event: endOf(line, answer), isTold: false, isCertain: Boolean(reason) }
@@ -61,7 +61,7 @@ function* told(closing: Closing): Generator<Item> {
 }
 
 /** A line and its copy in a fork have the same body, and no other session has: bodies that are equal are kept once, with one session. */
-function endOf({ key }: Line, { session, key: answer, ts, originKey, text }: EventItem): EventItem {
+function endOf({ key }: Line, { session, key: answer, ts, originKey, said }: EventItem): EventItem {
   const event: EventItem = {
     type: 'event',
     session,
@@ -71,7 +71,7 @@ function endOf({ key }: Line, { session, key: answer, ts, originKey, text }: Eve
     kind: 'completion',
     role: 'system',
     summary: 'ended with an answer',
-    payload: { inferred: 'end of a turn', answer: hashOf(text) },
+    payload: { inferred: 'end of a turn', answer: hashOf(said) },
   }
   if (originKey === undefined) return event
   return { ...event, originKey: originKey.replace(/#\d+$/, '#end'), inherited: true }
@@ -84,5 +84,4 @@ function goesOn(line: Line): boolean {
   return list(message['content']).some((block) => isRecord(block) && block['type'] === 'tool_result')
 }
 
-const isStop = ({ kind, summary }: Draft): boolean =>
-  kind === 'human_intervention' || summary.startsWith('interrupted by the end of the process')
+const isStop = ({ kind, mark }: Draft): boolean => kind === 'human_intervention' || mark === 'shutdown'

@@ -74,6 +74,17 @@ function withoutEnvelopes(text: string): string {
   return rest
 }
 
+/** The output of a command that the client carried out, without the marks around its streams; another text as it is. */
+export function answerIn(text: string): string {
+  const stream = /^<((?:local-command|bash)-std(?:out|err))>/.exec(text)?.[1]
+  if (stream === undefined) return text
+  const inner = text.slice(stream.length + 2)
+  const end = inner.lastIndexOf(`</${stream}>`)
+  if (end === -1) return text
+  const rest = answerIn(inner.slice(end + stream.length + 3).trim())
+  return [inner.slice(0, end), rest].filter((part) => part.trim() !== '').join('\n')
+}
+
 /** `/name arguments` or `! command` of a command line. */
 export function commandLine(text: string): string {
   const shell = between(text, '<bash-input>', '</bash-input>')

@@ -120,7 +120,19 @@ export type Draft = Pick<EventItem, 'kind' | 'role' | 'summary'> &
   Partial<
     Pick<
       EventItem,
-      'tool' | 'callId' | 'text' | 'model' | 'exitCode' | 'durationMs' | 'files' | 'isIncomplete'
+      | 'tool'
+      | 'callId'
+      | 'said'
+      | 'act'
+      | 'state'
+      | 'mark'
+      | 'original'
+      | 'made'
+      | 'model'
+      | 'exitCode'
+      | 'durationMs'
+      | 'files'
+      | 'isIncomplete'
     >
   > & {
     payload: Record<string, unknown>
@@ -192,8 +204,8 @@ function parentOf(line: Line, drafts: Draft[]): Parent {
   if (parent) return { parentKey: lastKey(line.state, parent) }
   if (!line.isSidechain) return { parentKey: null }
   if (line.reader.place.kind !== 'main') return line.reader.spawnedBy()
-  const text = drafts[0]?.text
-  const hash = text === undefined ? undefined : promptHash(text)
+  const said = drafts[0]?.said
+  const hash = said === undefined ? undefined : promptHash(said)
   return { parentKey: line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null }
 }
 
@@ -210,6 +222,7 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
   for (const [index, draft] of drafts.entries()) {
     const key = `${line.key}#${index}`
     const event: EventItem = { type: 'event', session: state.session, key, ts: line.ts, ...draft, ...parent }
+    if (event.said === '') delete event.said
     if (line.isSidechain) event.isSidechain = true
     if (agent !== undefined) event.agent = agent
     if (elsewhere !== undefined) event.payload = { ...draft.payload, cwd: elsewhere }

@@ -2,7 +2,7 @@
 import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
 import { kindOfCommand } from './commands.ts'
-import { commandLine, whoSaid } from './human.ts'
+import { answerIn, commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
 import { askedEnd, taskEnd } from './tasks.ts'
 import { callDraft, resultDraft, resultExtras } from './tools.ts'
@@ -68,7 +68,7 @@ function assistantBlock(
       kind: 'assistant_msg',
       role: 'assistant',
       summary: firstLine(text),
-      text,
+      said: text,
       payload: block,
     }
     if (line.record['isApiErrorMessage'] === true) return { ...said, kind: 'error', role: 'system' }
@@ -82,7 +82,7 @@ function assistantBlock(
     const { signature, ...payload } = block
     const draft: Draft = { kind: 'thinking', role: 'assistant', summary: firstLine(text), payload }
     if (text === '') draft.summary = '(thinking not shown)'
-    else draft.text = text
+    else draft.said = text
     if (typeof signature === 'string') draft.payload = { ...payload, signatureLength: signature.length }
     const durationMs = num(line.record['thinkingDurationMs'])
     if (durationMs !== undefined) draft.durationMs = durationMs
@@ -129,21 +129,24 @@ function saidDraft(
   const draft: Draft = { kind: 'lifecycle', role: 'user', summary: firstLine(text), payload: block }
   switch (by) {
     case 'human':
-      return { ...draft, kind: 'user_msg', text }
+      return { ...draft, kind: 'user_msg', said: text }
     case 'interrupt':
-      return { ...draft, kind: 'human_intervention' }
+      return { ...draft, kind: 'human_intervention', mark: 'interrupt' }
     case 'shutdown':
-      return { ...draft, role: 'system', summary: 'interrupted by the end of the process' }
+      return {
+        ...draft,
+        role: 'system',
+        summary: 'interrupted by the end of the process',
+        mark: 'shutdown',
+      }
     case 'command': {
       noteClear(line, text)
       line.isCommand = true
       const typed = commandLine(text)
-      // Readers of a body look there first; `text` is wrapped in the client's marks.
-      const payload = { ...block, content: typed }
-      return { ...draft, kind: kindOfCommand(text), summary: firstLine(typed), text: typed, payload }
+      return { ...draft, kind: kindOfCommand(text), summary: firstLine(typed), said: typed }
     }
     case 'answer':
-      return { ...draft, role: 'system', text, ...taskEnd(text) }
+      return { ...draft, role: 'system', said: answerIn(text), ...taskEnd(text) }
     case 'injected':
       return { ...draft, role: 'system' }
   }
@@ -181,5 +184,5 @@ function unknownBlock(line: Line, type: string, block: Record<string, unknown>, 
   line.items.push({ type: 'unknown', name: `block ${type}` })
   const draft: Draft = { kind: 'lifecycle', role, summary: `[${type}]`, payload: block }
   const text = contentText(block['content']) ?? str(block['text'])
-  return text ? { ...draft, text } : draft
+  return text ? { ...draft, said: text } : draft
 }

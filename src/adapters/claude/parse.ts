@@ -78,7 +78,7 @@ function* step(line: Line): Generator<Item> {
   if (line.type === 'user') delete line.state.answer
   noteResume(line, drafts)
   noteLeaf(line)
-  noteTold(line, drafts[0]?.text)
+  noteTold(line, drafts[0]?.said)
   const events = [...place(line, drafts)]
   if (line.isCopy) return
   yield* line.items

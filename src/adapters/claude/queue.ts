@@ -23,16 +23,16 @@ export function queueDraft(line: Line, draft: Draft): Draft {
   remember(state.queue, [line.key, content.length, hashOf(content), line.ts])
   const { by, text } = whoSaid({}, content)
   if (by === 'injected') return quiet
-  if (by === 'answer') return { ...quiet, text }
-  return { ...draft, role: 'user', summary: `queued: ${firstLine(text)}`, text }
+  if (by === 'answer') return { ...quiet, said: text }
+  return { ...draft, role: 'user', summary: `queued: ${firstLine(text)}`, said: text }
 }
 
 /** What the queue told of the texts that this line delivers, now without them. Several may come as one. */
 export function delivered(line: Line, drafts: readonly Draft[]): EventItem[] {
   const { state, type } = line
   if (state.queue.length === 0 || line.isSidechain || (type !== 'user' && type !== 'attachment')) return []
-  const found = drafts.flatMap(({ role, text }) =>
-    text === undefined || role === 'tool' ? [] : takeAll(state.queue, text),
+  const found = drafts.flatMap(({ role, said }) =>
+    said === undefined || role === 'tool' ? [] : takeAll(state.queue, said),
   )
   if (found.length === 0) return []
   state.queue = state.queue.filter((one) => !found.includes(one))

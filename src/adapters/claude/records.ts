@@ -2,7 +2,7 @@
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
 import { isRecord, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
-import { commandLine } from './human.ts'
+import { answerIn, commandLine } from './human.ts'
 import { bare, type Draft, type Line, remember } from './line.ts'
 import { queueDraft } from './queue.ts'
 import { taskEnd } from './tasks.ts'
@@ -41,8 +41,8 @@ export function systemDrafts(line: Line): Draft[] {
   if (subtype === 'api_error') return [apiError(record, draft)]
   if (subtype === 'turn_duration') return [turnDuration(line, draft)]
   if (subtype === 'local_command' && content?.startsWith('<command-name>'))
-    return [{ ...draft, role: 'user', summary: commandLine(content), text: commandLine(content) }]
-  if (content && subtype !== 'compact_boundary') draft.text = content
+    return [{ ...draft, role: 'user', summary: commandLine(content), said: commandLine(content) }]
+  if (content && subtype !== 'compact_boundary') draft.said = answerIn(content)
   if (subtype === 'compact_boundary' || subtype === 'microcompact_boundary')
     return [compaction(record, subtype, draft)]
   if (subtype !== '' && !SYSTEM_KINDS.has(subtype) && !SYSTEM_NOTICES.has(subtype))
@@ -57,7 +57,7 @@ function apiError(record: Record<string, unknown>, draft: Draft): Draft {
   const attempt = record['retryAttempt']
   const last = typeof attempt === 'number' && attempt === record['maxRetries']
   const summary = `API error, attempt ${String(attempt ?? '?')} of ${String(record['maxRetries'] ?? '?')}: ${firstLine(what) || 'unknown'}`
-  return { ...draft, kind: last ? 'error' : 'retry', summary, ...(what === '' ? {} : { text: what }) }
+  return { ...draft, kind: last ? 'error' : 'retry', summary, ...(what === '' ? {} : { said: what }) }
 }
 
 const MAX_DEPTH = 4
@@ -73,7 +73,7 @@ function wordsOf(error: Record<string, unknown>, depth = MAX_DEPTH): string | un
 
 /** Only terminals write it. Behind an answer it says nothing new of the end. */
 function turnDuration({ record, state }: Line, draft: Draft): Draft {
-  const ended: Draft = state.closing ? draft : { ...draft, kind: 'completion' }
+  const ended: Draft = { ...draft, kind: state.closing ? draft.kind : 'completion', mark: 'turn-end' }
   const { durationMs } = record
   if (typeof durationMs !== 'number') return ended
   return { ...ended, summary: `turn took ${durationMs} ms`, durationMs }
@@ -87,6 +87,7 @@ function compaction(record: Record<string, unknown>, subtype: string, draft: Dra
   return {
     ...draft,
     summary: `${what} (${str(facts['trigger']) ?? 'unknown'})`,
+    ...(subtype === 'compact_boundary' && { mark: 'compaction' }),
     ...(durationMs === undefined ? {} : { durationMs }),
   }
 }
@@ -192,7 +193,7 @@ function queued(attachment: Record<string, unknown>, draft: Draft): Draft {
   const mode = str(attachment['commandMode']) ?? 'prompt'
   const typed =
     attachment['isMeta'] !== true && (origin ?? 'human') === 'human' && mode !== 'task-notification'
-  const heard: Draft = { ...draft, summary: firstLine(prompt), ...(prompt === '' ? {} : { text: prompt }) }
+  const heard: Draft = { ...draft, summary: firstLine(prompt), ...(prompt === '' ? {} : { said: prompt }) }
   return typed ? { ...heard, kind: 'human_intervention', role: 'user' } : { ...heard, ...taskEnd(prompt) }
 }
 
@@ -204,7 +205,7 @@ function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
     ...draft,
     kind: 'error',
     summary: `${name} hook failed: ${firstLine(text)}`,
-    ...(text === '' ? {} : { text }),
+    ...(text === '' ? {} : { said: text }),
   }
 }
 
@@ -264,14 +265,14 @@ export function otherDrafts(line: Line): Draft[] {
     case 'frame-link': {
       const link = str(record['prUrl']) ?? str(record['frameUrl']) ?? ''
       return [
-        { ...draft, kind: 'completion', summary: `${type} ${link}`.trim(), ...(link ? { text: link } : {}) },
+        { ...draft, kind: 'completion', summary: `${type} ${link}`.trim(), ...(link ? { said: link } : {}) },
       ]
     }
     case 'queue-operation':
       return [queueDraft(line, draft)]
     case 'tag': {
       const tag = str(record['tag'])
-      return [tag ? { ...draft, summary: `tag: ${tag}`, text: tag } : draft]
+      return [tag ? { ...draft, summary: `tag: ${tag}`, said: tag } : draft]
     }
     case 'worktree-state':
     case 'relocated':

@@ -1,11 +1,7 @@
 // Whether a session was gone on with, in the same file, by another process. Nothing says so outright; three things can
 // only be there if it was. Where none of them is, it is not known. Told once, for the first time it happened.
-import { isRecord, str } from '../guards.ts'
-import { contentText } from '../text.ts'
+import { isRecord } from '../guards.ts'
 import type { Draft, Line } from './line.ts'
-
-/** What the next process writes for a call that was running when the last one was killed. */
-const CUT_OFF = '[Tool call interrupted: the session ended'
 
 export function noteResume(line: Line, drafts: readonly Draft[]): void {
   const { state } = line
@@ -27,22 +23,11 @@ function evidenceOf(line: Line, drafts: readonly Draft[]): string | undefined {
   for (const told of [record['attachment'], record['data']])
     if (isRecord(told) && told['hookName'] === 'SessionStart:resume') return 'SessionStart:resume'
   if (state.hasEnded && drafts.some(isSaid)) return 'prompt after the end of a process'
-  if (state.isQueuedAgain && isCutOff(record)) return 'call cut off by the end of a process'
+  if (state.isQueuedAgain && drafts.some((draft) => draft.state === 'cut'))
+    return 'call cut off by the end of a process'
   return undefined
 }
 
 /** By a person: a prompt, a command, or what was put into the queue. */
-const isSaid = ({ kind, role, text }: Draft): boolean =>
-  kind === 'user_msg' || (role === 'user' && text !== undefined)
-
-function isCutOff(record: Record<string, unknown>): boolean {
-  const message = record['message']
-  const content = isRecord(message) ? message['content'] : undefined
-  if (!Array.isArray(content)) return false
-  return content.some(
-    (block) =>
-      isRecord(block) &&
-      str(block['type']) === 'tool_result' &&
-      contentText(block['content'])?.startsWith(CUT_OFF),
-  )
-}
+const isSaid = ({ kind, role, said }: Draft): boolean =>
+  kind === 'user_msg' || (role === 'user' && said !== undefined)

@@ -9,6 +9,17 @@ import { type Draft, type Line, remember } from './line.ts'
 /** A command in the background, and the call that began it. */
 export type Task = [task: string, call: string, tool: string]
 
+/** How a call that only began something says so: where the words are all that is left, in files of sub-agents, by them. */
+export const goesOn = (outcome: unknown, said: string): boolean => {
+  const told = isRecord(outcome) ? outcome : {}
+  return (
+    told['isAsync'] === true ||
+    typeof told['backgroundTaskId'] === 'string' ||
+    BEGUN.test(said) ||
+    said.startsWith('Async agent launched')
+  )
+}
+
 const BEGUN = /^Command (?:running in background|was manually backgrounded by user) with ID: ([\w-]+)/
 
 /** At the result of a command: it may only have begun. */
@@ -32,6 +43,7 @@ export function askedEnd(line: Line, outcome: unknown, said: string): Draft[] {
       tool,
       callId,
       exitCode,
+      state: exitCode === 0 ? 'ok' : 'failed',
       summary: exitCode === 0 ? first || 'ended' : `exit ${exitCode}: ${first}`,
       // The result beside it holds the rest.
       payload: { ended: id, exitCode },
@@ -64,18 +76,26 @@ function toldEnd(outcome: unknown, said: string): End {
 }
 
 const TAIL = 600
+const ENDS = new Map<string | undefined, Draft['state']>([
+  ['completed', 'ok'],
+  ['failed', 'failed'],
+  ['killed', 'stopped'],
+  ['stopped', 'stopped'],
+])
 
 /** What the notice tells of the end; nothing for another text. */
 export function taskEnd(
   text: string,
-): Partial<Pick<Draft, 'kind' | 'summary' | 'callId' | 'exitCode' | 'durationMs'>> {
+): Partial<Pick<Draft, 'kind' | 'summary' | 'callId' | 'exitCode' | 'durationMs' | 'state'>> {
   if (!text.startsWith('<task-notification>')) return {}
   const summary = between(text, '<summary>', '</summary>') ?? ''
   const callId = between(text, '<tool-use-id>', '</tool-use-id>')
   const exitCode = /\bexit code (\d+)/.exec(summary)?.[1]
   const durationMs = /<duration_ms>(\d+)<\/duration_ms>/.exec(text.slice(-TAIL))?.[1]
+  const state = ENDS.get(between(text, '<status>', '</status>'))
   return {
-    ...(between(text, '<status>', '</status>') === 'failed' ? { kind: 'error' } : {}),
+    ...(state === 'failed' ? { kind: 'error' } : {}),
+    ...(callId && state ? { state } : {}),
     ...(summary === '' ? {} : { summary }),
     ...(callId ? { callId } : {}),
     ...(exitCode === undefined ? {} : { exitCode: Number(exitCode) }),

@@ -1,16 +1,45 @@
-// Tool calls and their results: kinds, one-line summaries, the text worth searching, exit codes, who said no.
-import { CHANGED_BY_PERSON } from '../../model.ts'
+// Tool calls and their results: kinds, one-line summaries, what is done, what is said, how it ended, who said no.
+import type { Made } from '../../event/body.ts'
+import { editsIn } from '../../event/edits.ts'
+import { CHANGED_BY_PERSON, type Deed } from '../../model.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
-import { contentText, firstLine, leaves } from '../text.ts'
+import { contentText, firstLine } from '../text.ts'
+import { commandIn } from '../tools.ts'
 import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
 import { noteAgent, notePrompt } from './spawn.ts'
 import { readSpilled, spilledPath } from './spill.ts'
-import { noteTask } from './tasks.ts'
+import { goesOn, noteTask } from './tasks.ts'
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
 const SHELLS = new Set(['Bash', 'PowerShell'])
 const SPAWNS = new Set(['Agent', 'Task', 'Workflow'])
+const DEEDS = new Map<string, Deed>([
+  ...[...SHELLS, 'Monitor'].map((tool): [string, Deed] => [tool, 'shell']),
+  ...[...EDITS].map((tool): [string, Deed] => [tool, 'edit']),
+  ...[...SPAWNS].map((tool): [string, Deed] => [tool, 'spawn']),
+  ['Read', 'read'],
+  ['NotebookRead', 'read'],
+  ['LS', 'read'],
+  ['mcp__acp__Read', 'read'],
+  ['Grep', 'search'],
+  ['Glob', 'search'],
+  ['LSP', 'search'],
+  ['WebSearch', 'search'],
+  ['web_search', 'search'],
+  ['WebFetch', 'fetch'],
+  ['web_fetch', 'fetch'],
+  ['AskUserQuestion', 'ask'],
+  ['TodoWrite', 'plan'],
+  ['TodoRead', 'plan'],
+  ['TaskCreate', 'plan'],
+  ['TaskUpdate', 'plan'],
+  ['TaskList', 'plan'],
+  ['TaskGet', 'plan'],
+  ['EnterPlanMode', 'plan'],
+  ['ExitPlanMode', 'plan'],
+  ['exit_plan_mode', 'plan'],
+])
 /** The field of an input that names what the call is about, in order of preference. */
 const SUBJECTS = [
   'command',
@@ -50,36 +79,54 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
     role: 'assistant',
     tool,
     summary: about === undefined ? tool : file === undefined ? `${tool}: ${about}` : `${tool} ${about}`,
+    act: actOf(tool, input, block['input']),
     payload: { ...block },
   }
   if (id) draft.callId = id
   if (file !== undefined) draft.files = [file]
-  const text = leaves(input)
-  if (text !== undefined) draft.text = text
   return draft
+}
+
+/** What other tools do is certain only where they run a command. */
+function actOf(tool: string, input: Record<string, unknown>, given: unknown): NonNullable<Draft['act']> {
+  const known = DEEDS.get(tool)
+  const command =
+    known === 'shell' ? str(input['command']) : known === undefined ? commandIn(tool, input) : undefined
+  const edits = known === 'edit' ? editsIn(input) : []
+  return {
+    does: known ?? (command === undefined ? 'other' : 'shell'),
+    ...(given !== undefined && { input: given }),
+    ...(command !== undefined && { command }),
+    ...(edits.length > 0 && { edits }),
+  }
 }
 
 /** A result block; `outcome` is the line's toolUseResult, which belongs to the only result of a line. */
 export function resultDraft(line: Line, block: Record<string, unknown>, outcome: unknown): Draft {
   const id = str(block['tool_use_id'])
-  const failed = block['is_error'] === true
+  const failed = block['is_error'] === true || isServerError(block['content'])
   const spilled = readSpilled(line.reader.place.projectDir, spilledPath(block['content'], outcome))
   const said = contentText(block['content'])
-  const text = spilled?.text ?? longer(said, isRecord(outcome) ? str(outcome['stdout']) : undefined)
+  const output =
+    spilled?.text ?? longer(unwrapped(said ?? ''), (isRecord(outcome) && str(outcome['stdout'])) || '')
   const refused = failed && isRefusal(line.record, said ?? '')
   const call = id ? closeCall(line.state.calls, id, failed && !refused, line.ts) : undefined
   const draft: Draft = {
     kind: kindOfResult(failed, refused, outcome),
     role: 'tool',
     summary: '',
-    payload: { ...block, ...(spilled && { spilled }), ...keptOf(outcome) },
+    ...endOf(line.record, { failed, refused, tool: call?.tool ?? '' }, outcome, said ?? ''),
+    ...madeIn(outcome),
+    payload: { ...block, ...(spilled && { spilled }) },
   }
   if (spilled?.missing !== undefined) draft.isIncomplete = true
   if (id) noteAgent(line, id, outcome, call && SPAWNS.has(call.tool) ? (said ?? '') : '')
   if (call) draft.tool = call.tool
   if (id && call && SHELLS.has(call.tool)) noteTask(line, id, call.tool, outcome, said ?? '')
   if (id) draft.callId = id
-  if (text) draft.text = text
+  if (output) draft.said = output
+  const original = originalIn(outcome)
+  if (original !== undefined) draft.original = original
   const files = changedFiles(outcome)
   if (files.length > 0) draft.files = files
   const exitCode = exitCodeOf(said ?? '', block, call?.tool, outcome)
@@ -87,22 +134,37 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   const durationMs = tookMs(outcome) ?? call?.durationMs
   if (durationMs !== undefined) draft.durationMs = durationMs
   draft.summary = resultSummary(said ?? '', exitCode)
-  if (!failed && isChanged(outcome)) draft.summary = `${CHANGED_BY_PERSON}: ${draft.summary}`
+  if (draft.mark === 'changed-by-person') draft.summary = `${CHANGED_BY_PERSON}: ${draft.summary}`
   return draft
 }
+
+/** How tools that the provider runs say so. */
+const isServerError = (content: unknown): boolean =>
+  isRecord(content) && (str(content['type'])?.endsWith('_tool_result_error') ?? false)
 
 /** What a pull request that was only talked about is not. */
 const KEPT_BY = ['created', 'merged', 'ready']
 
-/** The commit and the pull request that the client saw a command make, for the digest to find. */
-function keptOf(outcome: unknown): { kept?: { commits: string[]; pull_requests: string[] } } {
+/** The commit and the pull request that the client saw a command make. */
+function madeIn(outcome: unknown): { made?: Made } {
   const seen = isRecord(outcome) ? outcome['gitOperation'] : undefined
   if (!isRecord(seen)) return {}
   const commit = isRecord(seen['commit']) ? str(seen['commit']['sha']) : undefined
   const request = isRecord(seen['pr']) ? seen['pr'] : {}
   const url = KEPT_BY.includes(str(request['action']) ?? '') ? str(request['url']) : undefined
   if (!(commit || url)) return {}
-  return { kept: { commits: commit ? [commit] : [], pull_requests: url ? [url] : [] } }
+  return { made: { commits: commit ? [commit] : [], pullRequests: url ? [url] : [] } }
+}
+
+/** The whole file as it was before an edit. */
+const originalIn = (outcome: unknown): string | undefined =>
+  isRecord(outcome) ? (str(outcome['originalFile']) ?? str(outcome['original_file'])) : undefined
+
+/** An output without what the client puts around it. */
+function unwrapped(said: string): string {
+  const tag = /^<(tool_use_error|persisted-output)>/.exec(said)?.[1]
+  const inner = tag === undefined ? said : said.slice(tag.length + 2).replace(`</${tag}>`, '')
+  return inner.replace(/^(?:Error: )?Exit code \d+(?:\n|$)/, '')
 }
 
 /** What a command changed on the disk, as the client saw it afterwards. */
@@ -128,6 +190,36 @@ function kindOfResult(failed: boolean, refused: boolean, outcome: unknown): Draf
   if (refused) return 'human_intervention'
   if (failed) return 'error'
   return isChanged(outcome) ? 'human_intervention' : 'tool_result'
+}
+
+/** How the call ended, and what that means to the session. */
+function endOf(
+  record: Record<string, unknown>,
+  { failed, refused, tool }: { failed: boolean; refused: boolean; tool: string },
+  outcome: unknown,
+  said: string,
+): Pick<Draft, 'state' | 'mark'> {
+  if (said.startsWith(CUT_OFF)) return { state: 'cut' }
+  if (refused && said.startsWith(INTERRUPTED)) return { state: 'stopped', mark: 'interrupt' }
+  if (refused || (failed && isDenied(record, said))) return { state: 'refused', mark: 'denied' }
+  if ((isRecord(outcome) && outcome['interrupted'] === true) || (failed && ABORTED.test(said)))
+    return { state: 'stopped' }
+  if (failed) return { state: 'failed' }
+  if (isChanged(outcome)) return { state: 'ok', mark: 'changed-by-person' }
+  const begins = SHELLS.has(tool) || SPAWNS.has(tool)
+  return { state: goesOn(outcome, begins ? said : '') ? 'background' : 'ok' }
+}
+
+/** What the next process writes for a call that was running when the last one was killed. */
+const CUT_OFF = '[Tool call interrupted: the session ended'
+const INTERRUPTED = '[Request interrupted by user'
+const ABORTED = /<error>Command was aborted before completion<\/error>\s*$/
+const BY_RULE = /^(?:Permission (?:to use|for) [^\n]*\bdenied\b|PreToolUse:\S+ hook error)/
+
+/** A rule or a hook said no, or nobody was there to say yes. */
+function isDenied(record: Record<string, unknown>, said: string): boolean {
+  const kind = record['toolDenialKind']
+  return (typeof kind === 'string' && kind !== 'interrupted') || UNASKED.test(said) || BY_RULE.test(said)
 }
 
 const isChanged = (outcome: unknown): boolean => isRecord(outcome) && outcome['userModified'] === true
@@ -172,9 +264,7 @@ function resultSummary(said: string, exitCode: number | undefined): string {
   return `exit ${exitCode}: ${firstLine(rest)}`
 }
 
-function longer(a: string | undefined, b: string | undefined): string | undefined {
-  return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
-}
+const longer = (a: string, b: string): string => (b.length > a.length ? b : a)
 
 /** The line's own facts about a result, without what the block already says: the same words, the same picture. */
 export function resultExtras(
