@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { EventItem } from '../src/adapters/adapter.ts'
 import {
   assistant,
   call,
@@ -84,6 +85,42 @@ describe('a result', () => {
     expect(
       outcome('TaskOutput', 'x', { toolUseResult: { retrieval_status: 'success', task } })?.exitCode,
     ).toBe(2)
+  })
+
+  test.each<[string, Fields, boolean, Partial<EventItem>]>([
+    ['fine', shell({}), false, { state: 'ok', said: 'fine' }],
+    ['Exit code 2\nnot so\n', {}, true, { state: 'failed', said: 'not so\n', exitCode: 2 }],
+    ['Exit code 2', {}, true, { state: 'failed' }],
+    ['<tool_use_error>no such file</tool_use_error>', {}, true, { state: 'failed', said: 'no such file' }],
+    ["The user doesn't want to proceed with this tool use.", {}, true, { state: 'refused', mark: 'denied' }],
+    ['This command requires approval', {}, true, { kind: 'error', state: 'refused', mark: 'denied' }],
+    ['Permission to use Bash has been denied.', {}, true, { state: 'refused', mark: 'denied' }],
+    ['PreToolUse:Bash hook error: no', {}, true, { state: 'refused', mark: 'denied' }],
+    ['nope', { toolDenialKind: 'rule' }, true, { state: 'refused', mark: 'denied' }],
+    ['EACCES: permission denied', {}, true, { state: 'failed' }],
+    ['[Request interrupted by user for tool use]', {}, true, { state: 'stopped', mark: 'interrupt' }],
+    ['half', shell({ interrupted: true }), false, { state: 'stopped', said: 'half' }],
+    ["[Tool call interrupted: the session ended before this call's result", {}, true, { state: 'cut' }],
+    ['Command running in background with ID: b1. Output: x', {}, false, { state: 'background' }],
+    ['begun', shell({ backgroundTaskId: 'b1' }), false, { state: 'background' }],
+    [
+      'ok',
+      { toolUseResult: { userModified: true, originalFile: 'before' } },
+      false,
+      { state: 'ok', mark: 'changed-by-person', original: 'before', summary: 'changed by a person: ok' },
+    ],
+  ])('says how it ended: %s %o', (content, fields, isError, told) => {
+    const event = outcome('Bash', content, fields, isError)
+    expect(event).toMatchObject(told)
+    expect(event?.mark).toBe(told.mark)
+    if (content === 'Exit code 2') expect(event?.said).toBeUndefined()
+  })
+
+  test('names the commit and the pull request that the client saw made', () => {
+    const made = (gitOperation: Fields) => outcome('Bash', 'ok', shell({ gitOperation }))?.made
+    const pr = { action: 'created', url: 'https://example.com/pull/1' }
+    expect(made({ commit: { sha: 'abc1234' }, pr })).toEqual({ commits: ['abc1234'], pullRequests: [pr.url] })
+    expect(made({ pr: { ...pr, action: 'viewed' } })).toBeUndefined()
   })
 
   test('takes as long as the client says', () => {

@@ -151,7 +151,14 @@ describe('dialects', () => {
       'e3#0',
       'e4#0',
     ])
-    expect(eventsOf(items)[1]?.said).toBe('fix it')
+    const [, asked, , , call, result, stop] = eventsOf(items)
+    expect([asked?.said, result?.said, result?.state, stop?.mark]).toEqual([
+      'fix it',
+      'no such file',
+      'failed',
+      'interrupt',
+    ])
+    expect(call?.act).toEqual({ does: 'shell', input: { command: 'pytest' }, command: 'pytest' })
     expect(items).toContainEqual(
       expect.objectContaining({ type: 'session', cwd: '/p', gitBranch: 'main', agentVersion: '1.0' }),
     )
@@ -174,7 +181,9 @@ describe('dialects', () => {
       expect(usage(items)).toEqual([[40, 60, 0, 25, 5]])
       expect(unknown(items)).toEqual(['gemini transcript', 'gemini transcript'])
     }
-    expect(told(read(GEMINI.messages))).toEqual(geminiTold)
+    const items = read(GEMINI.messages)
+    expect(told(items)).toEqual(geminiTold)
+    expect(eventsOf(items)[6]).toMatchObject({ state: 'refused', mark: 'denied' })
   })
 
   test('a document that is rewritten keeps its keys; one that is torn waits', () => {

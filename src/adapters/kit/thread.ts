@@ -72,6 +72,8 @@ export function* messageEvents(thread: Thread, message: Message, tools: Tools = 
       payload: index === 0 ? beside(payload, facts) : payload,
       ...message.more,
     }
+    // A result of which nothing but its words is known.
+    if (event.role === 'tool') event.state ??= 'ok'
     if (message.model !== undefined) event.model = message.model
     yield event
     thread.last = parentKey = key
@@ -128,8 +130,6 @@ function partDraft(
         role: speaker,
         summary: firstLine(part.text),
         payload,
-        // A result of which nothing but its words is known.
-        ...(speaker === 'tool' && { state: 'ok' as const }),
       }
       // What a model is told about itself is the same in every session.
       return part.text === '' || speaker === 'system' ? draft : { ...draft, said: part.text }
