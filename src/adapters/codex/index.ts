@@ -11,7 +11,7 @@ import { newState, type State } from './state.ts'
 
 export const codex: Adapter = {
   flavor: FLAVOR,
-  version: 12,
+  version: 13,
   roots(env) {
     // A sweep asks for them first.
     forgetFiles()
