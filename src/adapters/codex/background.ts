@@ -18,6 +18,8 @@ export function notePoll(state: State, id: string, tool: string, input: unknown)
   if (begun) remember(state.polls, [id, begun[1]], MAX_RUNNING)
 }
 
+export const isPoll = (state: State, id: string): boolean => state.polls.some(([poll]) => poll === id)
+
 /** At each output: the call that began the command whose end it tells. */
 export function endedCall(state: State, id: string, output: Output): string | undefined {
   const begunBy = state.polls.find(([poll]) => poll === id)?.[1]

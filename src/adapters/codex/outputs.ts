@@ -106,6 +106,7 @@ const DENIED = /^sandbox denied exec error, exit code:? (-?\d+), stdout: ([\s\S]
 
 /** Older clients said before the output where a command had failed. */
 function fromSandbox(plain: Output): Output {
+  if (!SANDBOX.test(plain.text)) return plain
   const sandboxed = /^failed in sandbox \S+ with (?:execution error: [^\n]*?)?exit code:? (-?\d+)/.exec(
     plain.text.slice(0, HEADER_LENGTH),
   )

@@ -2,11 +2,11 @@
 // tool (exit status, duration) is kept in the state until the output comes.
 
 import type { EndState } from '../../model.ts'
-import type { EventItem, Item } from '../adapter.ts'
+import type { Act, EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { type Deeds, deedsOf, filesOf, patchEdits, SCRIPT } from './acts.ts'
-import { endedCall, forgetRunning, notePoll, runnerOf } from './background.ts'
+import { endedCall, forgetRunning, isPoll, notePoll, runnerOf } from './background.ts'
 import { type Output, readOutput } from './outputs.ts'
 import { eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
@@ -92,7 +92,7 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
     role: 'assistant',
     tool: call.tool,
     summary: edits && !isScript ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
-    act: edits && isScript ? { ...act, edits: patchEdits(patch) } : act,
+    act: isScript ? scriptAct(act, counts, edits ? patch : undefined) : act,
     payload: call.payload,
     ts,
   })
@@ -100,6 +100,12 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
   if (files.length > 0) event.files = files
   if (spot.state.model) event.model = spot.state.model
   return event
+}
+
+/** A deed is told once: where an item tells it, the script beside it only names the command. */
+function scriptAct(act: Act, counts: boolean, patch: string | undefined): Act {
+  if (!counts) return { ...act, does: 'other' }
+  return patch === undefined ? act : { ...act, edits: patchEdits(patch) }
 }
 
 /** `*_output`: the result the model was given. */
@@ -126,6 +132,8 @@ export function toolOutput(spot: Spot): Item[] {
     output.exitCode = output.printedExit
     output.failed = output.printedExit !== 0
   }
+  // Whoever asks for more of a command has got an answer; it is the command that goes on.
+  if (isPoll(spot.state, id)) delete output.session
   const event = resultEvent(spot, id, output, body)
   remember(spot.state.answered, [id, event.tool ?? '', output.exitCode !== undefined], MAX_REMEMBERED)
   const ended = endedCall(spot.state, id, output)

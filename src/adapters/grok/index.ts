@@ -3,4 +3,4 @@ import type { Adapter } from '../adapter.ts'
 import { read } from './parse.ts'
 import { claim, FLAVOR, roots } from './paths.ts'
 
-export const grok: Adapter = { flavor: FLAVOR, version: 7, roots, claim, read }
+export const grok: Adapter = { flavor: FLAVOR, version: 8, roots, claim, read }
