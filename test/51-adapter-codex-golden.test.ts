@@ -132,23 +132,23 @@ const CHECKS: Record<string, (scenario: Scenario) => void> = {
         event.role === 'user' &&
         found.sessions.get(event.session)?.facts.relation !== 'subagent',
     )
-    expect(told.map((event) => event.text)).toEqual(typed)
+    expect(told.map((event) => event.said)).toEqual(typed)
   },
   answers({ expected, events }) {
     const said = completed(expected).filter((one) => one.queue !== 'compact')
     const told = events.filter((event) => event.kind === 'assistant_msg')
-    expect(sorted(told.map((event) => event.text))).toEqual(sorted(said.map((one) => one.text)))
+    expect(sorted(told.map((event) => event.said))).toEqual(sorted(said.map((one) => one.text)))
     for (const event of told) expect(said.map((one) => one.model)).toContain(event.model)
   },
   summaries({ expected, events }) {
     const compactions = completed(expected).filter((one) => one.queue === 'compact')
     const told = events.filter((event) => event.summary.startsWith('compacted'))
     for (const one of compactions)
-      expect(told.some((event) => event.text?.includes(one.text ?? '?'))).toBe(true)
+      expect(told.some((event) => event.said?.includes(one.text ?? '?'))).toBe(true)
   },
   thinking({ expected, events }) {
     const told = events.filter((event) => event.kind === 'thinking')
-    expect(sorted(told.map((event) => event.text))).toEqual(
+    expect(sorted(told.map((event) => event.said))).toEqual(
       sorted(completed(expected).map((one) => one.thinking)),
     )
   },
@@ -168,7 +168,7 @@ const CHECKS: Record<string, (scenario: Scenario) => void> = {
     expect(sorted(told.map((event) => event.callId))).toEqual(sorted(called.map((call) => call.id)))
     for (const event of told) {
       expect(event.tool).toBe(called.find((call) => call.id === event.callId)?.name)
-      expect(event.text).not.toBe('')
+      expect(event.said).not.toBe('')
     }
   },
   errors({ expected, events }) {

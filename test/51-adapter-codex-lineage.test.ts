@@ -107,7 +107,7 @@ test('copied lines end at a pause where turns have no ids', () => {
     nameOf(CHILD),
   )
   expect(
-    events.filter((event) => event.kind === 'user_msg').map((event) => [event.text, event.inherited]),
+    events.filter((event) => event.kind === 'user_msg').map((event) => [event.said, event.inherited]),
   ).toEqual([
     ['old', true],
     ['new', undefined],
@@ -133,7 +133,7 @@ test('copied lines that kept their own times are copies however long the pauses 
   writeRollout(home, nameOf(CHILD), jsonl([...own, ...first, ...later]))
   const found = collect(codex, home)
   const events = found.sessions.get(CHILD)?.events ?? []
-  expect(events.filter((one) => one.text).map((one) => [one.text, one.inherited])).toEqual([
+  expect(events.filter((one) => one.said).map((one) => [one.said, one.inherited])).toEqual([
     ['old one', true],
     ['old two', true],
     ['new', undefined],
@@ -245,7 +245,7 @@ test('what was imported from another agent is a copy; what follows is the thread
     asked('own'),
     counted([910, 0, 2, 912], [10, 0, 1, 11]),
   ])
-  expect(events.filter((one) => one.text).map((one) => [one.text, one.inherited])).toEqual([
+  expect(events.filter((one) => one.said).map((one) => [one.said, one.inherited])).toEqual([
     ['imported', true],
     ['[external_agent_tool_call: Bash] ls', true],
     ['own', undefined],
@@ -278,7 +278,7 @@ test('a rollback supersedes the last turns, and not itself', () => {
   )
   const session = collect(codex, home).sessions.get(PARENT)
   const left = session?.events.filter((event) => !session.superseded.has(event.key))
-  expect(left?.map((event) => event.text ?? event.kind)).toEqual([
+  expect(left?.map((event) => event.said ?? event.kind)).toEqual([
     'lifecycle',
     'a',
     'A',
@@ -310,8 +310,8 @@ test('a reverted thread is one session; what the new file does not build on is s
   expect([...found.sessions.keys()]).toEqual([PARENT])
   const session = found.sessions.get(PARENT)
   const state = session?.events
-    .filter((one) => one.text)
-    .map((one) => [one.text, session.superseded.has(one.key)])
+    .filter((one) => one.said)
+    .map((one) => [one.said, session.superseded.has(one.key)])
   expect(state).toEqual([
     ['a', false],
     ['A', false],

@@ -47,7 +47,7 @@ test('a prompt typed into a running turn is an intervention, the next turn begin
   const prompt = (text: string) => [asked(text), told('user_message', { message: text })]
   const kindsOf = (records: Json[]) =>
     read([meta(THREAD), ...records])
-      .events.filter((event) => event.text)
+      .events.filter((event) => event.said)
       .map((event) => event.kind)
   const [one, two] = ['user_msg', 'human_intervention']
   expect(kindsOf([started, ...prompt('go'), ...prompt('not there')])).toEqual([one, two])
@@ -77,7 +77,7 @@ test('what a person ran with ! is told once', () => {
     kind: 'lifecycle',
     role: 'user',
     summary: '! ls -1',
-    text,
+    said: 'ls -1\nREADME.md',
     exitCode: 2,
   })
   expect(kindOf(ran, asked(text))).toBe('lifecycle')
@@ -261,7 +261,7 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
     read([meta(THREAD, more), ...records])
       .events.slice(1)
       .filter((event) => event.kind !== 'completion')
-      .map((event) => [event.kind, event.text])
+      .map((event) => [event.kind, event.said])
   const answer = ['assistant_msg', '{"trigger_turn":1}']
   expect(told({ thread_source: 'subagent' })).toEqual([
     ['user_msg', 'do it'],
@@ -273,7 +273,7 @@ test('a message from another agent is news, or a sub-agent’s task; never an an
   const text = 'Message Type: NEW_TASK\nTask name: /root/a\nSender: /root\nPayload:\nFind it.\nNow.'
   const content = [{ type: 'input_text', text }]
   const [, task] = read([meta(THREAD), item({ type: 'agent_message', author: '/root', content })]).events
-  expect(task).toMatchObject({ summary: '/root: Find it.', text })
+  expect(task).toMatchObject({ summary: '/root: Find it.', said: 'Find it.\nNow.' })
   const sealed = [
     { type: 'input_text', text: text.slice(0, -'Find it.\nNow.'.length) },
     { type: 'encrypted_content' },
@@ -384,18 +384,18 @@ describe('a command that goes on in the background', () => {
   const results = (...records: Json[]) =>
     read([meta(THREAD), ...records])
       .events.filter((event) => event.role === 'tool')
-      .map((event) => [event.callId, event.tool, event.kind, event.exitCode, event.text !== undefined])
+      .map((event) => [event.callId, event.tool, event.kind, event.exitCode, event.state, event.said])
   const waits = [
-    ['c1', 'exec_command', 'tool_result', undefined, true],
-    ['c2', 'write_stdin', 'tool_result', undefined, true],
+    ['c1', 'exec_command', 'tool_result', undefined, 'background', 'x'],
+    ['c2', 'write_stdin', 'tool_result', undefined, 'ok', 'x'],
   ]
-  const asked = ['c3', 'write_stdin', 'error', 1, true]
+  const asked = ['c3', 'write_stdin', 'error', 1, 'failed', 'x']
 
   test('ends when the one who asks for more is told so', () => {
     expect(results(...begun, ...polled, last)).toEqual([
       ...waits,
       asked,
-      ['c1', 'exec_command', 'error', 1, false],
+      ['c1', 'exec_command', 'error', 1, 'failed', 'x'],
     ])
   })
 
@@ -406,7 +406,7 @@ describe('a command that goes on in the background', () => {
     for (const one of [told('item_completed', { item: completed }), told2])
       expect(results(...begun, ...polled, one, last)).toEqual([
         ...waits,
-        ['c1', 'exec_command', 'error', 1, true],
+        ['c1', 'exec_command', 'error', 1, 'failed', 'y'],
         asked,
       ])
   })
@@ -418,9 +418,9 @@ describe('a command that goes on in the background', () => {
     ]).flat()
     const completed = { type: 'CommandExecution', id: 'c1', status: 'failed', exit_code: 1 }
     const item = told('item_completed', { item: completed })
-    const told2 = ['c1', 'exec_command', 'error', 1]
-    expect(results(...begun, ...others, item).at(-1)).toEqual([...told2, false])
-    expect(results(...begun, ...others, ...polled, last).at(-1)).toEqual([...told2, false])
+    const told2 = ['c1', 'exec_command', 'error', 1, 'failed']
+    expect(results(...begun, ...others, item).at(-1)).toEqual([...told2, undefined])
+    expect(results(...begun, ...others, ...polled, last).at(-1)).toEqual([...told2, 'x'])
   })
 
   test('that had ended before its item came has one result', () => {

@@ -45,7 +45,7 @@ function counts(): (tokens: number) => Json {
 
 /** [tokens, what the event that shows them says], in the order they were told last. */
 function shown(items: Item[]): (readonly [number, string | undefined])[] {
-  const summaries = new Map(eventsOf(items).map((event) => [event.key, event.callId ?? event.text]))
+  const summaries = new Map(eventsOf(items).map((event) => [event.key, event.callId ?? event.said]))
   const usage = items.filter((one): one is UsageItem => one.type === 'usage')
   const last = new Map(usage.map((one) => [one.id, one]))
   return [...last.values()].map((one) => [one.output, summaries.get(one.event ?? '')] as const)
@@ -156,7 +156,7 @@ test.each(CLIENTS)(
         const isOf = ({ queue, text, tool_calls, wire_usage }: Served): boolean =>
           wire_usage?.output_tokens === tokens &&
           (queue === 'compact' ||
-            (text !== null && text === words?.text) ||
+            (text !== null && text === words?.said) ||
             (tool_calls ?? []).some((one) => one.id === words?.callId))
         expect(responses.some(isOf), `${path}: ${tokens} tokens on ${words?.summary}`).toBe(true)
       }
@@ -225,7 +225,7 @@ describe('the end of a turn that no record tells', () => {
       asked('b'),
       said('C'),
     ])
-    const keys = new Map(events.map((event) => [event.key, event.text]))
+    const keys = new Map(events.map((event) => [event.key, event.said]))
     expect(ends(items).map((key) => keys.get(key ?? ''))).toEqual(['B', 'C'])
     expect(events.find((event) => event.kind === 'completion')).toMatchObject({
       role: 'system',

@@ -115,7 +115,7 @@ test('a prompt with pictures is what was typed', () => {
     ask(text('<image> is a tag, </image> closes it')),
   ])
   const prompts = events.filter((event) => event.kind === 'user_msg')
-  expect(prompts.map((event) => [event.summary, event.text])).toEqual([
+  expect(prompts.map((event) => [event.summary, event.said])).toEqual([
     ['What is [Image #1]?', 'What is [Image #1]?'],
     ['(no text)', undefined],
     ['<image> is a tag, </image> closes it', '<image> is a tag, </image> closes it'],
@@ -152,7 +152,7 @@ test('context fragments are not prompts', () => {
   ]
   const { events } = read([meta(PARENT), ...fragments.map(asked), asked('<div> is what I mean')])
   expect(texts(events, 'user_msg')).toEqual(['<div> is what I mean'])
-  expect(events.filter((event) => event.kind === 'lifecycle' && event.text !== undefined)).toEqual([])
+  expect(events.filter((event) => event.kind === 'lifecycle' && event.said !== undefined)).toEqual([])
 })
 
 test('exit status in every form it was written', () => {
@@ -364,7 +364,7 @@ test('errors, interrupts and names', () => {
     told('from_the_future', { x: 1 }),
     line('also_new', {}),
   ])
-  expect(events.slice(1).map((event) => [event.kind, event.text])).toEqual([
+  expect(events.slice(1).map((event) => [event.kind, event.said])).toEqual([
     ['human_intervention', undefined],
     ['lifecycle', undefined],
     ['error', 'refused'],

@@ -28,7 +28,7 @@ function timesOf(read: Collected, kinds: readonly string[]): Map<string, EventIt
   const found = new Map<string, EventItem>()
   for (const event of left(read)) {
     const isEnd = event.role === 'tool'
-    const name = event.callId ? `${event.callId}${isEnd ? ' end' : ''}` : `${event.kind} ${event.text}`
+    const name = event.callId ? `${event.callId}${isEnd ? ' end' : ''}` : `${event.kind} ${event.said}`
     if (kinds.includes(event.kind)) found.set(`${event.session} ${name}`, event)
   }
   return found
@@ -219,7 +219,7 @@ describe('a session that a client without updates began', () => {
   ) =>
     left(read)
       .filter((event) => kinds.includes(event.kind))
-      .map((event) => `${event.kind} ${event.text}`)
+      .map((event) => `${event.kind} ${event.said}`)
 
   it('is told whole and once, in order and with its times', () => {
     expect(spines.length).toBe(2)

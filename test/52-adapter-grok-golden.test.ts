@@ -58,7 +58,7 @@ const own = (read: Collected): EventItem[] =>
   [...read.sessions.values()].flatMap((session) => session.events.filter((event) => !event.inherited))
 const ofKind = (read: Collected, ...kinds: string[]): EventItem[] =>
   own(read).filter((event) => kinds.includes(event.kind))
-const texts = (events: EventItem[]): string[] => events.map((event) => event.text ?? '').sort()
+const texts = (events: EventItem[]): string[] => events.map((event) => event.said ?? '').sort()
 const spoken = (expected: Expected): Response[] =>
   expected.responses.filter(({ queue }) => /^(?:main|sub)/.test(queue))
 const complete = (expected: Expected): Response[] =>
@@ -138,7 +138,7 @@ const ASPECTS: Record<string, Aspect> = {
     const failures = spoken(expected).filter(({ http_status }) => http_status >= 400)
     const told = ofKind(read, 'error', 'retry').filter((event) => event.tool === undefined)
     const messages = failures.map(({ error }) => error?.error?.message ?? 'no message')
-    return [messages, messages.filter((message) => told.some((event) => event.text?.includes(message)))]
+    return [messages, messages.filter((message) => told.some((event) => event.said?.includes(message)))]
   },
   tokens: (expected, read, client) => {
     const records = [...read.usage.values()].filter((usage) => !usage.nested)

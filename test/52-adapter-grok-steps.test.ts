@@ -238,7 +238,7 @@ describe('of any shape', () => {
             expect(typeof event.key).toBe('string')
             expect(EVENT_KINDS).toContain(event.kind)
             expect(typeof event.summary).toBe('string')
-            expect(event.text === undefined || typeof event.text === 'string').toBe(true)
+            expect(event.said === undefined || typeof event.said === 'string').toBe(true)
             expect(event.ts === null || Number.isFinite(event.ts)).toBe(true)
           }
         }

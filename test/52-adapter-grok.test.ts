@@ -86,7 +86,7 @@ describe('texts', () => {
       ],
     })
     const read = readOn(path)
-    expect(eventsOf(read).map(({ kind, text }) => [kind, text])).toEqual([
+    expect(eventsOf(read).map(({ kind, said }) => [kind, said])).toEqual([
       ['user_msg', 'fix it'],
       ['assistant_msg', 'I will.'],
       ['assistant_msg', 'Again.'],
@@ -100,10 +100,10 @@ describe('texts', () => {
     const path = writeSession({ updates: [update(user('go', 0)), first] })
     const read = readOn(path)
     const offset = read.positions.get(path)?.offset
-    expect(eventsOf(read).map(({ text }) => text)).toEqual(['go', 'one '])
+    expect(eventsOf(read).map(({ said }) => said)).toEqual(['go', 'one '])
     appendFileSync(path, jsonl([update(agent('two'), { promptId: 'p' })]))
     readOn(path, read)
-    expect(eventsOf(read).map(({ text }) => text)).toEqual(['go', 'one two'])
+    expect(eventsOf(read).map(({ said }) => said)).toEqual(['go', 'one two'])
     expect(read.positions.get(path)?.offset).toBe(offset)
     appendFileSync(
       path,
@@ -139,7 +139,7 @@ describe('texts', () => {
         update(user('real', 2)),
       ],
     })
-    expect(eventsOf(readOn(path)).map(({ kind, text }) => [kind, text])).toEqual([
+    expect(eventsOf(readOn(path)).map(({ kind, said }) => [kind, said])).toEqual([
       ['lifecycle', undefined],
       ['user_msg', 'real'],
     ])
@@ -170,10 +170,11 @@ describe('tools', () => {
       ],
     })
     const read = readOn(path)
-    expect(eventsOf(read).map(({ kind, tool, callId, text }) => [kind, tool, callId, text])).toEqual([
-      ['test_run', 'run_terminal_command', 'c1', 'npm test'],
+    expect(eventsOf(read).map(({ kind, tool, callId, said }) => [kind, tool, callId, said])).toEqual([
+      ['test_run', 'run_terminal_command', 'c1', undefined],
       ['tool_result', 'run_terminal_command', 'c1', 'abc'],
     ])
+    expect(eventsOf(read)[0]?.act).toMatchObject({ does: 'shell', command: 'npm test' })
     expect(eventsOf(read)[1]).toMatchObject({ exitCode: 0, durationMs: 3000 })
     expect(JSON.stringify(eventsOf(read)[1]?.payload)).not.toContain('97,98')
   })
@@ -186,7 +187,8 @@ describe('tools', () => {
     const read = readOn(path)
     expect(eventsOf(read)[1]).toMatchObject({
       kind: 'tool_result',
-      text: 'so far',
+      said: 'so far',
+      state: 'cut',
       summary: 'unfinished: so far',
     })
     expect(eventsOf(read)[1]?.exitCode).toBeUndefined()
@@ -195,7 +197,8 @@ describe('tools', () => {
     expect(eventsOf(read)).toHaveLength(2)
     expect(eventsOf(read)[1]).toMatchObject({
       kind: 'error',
-      text: 'all',
+      said: 'all',
+      state: 'failed',
       exitCode: 2,
       summary: 'exit 2: all',
     })
@@ -218,7 +221,7 @@ describe('tools', () => {
     expect(eventsOf(read)[0]).toMatchObject({
       kind: 'edit',
       summary: 'search_replace a.ts',
-      text: 'a.ts\nx',
+      act: { does: 'edit', edits: [{ path: 'a.ts', before: '', after: 'x' }] },
       files: ['a.ts', '/p/a.ts'],
     })
   })
@@ -264,18 +267,18 @@ describe('tools', () => {
     readOn(path, read)
     expect(eventsOf(read).find((event) => event.role === 'tool')).toMatchObject({
       kind: 'error',
-      text: 'oops',
+      said: 'oops',
     })
   })
 
   it.each([
-    ['permission_rejected', 'tool_result'],
-    ['permission_cancelled', 'tool_result'],
-    ['followup', 'tool_result'],
-    ['cancelled', 'tool_result'],
-    ['hook_denied', 'error'],
-    ['invalid_tool', 'error'],
-  ])('that a person did not want did not fail: %s', (outcome, kind) => {
+    ['permission_rejected', 'tool_result', 'refused'],
+    ['permission_cancelled', 'tool_result', 'refused'],
+    ['followup', 'tool_result', 'refused'],
+    ['cancelled', 'tool_result', 'stopped'],
+    ['hook_denied', 'error', 'refused'],
+    ['invalid_tool', 'error', 'failed'],
+  ])('that a person did not want did not fail: %s', (outcome, kind, state) => {
     const events = [row('tool_completed', 1e6, { tool_name: 'x', outcome, tool_call_id: 'c1' })]
     const end = { status: 'completed', rawOutput: { type: 'Dynamic', text: 'not executed' } }
     const updates = [update(toolCall('c1', 'x', { q: 1 })), update(toolUpdate('c1', end))]
@@ -285,7 +288,7 @@ describe('tools', () => {
     ]
     for (const files of [{ updates }, { chat }]) {
       const read = readOn(writeSession({ ...files, events }))
-      expect(eventsOf(read).find((event) => event.role === 'tool')?.kind).toBe(kind)
+      expect(eventsOf(read).find((event) => event.role === 'tool')).toMatchObject({ kind, state })
     }
   })
 
@@ -302,14 +305,14 @@ describe('tools', () => {
     ]
     const more = { 'terminal/c1.log': 'the whole output', 'secret.log': 'no' }
     const whole = readOn(writeSession({ updates: long('/old/place/terminal/c1.log'), more }))
-    expect(eventsOf(whole)[1]).toMatchObject({ text: 'the whole output' })
+    expect(eventsOf(whole)[1]).toMatchObject({ said: 'the whole output' })
     const link = writeSession({ updates: long('terminal/c1.log'), more: { 'secret.log': 'no' } })
     mkdirSync(join(dirname(link), 'terminal'))
     symlinkSync('../secret.log', join(dirname(link), 'terminal', 'c1.log'))
-    expect(eventsOf(readOn(link))[1]?.text).toBe('cut')
+    expect(eventsOf(readOn(link))[1]?.said).toBe('cut')
     for (const bad of ['../secret.log', '/x/../../secret.log', 'c2.log', '']) {
       const read = readOn(writeSession({ updates: long(bad), more }))
-      expect(eventsOf(read)[1]?.text, bad).toBe('cut')
+      expect(eventsOf(read)[1]?.said, bad).toBe('cut')
     }
   })
 
@@ -359,7 +362,7 @@ describe('turns', () => {
     const retrying = update({ sessionUpdate: 'retry_state', type: 'retrying', reason: 'Overloaded' })
     expect(eventsOf(readOn(writeSession({ updates: [retrying] })))[0]).toMatchObject({
       kind: 'retry',
-      text: 'Overloaded',
+      said: 'Overloaded',
     })
   })
 
@@ -378,7 +381,7 @@ describe('turns', () => {
     const told = (read: Collected): unknown[] =>
       eventsOf(read)
         .filter((event) => event.kind === 'user_msg' || event.kind === 'human_intervention')
-        .map((event) => [event.kind, event.text])
+        .map((event) => [event.kind, event.said])
     const expected = [
       ['user_msg', 'fix it'],
       ['human_intervention', 'not that file'],
@@ -455,7 +458,7 @@ describe('turns', () => {
     readOn(path, read)
     const { superseded } = read.sessions.get(SESSION) ?? { superseded: new Set<string>() }
     const left = eventsOf(read).filter((event) => !superseded.has(event.key))
-    expect(left.map((event) => event.text ?? event.kind)).toEqual([
+    expect(left.map((event) => event.said ?? event.kind)).toEqual([
       'one',
       're one',
       'completion',
@@ -707,14 +710,14 @@ describe('facts', () => {
       jsonl([line('other', 'no'), line(SESSION, 'lost?')]),
     )
     const read = readOn(path)
-    expect(eventsOf(read)).toMatchObject([{ kind: 'user_msg', text: 'lost?' }])
+    expect(eventsOf(read)).toMatchObject([{ kind: 'user_msg', said: 'lost?' }])
     appendFileSync(path, jsonl([update(user('lost?', 0)), update(agent('no'))]))
     readOn(path, read)
     const { superseded } = read.sessions.get(SESSION) ?? { superseded: new Set<string>() }
     expect(
       eventsOf(read)
         .filter((event) => !superseded.has(event.key))
-        .map((event) => event.text),
+        .map((event) => event.said),
     ).toEqual(['lost?', 'no'])
   })
 
@@ -736,7 +739,7 @@ describe('facts', () => {
     expect(read.gaps).toMatchObject([{ reason: 'torn', pending: true }])
     appendFileSync(path, torn.slice(50))
     readOn(path, read)
-    expect(eventsOf(read).map((event) => event.text)).toEqual(['x', 'answer'])
+    expect(eventsOf(read).map((event) => event.said)).toEqual(['x', 'answer'])
   })
 })
 
@@ -759,14 +762,14 @@ describe('chat_history', () => {
       ],
     })
     const read = readOn(path)
-    expect(eventsOf(read).map(({ kind, text }) => [kind, text])).toEqual([
+    expect(eventsOf(read).map(({ kind, said }) => [kind, said])).toEqual([
       ['lifecycle', undefined],
       ['lifecycle', undefined],
       ['user_msg', 'fix it'],
       ['thinking', 'let me think'],
       ['assistant_msg', 'ok'],
-      ['test_run', 'npm test'],
-      ['error', 'exit: 1\nboom'],
+      ['test_run', undefined],
+      ['error', 'boom'],
       ['user_msg', 'fix it'],
     ])
     expect(eventsOf(read)[6]).toMatchObject({
@@ -800,15 +803,17 @@ describe('chat_history', () => {
     const line = { timestamp: '2026-11-15T18:29:42.342231532Z', session_id: SESSION, prompt: 'hi' }
     writeFileSync(join(dirname(path), '..', 'prompt_history.jsonl'), jsonl([line]))
     const read = readOn(path)
-    expect(eventsOf(read).map(({ kind, text }) => [kind, text])).toEqual([
+    expect(eventsOf(read).map(({ kind, said }) => [kind, said])).toEqual([
       ['user_msg', 'hi'],
       ['human_intervention', 'stop that'],
       ['lifecycle', undefined],
       ['thinking', 'why'],
-      ['tool_call', 'q'],
+      ['tool_call', undefined],
       ['human_intervention', undefined],
       ['user_msg', 'next'],
     ])
+    expect(eventsOf(read)[4]?.act).toEqual({ does: 'search', input: { query: 'q' } })
+    expect(eventsOf(read)[5]?.mark).toBe('interrupt')
     expect(eventsOf(read)[0]?.ts).toBe(Date.parse(line.timestamp))
     expect(eventsOf(read).map((event) => event.inherited ?? false)).toEqual([
       true,

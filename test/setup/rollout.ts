@@ -91,5 +91,5 @@ export function read(records: Json[], name = nameOf(THREAD)) {
   return { items, events: eventsOf(items), usage }
 }
 
-export const texts = (events: { kind: string; text?: string }[], kind: string) =>
-  events.filter((event) => event.kind === kind).map((event) => event.text)
+export const texts = (events: { kind: string; said?: string }[], kind: string) =>
+  events.filter((event) => event.kind === kind).map((event) => event.said)

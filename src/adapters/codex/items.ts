@@ -1,13 +1,15 @@
 // `item_completed` of paginated rollouts (0.147+): turn items, PascalCase. Most repeat a response item; in code mode the
 // commands and edits exist only here, because the model's own call is a script.
+import { mappedEdits } from '../../event/edits.ts'
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
+import { commandLine, deedsOf, typedLine } from './acts.ts'
 import { forgetRunning } from './background.ts'
 import { answer, reasoning, reasoningParts, userPrompt } from './messages.ts'
 import type { Output } from './outputs.ts'
 import { partsText } from './outputs.ts'
 import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
-import { callEvent, callStanding, commandLine, noteEnd, resultEvent } from './tools.ts'
+import { callEvent, callStanding, noteEnd, resultEvent, type ToolCall } from './tools.ts'
 
 type TurnItem = Record<string, unknown>
 
@@ -83,7 +85,7 @@ function plan(spot: Spot, item: TurnItem): EventItem {
     role: 'assistant',
     summary: `plan: ${firstLine(text)}`,
   }
-  return text ? { ...event, text } : event
+  return text ? { ...event, said: text } : event
 }
 
 /** Of an item, or of the notice that stood in its place before there were items. */
@@ -143,23 +145,14 @@ function toolEnd(spot: Spot, type: string, item: TurnItem): Item[] {
   return [call, resultEvent({ ...spot, part: 'result' }, id, output, end)]
 }
 
-function callOf(
-  type: string,
-  item: TurnItem,
-): { tool: string; input: unknown; payload: unknown; text: string } {
-  if (type === 'CommandExecution') {
-    const { type: _, command, cwd, parsed_cmd, source } = item
-    const text = commandLine(command) ?? ''
-    return {
-      tool: 'exec_command',
-      input: { cmd: text },
-      payload: { type, command, cwd, parsed_cmd, source },
-      text,
-    }
-  }
+function callOf(type: string, item: TurnItem): Omit<ToolCall, 'id' | 'ts'> {
+  if (type === 'CommandExecution') return commandCall(item)
   if (type === 'FileChange') {
     const text = patchText(item)
-    return { tool: 'apply_patch', input: text, payload: { type, changes: item['changes'] }, text }
+    const { changes } = item
+    const act = { does: 'edit', input: changes, edits: mappedEdits(changes) } as const
+    const deeds = { act, command: undefined, patch: text }
+    return { tool: 'apply_patch', input: text, payload: { type, changes }, text, deeds }
   }
   const server = str(item['server'])
   const tool = str(item['tool']) ?? type
@@ -169,6 +162,31 @@ function callOf(
     input,
     payload: { type, server, tool, arguments: input },
     text: typeof input === 'string' ? input : input === undefined ? '' : JSON.stringify(input),
+    deeds: server
+      ? { act: { does: 'other', input }, command: undefined, patch: undefined }
+      : deedsOf(tool, input, input),
+  }
+}
+
+function commandCall(item: TurnItem): Omit<ToolCall, 'id' | 'ts'> {
+  const { type, command, cwd, parsed_cmd, source } = item
+  const text = commandLine(command) ?? ''
+  const tool = 'exec_command'
+  const input = { cmd: text }
+  const deeds = deedsOf(tool, input, undefined)
+  const path = pathOf(str(cwd))
+  deeds.act.command = typedLine(command) ?? text
+  if (path) deeds.act.cwd = path
+  return { tool, input, payload: { type, command, cwd, parsed_cmd, source }, text, deeds }
+}
+
+/** Directories of items are addresses. */
+function pathOf(address: string | undefined): string | undefined {
+  if (!address?.startsWith('file://')) return address
+  try {
+    return decodeURIComponent(new URL(address).pathname).replace(/^\/(?=[A-Za-z]:)/, '')
+  } catch {
+    return address
   }
 }
 
@@ -220,8 +238,10 @@ export function endOf(type: string, item: TurnItem, spanMs: number | undefined):
     value: undefined,
     text: told,
     body: told,
+    said: told,
     failed: status === 'failed' || (exitCode !== undefined && exitCode !== 0) || error !== undefined,
     stopped: status === 'declined',
+    refused: status === 'declined',
   }
   if (exitCode !== undefined) output.exitCode = exitCode
   const durationMs = spanMs ?? durationOf(item['duration']) ?? num(item['durationMs'])

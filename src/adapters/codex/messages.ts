@@ -86,10 +86,19 @@ function shellCommand(spot: Spot, content: unknown[]): EventItem | undefined {
     kind: (spot.state.turnPrompts ?? 0) > 0 ? 'human_intervention' : 'lifecycle',
     role: 'user',
     summary: `! ${firstLine(command)}`,
-    text,
+    said: typedAndGiven(command, text),
     payload: { type: 'message', role: 'user', content },
   })
   return exit ? { ...event, exitCode: Number(exit[1]) } : event
+}
+
+/** What a person would see of it. */
+function typedAndGiven(command: string, text: string): string {
+  const given =
+    /\n<result>\n(?:Exit code: [^\n]*\n)?(?:Duration: [^\n]*\n)?(?:Output:\n)?([\s\S]*?)\n?<\/result>/.exec(
+      text,
+    )
+  return given?.[1] ? `${command}\n${given[1]}` : command
 }
 
 /** Files before 0.32 name their directory only in the context they show the model. */
@@ -123,12 +132,13 @@ function harnessText(spot: Spot, content: unknown[], what: string): EventItem {
 const originOf = (spot: Spot, what: string, text: string): string =>
   `${what}:${str(spot.payload['id']) ?? shortHash(text)}`
 
-const CONTEXT = /^\s*# (?:Context from my IDE setup|Files mentioned by the user)\b/
-const REQUEST = '\n## My request for Codex:'
+const CONTEXT =
+  /^\s*##? (?:Context from my IDE setup|Files mentioned by the user|Code review guidelines|My request for Codex)\b/
+const REQUEST = '## My request for Codex:'
 
 /** Editors and the desktop program put what is open and attached before the prompt, in the same text. */
 function withoutContext(text: string): string {
-  const at = CONTEXT.test(text) ? text.indexOf(REQUEST) : -1
+  const at = CONTEXT.test(text) ? `\n${text}`.indexOf(`\n${REQUEST}`) : -1
   return at === -1 ? text : text.slice(at + REQUEST.length).trim()
 }
 
@@ -146,7 +156,7 @@ export function userPrompt(spot: Spot, side: Side, whole: string, body: Record<s
     summary: firstLine(text) || '(no text)',
     payload: { type: 'message', role: 'user', ...body },
   })
-  if (text) event.text = text
+  if (text) event.said = text
   remember(spot.state.turns, event.key, MAX_TURNS)
   return [...resumeAtPrompt(spot), event]
 }
@@ -176,7 +186,7 @@ export function answer(
     summary: firstLine(text),
     payload,
   })
-  if (text) event.text = text
+  if (text) event.said = text
   if (spot.state.model) event.model = spot.state.model
   return [event]
 }
@@ -196,7 +206,7 @@ export function reasoning(spot: Spot, side: Side, parts: string[], id: string | 
     summary: firstLine(text ?? '') || 'reasoning (encrypted)',
     payload,
   })
-  if (text) event.text = text
+  if (text) event.said = parts.join('\n')
   if (spot.state.model) event.model = spot.state.model
   return [event]
 }
@@ -254,7 +264,9 @@ export function agentMessage(spot: Spot): Item[] {
     summary: `${author ?? 'an agent'}: ${gistOf(text)}`,
     payload: { type: 'agent_message', author, recipient: spot.payload['recipient'], content },
   })
-  if (text) event.text = text
+  // What was asked may be encrypted.
+  const said = text.replace(LETTERHEAD, '') || text
+  if (said) event.said = said
   if (author) event.agent = author
   if (isTask) remember(spot.state.turns, event.key, MAX_TURNS)
   return [event]

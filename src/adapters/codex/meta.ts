@@ -48,6 +48,7 @@ export function sessionMeta(spot: Spot): Item[] {
     state.copyEnd = end
   }
   state.isContinued = isRecord(payload['history_base'])
+  state.hasItems = payload['history_mode'] === 'paginated'
   const mayCopy = end !== undefined || (payload['history_mode'] !== 'paginated' && !payload['history_base'])
   if (parent && mayCopy) state.ancestors = [parent.id]
   return [facts(spot), ...lineage(spot, parent), metaEvent(spot), ...supersedeReverted(spot)]
@@ -185,7 +186,8 @@ export function compacted(spot: Spot): Item[] {
   if (replacement_history !== undefined) payload['replaced_by_items'] = list(replacement_history).length
   const text = str(payload['message'])
   const event = plain(spot, `compacted: ${firstLine(text ?? '')}`, payload)
-  return [text ? { ...event, text } : event]
+  // A notice, or an item, tells the same a second time.
+  return [{ ...event, mark: 'compaction', ...(text ? { said: text } : {}) }]
 }
 
 /** A record kept as it is, that a search need not find. */

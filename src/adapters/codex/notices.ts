@@ -108,9 +108,9 @@ function taskComplete(spot: Spot): EventItem {
   const event = noted(spot)
   const durationMs = num(payload['duration_ms'])
   if (durationMs !== undefined) event.durationMs = durationMs
-  if (!error) return { ...event, payload, kind: 'completion', summary: 'turn complete' }
+  if (!error) return { ...event, payload, kind: 'completion', summary: 'turn complete', mark: 'turn-end' }
   const text = (isRecord(error) ? str(error['message']) : str(error)) ?? 'the turn failed'
-  return { ...event, payload: { ...payload, error }, kind: 'error', summary: firstLine(text), text }
+  return { ...event, payload: { ...payload, error }, kind: 'error', summary: firstLine(text), said: text }
 }
 
 function aborted(spot: Spot): EventItem {
@@ -124,6 +124,7 @@ function aborted(spot: Spot): EventItem {
     kind: isHuman ? 'human_intervention' : 'lifecycle',
     role: isHuman ? 'user' : 'system',
     summary: `turn aborted: ${reason}`,
+    ...(isHuman ? { mark: 'interrupt' } : {}),
   }
 }
 
@@ -183,5 +184,5 @@ function trouble(spot: Spot): EventItem {
     kind: isRetry ? 'retry' : spot.type === 'warning' ? 'lifecycle' : 'error',
     summary: `${spot.type.replaceAll('_', ' ')}: ${firstLine(text)}`,
   }
-  return text ? { ...event, text } : event
+  return text ? { ...event, said: text } : event
 }

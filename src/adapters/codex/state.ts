@@ -73,6 +73,8 @@ export interface State {
   limits: [string, string][]
   /** The client tells itself when turns end. */
   hasTurnEnds: boolean
+  /** Commands and edits are told as items too, also those of scripts (0.147+). */
+  hasItems: boolean
   /** See ending.ts. */
   closing: Closing | null
   /** A person stopped the turn, and that was told. */
@@ -115,6 +117,7 @@ export const newState = (): State => ({
   response: newResponse(),
   limits: [],
   hasTurnEnds: false,
+  hasItems: false,
   closing: null,
   isStopped: false,
 })

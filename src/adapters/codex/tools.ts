@@ -1,9 +1,12 @@
 // Calls and results. One spine: the model's call and the output it was given; what the client adds about the end of a
 // tool (exit status, duration) is kept in the state until the output comes.
-import type { EventItem, Item } from '../adapter.ts'
+
+import type { EndState } from '../../model.ts'
+import type { Act, EventItem, Item } from '../adapter.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, str } from '../guards.ts'
-import { endedCall, forgetRunning, isRunning, notePoll, RUNNER } from './background.ts'
+import { type Deeds, deedsOf, filesOf, patchEdits, SCRIPT } from './acts.ts'
+import { endedCall, forgetRunning, isPoll, notePoll, runnerOf } from './background.ts'
 import { type Output, readOutput } from './outputs.ts'
 import { eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
 
@@ -14,8 +17,9 @@ export interface ToolCall {
   tool: string
   input: unknown
   payload: unknown
-  /** What a search finds where it is neither a command nor a patch. */
+  /** What its summary begins with where it is neither a command nor a patch. */
   text: string
+  deeds: Deeds
   ts?: number | null
 }
 
@@ -27,12 +31,14 @@ export function toolCall(spot: Spot): Item[] {
   const input = parsed(raw)
   if (typeof payload['arguments'] === 'string') body['arguments'] = input
   const id = str(payload['call_id']) ?? str(payload['id']) ?? ''
+  const tool = toolName(payload, type)
   const call: ToolCall = {
     id,
-    tool: toolName(payload, type),
+    tool,
     input,
     payload: body,
     text: typeof raw === 'string' ? raw : raw === undefined ? '' : searchable(raw),
+    deeds: deedsOf(tool, input, raw === payload['arguments'] ? input : raw),
   }
   return [callEvent(spot, call)]
 }
@@ -63,66 +69,43 @@ function searchable(value: unknown): string {
 }
 
 export function callEvent(spot: Spot, call: ToolCall): EventItem {
-  const command = commandOf(call.tool, call.input)
-  const patch = patchOf(call.tool, call.input, command)
+  const { act, command, patch } = call.deeds
   const ts = call.ts === undefined ? spot.ts : call.ts
-  const edits = patch !== undefined
+  const isScript = call.tool === SCRIPT && typeof call.input === 'string'
+  // Commands and patches of a script have calls of their own where the thread is told in items.
+  const counts = !isScript || !spot.state.hasItems
+  const edits = counts && patch !== undefined
   const kind = openCall(spot.state.book, {
     id: call.id,
     tool: call.tool,
     input: call.input,
     ts,
     edits,
-    command,
+    command: counts ? command : undefined,
   })
   notePoll(spot.state, call.id, call.tool, call.input)
-  const files = filesOf(call.input, patch)
-  const text = patch ?? command ?? call.text
+  const files = counts ? filesOf(call.input, patch) : []
+  const text = isScript ? call.text : (patch ?? command ?? call.text)
   const event = eventAt(spot, {
     origin: `call:${call.id || shortHash(call.tool + call.text)}`,
     kind,
     role: 'assistant',
     tool: call.tool,
-    summary: patch !== undefined ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
+    summary: edits && !isScript ? `Edit ${files.join(', ')}` : `${call.tool}: ${firstLine(text)}`,
+    act: isScript ? scriptAct(act, counts, edits ? patch : undefined) : act,
     payload: call.payload,
     ts,
   })
   if (call.id) event.callId = call.id
-  if (text) event.text = text
   if (files.length > 0) event.files = files
   if (spot.state.model) event.model = spot.state.model
   return event
 }
 
-/** The command line of a shell tool, without the shell around it. */
-function commandOf(tool: string, input: unknown): string | undefined {
-  if (!isRecord(input) || !/shell|exec/.test(tool)) return undefined
-  return commandLine(input['cmd'] ?? input['command'])
-}
-
-export function commandLine(command: unknown): string | undefined {
-  if (typeof command === 'string') return command
-  const words = list(command).filter((word) => typeof word === 'string')
-  if (words.length === 0) return undefined
-  const wraps = words.length === 3 && /^-(?:l?c|Command)$/.test(words[1] ?? '')
-  return wraps ? words[2] : words.join(' ')
-}
-
-function patchOf(tool: string, input: unknown, command: string | undefined): string | undefined {
-  if (tool === 'apply_patch') {
-    if (typeof input === 'string') return input
-    return isRecord(input) ? (str(input['input']) ?? str(input['patch']) ?? '') : ''
-  }
-  return command !== undefined && /^(?:\s*cd [^\n]*&&)?\s*apply_?patch\b/.test(command) ? command : undefined
-}
-
-const PATCHED_FILE = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\r?$/gm
-
-function filesOf(input: unknown, patch: string | undefined): string[] {
-  if (patch !== undefined)
-    return [...new Set([...patch.matchAll(PATCHED_FILE)].map((found) => found[1] ?? ''))]
-  const path = isRecord(input) ? (str(input['path']) ?? str(input['file_path'])) : undefined
-  return path ? [path] : []
+/** A deed is told once: where an item tells it, the script beside it only names the command. */
+function scriptAct(act: Act, counts: boolean, patch: string | undefined): Act {
+  if (!counts) return { ...act, does: 'other' }
+  return patch === undefined ? act : { ...act, edits: patchEdits(patch) }
 }
 
 /** `*_output`: the result the model was given. */
@@ -133,6 +116,7 @@ export function toolOutput(spot: Spot): Item[] {
   if (spot.type === 'tool_search_output') {
     const names = toolNames(spot.payload['tools'])
     output.text = names.join('\n')
+    output.said = output.text
     output.body = `${names.length} tools`
     body['tools'] = names
   } else if (body['output'] !== undefined) body['output'] = output.value
@@ -144,13 +128,19 @@ export function toolOutput(spot: Spot): Item[] {
     if (facts[2] !== null) output.durationMs = facts[2]
     output.failed ||= facts[3]
   }
+  if (output.printedExit !== undefined && !spot.state.hasItems) {
+    output.exitCode = output.printedExit
+    output.failed = output.printedExit !== 0
+  }
+  // Whoever asks for more of a command has got an answer; it is the command that goes on.
+  if (isPoll(spot.state, id)) delete output.session
   const event = resultEvent(spot, id, output, body)
   remember(spot.state.answered, [id, event.tool ?? '', output.exitCode !== undefined], MAX_REMEMBERED)
   const ended = endedCall(spot.state, id, output)
   if (ended === undefined) return [event]
-  // A search finds the output that told it; how long the command took nobody says.
+  // How long the command took nobody says.
   const { durationMs: _, ...told } = output
-  const end = resultEvent({ ...spot, part: 'result' }, ended, { ...told, text: '' }, body)
+  const end = resultEvent({ ...spot, part: 'result' }, ended, told, body)
   forgetRunning(spot.state, ended)
   return [event, end]
 }
@@ -176,22 +166,34 @@ export function resultEvent(spot: Spot, id: string, output: Output, payload: unk
     kind: isIntervention ? 'human_intervention' : output.failed || output.stopped ? 'error' : 'tool_result',
     role: 'tool',
     summary: output.exitCode ? `exit ${output.exitCode}: ${line}` : line || 'done',
+    state: stateOf(output),
     payload,
   })
   const tool = closed?.tool ?? answerTo(spot.state, id)?.[1]
   if (tool) event.tool = tool
   if (id) event.callId = id
-  if (output.text) event.text = output.text
-  if (output.exitCode !== undefined) event.exitCode = output.exitCode
+  if (output.said) event.said = output.said
+  const exitCode = output.exitCode ?? output.printedExit
+  if (exitCode !== undefined) event.exitCode = exitCode
+  if (output.refused) event.mark = 'denied'
+  else if (isIntervention) event.mark = 'interrupt'
   const durationMs = output.durationMs ?? closed?.durationMs
   if (durationMs !== undefined) event.durationMs = durationMs
   return event
 }
 
+function stateOf(output: Output): EndState {
+  if (output.refused) return 'refused'
+  if (output.stopped) return 'stopped'
+  if (output.failed || output.printedExit) return 'failed'
+  return output.session !== undefined && output.exitCode === undefined ? 'background' : 'ok'
+}
+
 /** What is known of a call that has got its output. A command in the background may go on long after the others are forgotten. */
 function answerTo(state: State, id: string): State['answered'][number] | undefined {
   const isCall = (entry: readonly unknown[]): boolean => entry[0] === id
-  return state.answered.findLast(isCall) ?? (isRunning(state, id) ? [id, RUNNER, false] : undefined)
+  const runner = runnerOf(state, id)
+  return state.answered.findLast(isCall) ?? (runner === undefined ? undefined : [id, runner, false])
 }
 
 /** Whether a call waits for its output, has got it without or with its end, or was never made by the model itself. */

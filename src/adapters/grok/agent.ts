@@ -8,7 +8,7 @@ export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Grok Build',
   provider: 'x_ai',
-  version: 7,
+  version: 8,
   roots,
   claim,
   load: () => import('./parse.ts'),

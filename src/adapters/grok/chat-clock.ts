@@ -5,7 +5,8 @@ import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import { num, str, time } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
-import { isFailure } from './events.ts'
+import { endOf } from './events.ts'
+import type { CallEnd } from './tools.ts'
 
 /** One answer of the model. */
 interface Answer {
@@ -26,10 +27,9 @@ interface Turn {
   isStopped: boolean
 }
 
-interface ToolEnd {
+interface ToolEnd extends CallEnd {
   at: number
   durationMs: number | undefined
-  isFailed: boolean
 }
 
 /** Beyond these a session's later words have no times. */
@@ -96,8 +96,7 @@ export class ChatClock {
   #learnEnd(row: Record<string, unknown>, at: number, answer: Answer | undefined): void {
     const id = str(row['tool_call_id'])
     if (id === undefined || this.#ends.size >= MAX_CALLS) return
-    const isFailed = isFailure(row['outcome'])
-    this.#ends.set(id, { at, durationMs: num(row['duration_ms']), isFailed })
+    this.#ends.set(id, { at, durationMs: num(row['duration_ms']), ...endOf(row['outcome']) })
     answer?.calls.push(id)
   }
 

@@ -12,7 +12,7 @@ import { noteInterjection } from './interjections.ts'
 import { giveBack } from './runs.ts'
 import { type ChatState, remember, type State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
-import { callSummary, filesTouched, namedTool } from './tools.ts'
+import { actOf, callSummary, filesTouched, GOES_ON, namedTool } from './tools.ts'
 
 type Fields = Record<string, unknown>
 
@@ -47,6 +47,8 @@ export function* chatItem(session: Session, state: State, item: Fields, times: C
     if (type !== 'system') yield { type: 'unknown', name: `chat:${type}` }
   }
 }
+
+const saying = (text: string): { said?: string } => (text === '' ? {} : { said: text })
 
 const typeOf = (item: Fields): string => str(item['type']) ?? str(item['role']) ?? ''
 
@@ -138,7 +140,7 @@ function* userItem(context: Context): Generator<Item> {
     yield* interrupted(context)
     const ts = historyTime(context, text)
     const summary = firstLine(text) || '(no text)'
-    yield event(context, key, 'user_msg', 'user', summary, { text, payload: item, ts: at ?? ts })
+    yield event(context, key, 'user_msg', 'user', summary, { ...saying(text), payload: item, ts: at ?? ts })
     yield* giveBack(context.session, state)
     return
   }
@@ -147,7 +149,10 @@ function* userItem(context: Context): Generator<Item> {
   const key = textKey(context, 'user', raw)
   if (reason === 'interjection') {
     const text = queryIn(raw) ?? raw
-    yield event(context, key, 'human_intervention', 'user', firstLine(text), { text, payload: item })
+    yield event(context, key, 'human_intervention', 'user', firstLine(text), {
+      ...saying(text),
+      payload: item,
+    })
     yield* noteInterjection(context.session, state)
     return
   }
@@ -168,6 +173,7 @@ function* interrupted(context: Context): Generator<Item> {
   const [kind, role] = isEcho ? (['lifecycle', 'system'] as const) : (['human_intervention', 'user'] as const)
   yield event(context, key, kind, role, how.replaceAll('_', ' '), {
     payload: { prior_turn_interrupt: how },
+    ...(isEcho ? {} : { mark: how === 'permission_rejected' ? 'denied' : 'interrupt' }),
   })
 }
 
@@ -188,7 +194,7 @@ function* assistantItem(context: Context): Generator<Item> {
   if (thought) {
     const key = textKey(context, 'thinking', thought)
     yield event(context, key, 'thinking', 'assistant', firstLine(thought), {
-      text: thought,
+      said: thought,
       payload: { reasoning_content: thought },
       ts: context.clock.thought(),
       ...model,
@@ -200,7 +206,7 @@ function* assistantItem(context: Context): Generator<Item> {
   if (text !== '') {
     const key = textKey(context, 'assistant', text)
     yield event(context, key, 'assistant_msg', 'assistant', firstLine(text), {
-      text,
+      said: text,
       payload: rest,
       ts,
       ...model,
@@ -226,7 +232,7 @@ function callEvent(context: Context, call: unknown): EventItem {
   return event(context, key, kind, 'assistant', callSummary(tool), {
     tool: name,
     callId: id ?? key,
-    text: stringsOf(input),
+    act: actOf(tool),
     payload: { toolCallId: id, tool: name, rawInput: input },
     ts,
     ...(files ? { files } : {}),
@@ -254,11 +260,11 @@ function* reasoningItem(context: Context): Generator<Item> {
   const key = id ? `reasoning:${id}` : textKey(context, 'reasoning', text)
   if (typeof sealed === 'string') payload['encryptedLength'] = sealed.length
   const ts = context.clock.thought()
-  yield event(context, key, 'thinking', 'assistant', firstLine(text), { text, payload, ts })
+  yield event(context, key, 'thinking', 'assistant', firstLine(text), { ...saying(text), payload, ts })
 }
 
 function* resultItem(context: Context): Generator<Item> {
-  const { state, item } = context
+  const { item } = context
   const id = str(item['tool_call_id'])
   const text = contentText(item['content'])
   // The first line repeats the exit code for the model: `exit: 1`.
@@ -267,15 +273,18 @@ function* resultItem(context: Context): Generator<Item> {
   const end = id ? context.clock.end(id) : undefined
   const failed = end?.isFailed || (exitCode !== undefined && exitCode !== 0)
   const ts = end?.at ?? null
-  const closed = id ? closeCall(state.book, id, failed, ts) : undefined
+  const closed = id ? closeCall(context.state.book, id, failed, ts) : undefined
   const durationMs = end?.durationMs ?? closed?.durationMs
   const key = id ? `call:${id}:result` : textKey(context, 'result', text)
   const tool = closed?.tool ?? str(item['name'])
   const line = firstLine(exit ? text.slice(exit[0].length) : text)
   const kind = failed ? 'error' : 'tool_result'
   const summary = exitCode ? `exit ${exitCode}: ${line}` : line || (failed ? 'failed' : 'done')
+  const otherwise = failed ? 'failed' : GOES_ON.test(text) ? 'background' : 'ok'
+  const state = end?.state === undefined || end.state === 'ok' ? otherwise : end.state
   yield event(context, key, kind, 'tool', summary, {
-    text,
+    ...saying(exit ? text.slice(exit[0].length).replace(/^\n/, '') : text),
+    state,
     payload: item,
     ts,
     ...(tool ? { tool } : {}),
@@ -296,10 +305,11 @@ function* backendCall(context: Context): Generator<Item> {
   const ts = context.clock.thought()
   const kind = openCall(state.book, { id: id ?? key, tool: name, input, ts })
   closeCall(state.book, id ?? key, call['status'] === 'failed', ts)
-  yield event(context, key, kind, 'assistant', callSummary(namedTool(name, input)), {
+  const tool = namedTool(name, input)
+  yield event(context, key, kind, 'assistant', callSummary(tool), {
     tool: name,
     callId: id ?? key,
-    text: stringsOf(input),
+    act: actOf(tool),
     payload: item,
     ts,
   })

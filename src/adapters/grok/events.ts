@@ -4,6 +4,7 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs'
 import { type JsonlItem, readJsonlFrom } from '../../files/jsonl.ts'
 import { openForReading } from '../../files/reading.ts'
+import type { EndState, Mark } from '../../model.ts'
 import type { EventItem, GapItem, Item, PositionItem } from '../adapter.ts'
 import { unreadable } from '../companions.ts'
 import { num, str, time } from '../guards.ts'
@@ -12,11 +13,12 @@ import type { Session } from './facts.ts'
 import { interjectedRow } from './interjections.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
+import type { CallEnd } from './tools.ts'
 
 type Row = Record<string, unknown>
 
-/** Called when a row says that a call failed. */
-export type OnFailure = (callId: string) => Iterable<Item>
+/** Called when a row says that a call did not end well. */
+export type OnEnd = (callId: string, how: CallEnd) => Iterable<Item>
 
 /** The rows after the state's offset, given out up to a moment or to the end. */
 export interface EventRows {
@@ -31,7 +33,7 @@ const MAX_ROWS = 2000
 
 const NO_ROWS: EventRows = { *until() {}, *rest() {}, close() {} }
 
-export function openEvents(session: Session, state: State, onFailure: OnFailure): EventRows {
+export function openEvents(session: Session, state: State, onEnd: OnEnd): EventRows {
   const path = session.files.events
   if (!existsSync(path)) return NO_ROWS
   let fd: number
@@ -69,7 +71,7 @@ export function openEvents(session: Session, state: State, onFailure: OnFailure)
         yield gapOf(item, pending)
         if (pending) continue
       } else {
-        yield* eventRow(session, state, item.record, onFailure)
+        yield* eventRow(session, state, item.record, onEnd)
       }
       state.eventsOffset = end
       if (mark) yield mark()
@@ -95,7 +97,7 @@ const PERSON_MS = 100
 const COUNTED = new Set(['phase_changed', 'first_token', 'tool_started', 'permission_requested'])
 const KNOWN = /^(?:loop_started|yolo_toggled|todo_gate_|laziness_|goal_|mcp_)/
 
-function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailure): Generator<Item> {
+function* eventRow(session: Session, state: State, row: Row, onEnd: OnEnd): Generator<Item> {
   const type = str(row['type']) ?? ''
   const ts = time(row['ts'])
   const key = `e${state.eventsOrdinal++}@${ts ?? 0}`
@@ -128,12 +130,15 @@ function* eventRow(session: Session, state: State, row: Row, onFailure: OnFailur
   } else if (type === 'tool_completed') {
     yield make('lifecycle', `${str(row['tool_name']) ?? 'tool'}: ${str(row['outcome']) ?? 'unknown'}`)
     const callId = str(row['tool_call_id'])
-    if (callId && isFailure(row['outcome'])) yield* onFailure(callId)
+    const how = endOf(row['outcome'])
+    if (callId && how.state !== 'ok') yield* onEnd(callId, how)
   } else if (type === 'permission_resolved') {
     const decision = str(row['decision']) ?? ''
     // Whoever agrees does not interfere.
     const kind = decision === 'allow' ? 'lifecycle' : 'human_intervention'
-    yield make(kind, `permission for ${str(row['tool_name']) ?? 'a tool'}: ${decision}`)
+    const event = make(kind, `permission for ${str(row['tool_name']) ?? 'a tool'}: ${decision}`)
+    const mark = decision === 'cancelled' ? 'interrupt' : 'denied'
+    yield decision === 'allow' ? event : { ...event, mark }
   } else if (type === 'interjected') {
     yield interjectedRow(session, state, key, ts, payload, isSmall(payload))
   } else {
@@ -151,11 +156,21 @@ function* modelOf(session: Session, state: State, model: string | undefined): Ge
   yield { type: 'session', session: session.id, model, isGuess: true }
 }
 
-/** What a person stopped or did not want did not fail: rows of their own tell of that. */
-const STOPPED = new Set(['permission_rejected', 'permission_cancelled', 'followup', 'cancelled'])
+const TOOL_ENDS = new Map<unknown, EndState>([
+  ['success', 'ok'],
+  ['permission_rejected', 'refused'],
+  ['hook_denied', 'refused'],
+  ['permission_cancelled', 'refused'],
+  ['followup', 'refused'],
+  ['cancelled', 'stopped'],
+])
 
-export const isFailure = (outcome: unknown): boolean =>
-  outcome !== 'success' && !(typeof outcome === 'string' && STOPPED.has(outcome))
+/** What a person stopped or did not want did not fail: rows of their own tell of that. */
+export function endOf(outcome: unknown): CallEnd {
+  const state = TOOL_ENDS.get(outcome) ?? 'failed'
+  // A rule's no is an error to the one who called.
+  return { state, isFailed: state === 'failed' || outcome === 'hook_denied' }
+}
 
 const SMALL_LENGTH = 4096
 
@@ -209,6 +224,10 @@ export function* activity(session: Session, state: State): Generator<Item> {
 export const stopKind = ({ isSubagent }: Session): EventItem['kind'] =>
   isSubagent ? 'lifecycle' : 'human_intervention'
 
+/** What the end of a turn means. */
+export const endMark = (kind: EventItem['kind']): Mark | undefined =>
+  kind === 'completion' ? 'turn-end' : kind === 'human_intervention' ? 'interrupt' : undefined
+
 const ENDS: Record<string, (session: Session) => EventItem['kind']> = {
   completed: () => 'completion',
   cancelled: stopKind,
@@ -226,7 +245,10 @@ function turnEnd(
   const kind = (!isEcho && Object.hasOwn(ENDS, outcome) && ENDS[outcome]?.(session)) || 'lifecycle'
   const role = kind === 'human_intervention' ? 'user' : 'system'
   const summary = `turn ended: ${outcome}`
-  return { type: 'event', session: session.id, key, ts, kind, role, summary, payload }
+  const event: EventItem = { type: 'event', session: session.id, key, ts, kind, role, summary, payload }
+  // The next process says so of a turn that nobody else ends.
+  const mark = outcome === 'interrupted' ? 'shutdown' : isEcho ? undefined : endMark(kind)
+  return mark ? { ...event, mark } : event
 }
 
 /** Where a session has turn_completed, the turn_ended rows only echo it: those given out as more are taken back to that. */

@@ -34,7 +34,7 @@ export function* read(source: Source, from: Position | null): Generator<Item> {
 
 function* readUpdates(session: Session, state: State, from: Position | null): Generator<Item> {
   const calls = new Calls(session, state, (offset, length) => reread(session, offset, length))
-  const events = openEvents(session, state, (callId) => calls.failed(callId))
+  const events = openEvents(session, state, (callId, how) => calls.ended(callId, how))
   const reader = new UpdateReader(session, state, calls, events)
   let offset = from?.offset ?? 0
   try {

@@ -72,7 +72,7 @@ export function runEvent(session: Session, state: State, run: Run): EventItem {
     kind: first.kind === 'agent_message_chunk' ? 'assistant_msg' : 'thinking',
     role: 'assistant',
     summary: firstLine(text),
-    text,
+    ...(text === '' ? {} : { said: text }),
     payload,
   })
   if (state.model) event.model = state.model
@@ -119,7 +119,8 @@ function userEvent(
   const isLocal = isBash || meta['hostTurn'] === true
   const isMidTurn = isInterjection(text) || isUnmarked(state, meta)
   const kind = isLocal ? 'lifecycle' : isMidTurn ? 'human_intervention' : 'user_msg'
-  return eventOf(session, first, { kind, role: 'user', summary, text: words, payload })
+  const said = words === '' ? {} : { said: words }
+  return eventOf(session, first, { kind, role: 'user', summary, ...said, payload })
 }
 
 /** Once prompts carry their index, what has none was typed into the running turn. */

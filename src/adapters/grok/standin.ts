@@ -30,7 +30,7 @@ export function* borrowPrompts(session: Session, state: State): Generator<Item> 
       kind: 'user_msg',
       role: 'user',
       summary: firstLine(prompt),
-      text: prompt,
+      said: prompt,
       payload: { from: 'prompt_history.jsonl', text: prompt, isBash },
     }
   }

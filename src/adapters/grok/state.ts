@@ -1,5 +1,6 @@
 // What reading carries from one record to the next. It lives in the cursor, so every list here has a bound.
 import { type CallBook, newCallBook } from '../calls.ts'
+import type { CallEnd } from './tools.ts'
 
 /** A call that waits for its result: id, key of its event, whether its input is known. */
 export type OpenCall = [id: string, key: string, hasInput: boolean]
@@ -41,8 +42,8 @@ export interface State {
   /** Calls that have their result: what follows for them is repetition. */
   closedCalls: string[]
   doubtful: DoubtfulResult[]
-  /** Calls that events.jsonl calls failed and whose result is still to come. */
-  failedCalls: string[]
+  /** Calls of which events.jsonl says how they ended and whose result is still to come. */
+  endedCalls: [string, CallEnd][]
   /** Index and first key of each prompt that is still in force. */
   prompts: [number, string][]
   /** True once a prompt carried its index: from then on unmarked text was typed into a running turn. */
@@ -119,7 +120,7 @@ export const newState = (): State => ({
   openCalls: [],
   closedCalls: [],
   doubtful: [],
-  failedCalls: [],
+  endedCalls: [],
   prompts: [],
   indexed: false,
   hasPrompt: false,

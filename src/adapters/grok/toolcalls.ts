@@ -5,8 +5,16 @@ import { closeCall, openCall } from '../calls.ts'
 import { isRecord, str } from '../guards.ts'
 import type { Session } from './facts.ts'
 import { remember, type State } from './state.ts'
-import { stringsOf } from './text.ts'
-import { callPayload, callSummary, filesTouched, hasInput, outcomeOf, toolFacts } from './tools.ts'
+import {
+  actOf,
+  type CallEnd,
+  callPayload,
+  callSummary,
+  filesTouched,
+  hasInput,
+  outcomeOf,
+  toolFacts,
+} from './tools.ts'
 import { eventOf, parseUpdate, type Update } from './updates.ts'
 
 const MAX_CALLS = 256
@@ -77,7 +85,7 @@ export class Calls {
       tool: tool.name,
       callId: id,
       summary: callSummary(tool),
-      text: stringsOf(tool.input),
+      act: actOf(tool, update.body['content']),
       payload: callPayload(update.body, tool),
       ...(files ? { files } : {}),
       ...(this.#state.model ? { model: this.#state.model } : {}),
@@ -88,15 +96,15 @@ export class Calls {
     const state = this.#state
     const open = state.openCalls.find((call) => call[0] === id)
     const key = resultKey(open?.[1] ?? update.key)
-    const toldFailed = state.failedCalls.includes(id)
+    const told = state.endedCalls.find(([one]) => one === id)?.[1]
     const tool = this.#toolOf(id, update)
-    const outcome = outcomeOf(this.#session, update.body, toldFailed)
+    const outcome = outcomeOf(this.#session, update.body, told)
     const closed = closeCall(state.book, id, outcome.kind === 'error', update.ts)
     state.openCalls = state.openCalls.filter((call) => call[0] !== id)
-    state.failedCalls = state.failedCalls.filter((one) => one !== id)
+    state.endedCalls = state.endedCalls.filter(([one]) => one !== id)
     this.#partial.delete(id)
     remember(state.closedCalls, id, 64)
-    if (!outcome.certain) {
+    if (told === undefined && (!outcome.certain || outcome.kind === 'error')) {
       const { offset, length } = update
       remember(state.doubtful, { id, key, offset, length, tool, durationMs: closed?.durationMs ?? null }, 64)
     }
@@ -119,7 +127,8 @@ export class Calls {
       tool,
       callId: id,
       summary: outcome.summary,
-      text: outcome.text,
+      state: outcome.state,
+      ...(outcome.text === '' ? {} : { said: outcome.text }),
       payload: outcome.payload,
       ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
       ...(durationMs === null ? {} : { durationMs }),
@@ -127,19 +136,19 @@ export class Calls {
     })
   }
 
-  /** events.jsonl calls the call failed: what was given out as a good result is given out again. */
-  *failed(id: string): Generator<Item> {
+  /** events.jsonl says how the call ended: what was given out otherwise is given out again. */
+  *ended(id: string, how: CallEnd): Generator<Item> {
     const state = this.#state
     const result = state.doubtful.find((one) => one.id === id)
     if (!result) {
-      if (!state.closedCalls.includes(id)) remember(state.failedCalls, id, 64)
+      if (!state.closedCalls.includes(id)) remember(state.endedCalls, [id, how], 64)
       return
     }
     state.doubtful = state.doubtful.filter((one) => one !== result)
     const record = this.#reread(result.offset, result.length)
     const update = record && parseUpdate(this.#session, record, 0, result)
     if (!update) return
-    const outcome = outcomeOf(this.#session, update.body, true)
+    const outcome = outcomeOf(this.#session, update.body, how)
     yield this.#result(id, result.key, result.tool, update, outcome, result.durationMs)
   }
 
@@ -149,7 +158,7 @@ export class Calls {
       const open = this.#state.openCalls.find((call) => call[0] === id)
       if (!open) continue
       const tool = this.#toolOf(id, update)
-      const outcome = outcomeOf(this.#session, update.body, false)
+      const outcome = outcomeOf(this.#session, update.body, { state: 'cut', isFailed: false })
       outcome.kind = 'tool_result'
       outcome.summary = `unfinished: ${outcome.summary}`
       // While a command runs the client writes 0 there.

@@ -1,7 +1,9 @@
 // Tool calls and their results: which tool, which kind, what came out, and whether it failed. Knows the shapes of
 // `rawOutput`, whose bytes arrive as an array of numbers and whose texts repeat each other up to four times.
 import { basename, dirname, join } from 'node:path'
-import type { EventItem } from '../adapter.ts'
+import { type Edit, editsIn } from '../../event/edits.ts'
+import type { Deed, EndState } from '../../model.ts'
+import type { Act, EventItem } from '../adapter.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import { firstLine } from '../text.ts'
 import type { Session } from './facts.ts'
@@ -36,9 +38,35 @@ const PATH_FIELDS = [
 export interface ToolFacts {
   name: string
   input: unknown
+  does: Deed
   edits: boolean
   command: string | undefined
 }
+
+const DEEDS = new Map<string, Deed>([
+  ['read_file', 'read'],
+  ['list_dir', 'read'],
+  ['grep', 'search'],
+  ['grep_search', 'search'],
+  ['file_search', 'search'],
+  ['glob', 'search'],
+  ['web_search', 'search'],
+  ['x_search', 'search'],
+  ['web_fetch', 'fetch'],
+  ['spawn_subagent', 'spawn'],
+  ['task', 'spawn'],
+  ['ask_user_question', 'ask'],
+  ['todo_write', 'plan'],
+  ['enter_plan_mode', 'plan'],
+  ['exit_plan_mode', 'plan'],
+])
+/** What the protocol of editors calls them. */
+const DEEDS_OF_KINDS = new Map<string | undefined, Deed>([
+  ['read', 'read'],
+  ['search', 'search'],
+  ['fetch', 'fetch'],
+  ['execute', 'shell'],
+])
 
 /** `known` is the name from the call's first record; later ones may have none. */
 export function toolFacts(update: Fields, known?: string): ToolFacts {
@@ -55,7 +83,30 @@ export function namedTool(name: string, input: unknown, kinds: (string | undefin
   const has = (wanted: Set<string>): boolean => kinds.some((kind) => kind !== undefined && wanted.has(kind))
   const runs = SHELL_TOOLS.has(name) || kinds.includes('execute')
   const command = runs && isRecord(input) ? commandOf(input['command']) : undefined
-  return { name, input, edits: EDIT_TOOLS.has(name) || has(EDIT_KINDS), command }
+  const edits = EDIT_TOOLS.has(name) || has(EDIT_KINDS)
+  const byKind = kinds.map((kind) => DEEDS_OF_KINDS.get(kind)).find((one) => one !== undefined)
+  const does = edits ? 'edit' : runs ? 'shell' : (DEEDS.get(name) ?? byKind ?? 'other')
+  return { name, input, does, edits, command }
+}
+
+/** `content` is that of the call's record, which may show the edit where its input does not. */
+export function actOf({ input, does, edits, command }: ToolFacts, content?: unknown): Act {
+  const act: Act = { does }
+  if (hasInput(input)) act.input = input
+  if (command !== undefined) act.command = command
+  const given = edits ? editsIn(input) : []
+  const told = edits && given.length === 0 ? shownEdits(content) : given
+  if (told.length > 0) act.edits = told
+  return act
+}
+
+function shownEdits(content: unknown): Edit[] {
+  return list(content).flatMap((entry): Edit[] => {
+    if (!isRecord(entry) || entry['type'] !== 'diff') return []
+    const [path, before, after] = [str(entry['path']), str(entry['oldText']), str(entry['newText'])]
+    if (path === undefined || after === undefined) return []
+    return [{ path, before: before ?? '', after, isWhole: before === undefined }]
+  })
 }
 
 function commandOf(command: unknown): string | undefined {
@@ -104,6 +155,7 @@ export function callPayload(update: Fields, tool: ToolFacts): unknown {
 /** The part of a result event that depends on the record alone. */
 export interface Outcome {
   kind: EventItem['kind']
+  state: EndState
   summary: string
   text: string
   payload: unknown
@@ -112,7 +164,14 @@ export interface Outcome {
   certain: boolean
 }
 
-export function outcomeOf(session: Session, update: Fields, toldFailed: boolean): Outcome {
+/** How a call ended by another word than that of its own record. */
+export interface CallEnd {
+  state: EndState
+  isFailed: boolean
+}
+
+/** `told` is what events.jsonl says of it. */
+export function outcomeOf(session: Session, update: Fields, told: CallEnd | undefined): Outcome {
   const raw = isRecord(update['rawOutput']) ? update['rawOutput'] : {}
   const body = variantOf(raw)
   const exitCode = num(raw['exit_code']) ?? (isRecord(body) ? num(body['exit_code']) : undefined)
@@ -123,12 +182,14 @@ export function outcomeOf(session: Session, update: Fields, toldFailed: boolean)
   const payload: Fields = { toolCallId: update['toolCallId'], status: update['status'] }
   if (update['title'] !== undefined) payload['title'] = update['title']
   payload['content'] = update['content']
-  payload['rawOutput'] = trimmed(raw, shown)
+  payload['rawOutput'] = trimmed(raw, shown, contentTexts(update).length > 0)
   if (log) payload['terminal'] = log
-  const failed = saysFailed || toldFailed
+  const failed = saysFailed || told?.isFailed === true
   const line = firstLine(text)
+  const goesOn = raw['type'] === 'BackgroundTaskStarted' || GOES_ON.test(text)
   return {
     kind: failed ? 'error' : 'tool_result',
+    state: told?.state ?? (failed ? 'failed' : goesOn ? 'background' : 'ok'),
     summary: exitCode ? `exit ${exitCode}: ${line}` : line || (failed ? 'failed' : 'done'),
     text,
     payload,
@@ -136,6 +197,9 @@ export function outcomeOf(session: Session, update: Fields, toldFailed: boolean)
     certain: saysFailed || exitCode !== undefined,
   }
 }
+
+/** How a call is answered whose command, or sub-agent, goes on. */
+export const GOES_ON = /^(?:Background task \S+ started|Subagent started in background)\b/
 
 /** Outputs are tagged twice: `type` names the tool, and an enum's only other key names what happened. */
 function variantOf(raw: Fields): unknown {
@@ -167,13 +231,14 @@ function failedOutput(raw: Fields): boolean {
   return successes ? !successes.includes(name) : FAILURES.includes(name)
 }
 
+const contentTexts = (update: Fields): string[] =>
+  list(update['content'])
+    .map((entry) => (isRecord(entry) && entry['type'] === 'content' ? contentText(entry['content']) : ''))
+    .filter((text) => text !== '')
+
 /** What a person saw of the result. */
 function shownText(update: Fields, raw: Fields): string {
-  const texts: string[] = []
-  for (const entry of list(update['content'])) {
-    const text = isRecord(entry) && entry['type'] === 'content' ? contentText(entry['content']) : ''
-    if (text !== '') texts.push(text)
-  }
+  const texts = contentTexts(update)
   if (texts.length > 0) return texts.length === 1 ? (texts[0] as string) : texts.join('\n')
   const output = decoded(raw['output'])
   if (output !== undefined) return output
@@ -203,16 +268,19 @@ function decoded(output: unknown): string | undefined {
   return Buffer.from(output as number[]).toString('utf8')
 }
 
-/** The output without the texts that repeat what was shown, without paths that differ per copy, with bytes as text. */
-function trimmed(raw: Fields, shown: string): Fields {
+/** The output without the texts that repeat what `isKept` elsewhere, without paths that differ per copy, with bytes as text. */
+function trimmed(raw: Fields, shown: string, isKept: boolean): Fields {
   const kept: Fields = {}
   const omitted: string[] = []
+  let isThere = isKept
   const keep = (into: Fields, from: Fields, prefix: string): void => {
     for (const name of Object.keys(from)) {
       if (name === 'output_file' || name === 'current_dir') continue
       const value = name === 'output' ? (decoded(from[name]) ?? from[name]) : from[name]
-      if (typeof value === 'string' && value.length > 80 && repeats(value, shown)) omitted.push(prefix + name)
+      const isRepetition = typeof value === 'string' && value.length > 80 && repeats(value, shown)
+      if (isRepetition && isThere) omitted.push(prefix + name)
       else if (name !== '__proto__') into[name] = value
+      isThere ||= value === shown
     }
   }
   keep(kept, raw, '')

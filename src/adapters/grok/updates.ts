@@ -1,10 +1,11 @@
 // One record of updates.jsonl → items. Runs of text chunks are put together before they come here (parse.ts); tool
 // calls and results are shaped in tools.ts. Keys come from the event's number and its time in milliseconds: the number
 // alone begins anew whenever a session is resumed.
+import type { EndState } from '../../model.ts'
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../guards.ts'
 import { firstLine } from '../text.ts'
-import { demoteTurnEnds, stopKind } from './events.ts'
+import { demoteTurnEnds, endMark, stopKind } from './events.ts'
 import { edge, notedStart, type Session, usageItems } from './facts.ts'
 import { remember, type State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
@@ -128,7 +129,8 @@ export function* otherUpdate(session: Session, state: State, update: Update): Ge
   } else {
     const [event, text] = RESULTS[kind]?.(body) ?? ['lifecycle', '']
     const summary = text === '' ? words(kind) : `${words(kind)}: ${firstLine(text)}`
-    yield { ...note(session, update, event, summary, text), ...endFacts(state, kind, body) }
+    const mark = kind === 'auto_compact_completed' ? { mark: 'compaction' as const } : {}
+    yield { ...note(session, update, event, summary, text), ...endFacts(state, kind, body), ...mark }
     if (kind === 'model_changed') state.model = str(body['model_id']) ?? state.model
     if (!LIFECYCLE.has(kind) && !RESULTS[kind]) yield { type: 'unknown', name: `updates:${kind}` }
   }
@@ -160,7 +162,7 @@ function endFacts(
   state: State,
   kind: string,
   body: Record<string, unknown>,
-): Pick<EventItem, 'callId' | 'exitCode' | 'durationMs'> {
+): Pick<EventItem, 'callId' | 'exitCode' | 'durationMs' | 'state'> {
   const facts: ReturnType<typeof endFacts> = {}
   const task = isRecord(body['task_snapshot']) ? body['task_snapshot'] : {}
   const id = str(body['task_id']) ?? str(task['task_id'])
@@ -172,11 +174,24 @@ function endFacts(
     const [from, to] = [systemTime(task['start_time']), systemTime(task['end_time'])]
     const durationMs =
       num(body['duration_ms']) ?? (from && to && to >= from ? Math.round(to - from) : undefined)
+    const end = kind === 'task_completed' ? taskEnd(task) : AGENT_ENDS.get(body['status'])
     if (callId !== undefined) facts.callId = callId
+    if (end !== undefined) facts.state = end
     if (exitCode !== undefined) facts.exitCode = exitCode
     if (durationMs !== undefined) facts.durationMs = durationMs
   }
   return facts
+}
+
+const AGENT_ENDS = new Map<unknown, EndState>([
+  ['completed', 'ok'],
+  ['failed', 'failed'],
+  ['cancelled', 'stopped'],
+])
+
+function taskEnd(task: Record<string, unknown>): EndState {
+  if (task['explicitly_killed'] === true) return 'stopped'
+  return num(task['exit_code']) || task['signal'] ? 'failed' : 'ok'
 }
 
 /** Milliseconds of a moment as Rust writes it down. */
@@ -205,7 +220,7 @@ function note(
     summary,
     payload: { update: update.kind, ...(withoutCopyFields(update.body) as object) },
   })
-  if (text !== '') event.text = text
+  if (text !== '') event.said = text
   return event
 }
 
@@ -228,6 +243,8 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
   const summary = `turn ended: ${reason}${message === '' ? '' : `: ${firstLine(message)}`}`
   const event = note(session, update, kind, summary, reported ? '' : message)
   if (kind === 'human_intervention') event.role = 'user'
+  const mark = endMark(kind)
+  if (mark) event.mark = mark
   const { cancellationCategory, cancelTrigger } = update.meta
   if (cancellationCategory || cancelTrigger)
     event.payload = { ...(event.payload as object), cancellationCategory, cancelTrigger }
