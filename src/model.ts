@@ -35,7 +35,8 @@ export type EndState = (typeof END_STATES)[number]
  * What an event means to the course of a session beyond its kind. `interrupt`: a person stopped the agent; `shutdown`: its process
  * was ended; `compaction`: the conversation was replaced by an account of it; `denied`: a permission was not given;
  * `changed-by-person`: a person changed what a call proposed, and let it be done; `turn-end`: the client's own word that a turn is
- * over, not one that was inferred from an answer.
+ * over, not one that was inferred from an answer; `hook`: it tells of a hook, beside the conversation; `made`: the client saw a
+ * commit or a pull request come of it, and the body names them.
  */
 export const MARKS = [
   'interrupt',
@@ -44,6 +45,8 @@ export const MARKS = [
   'denied',
   'changed-by-person',
   'turn-end',
+  'hook',
+  'made',
 ] as const
 export type Mark = (typeof MARKS)[number]
 
@@ -84,6 +87,18 @@ export interface SessionFacts {
 
 /** Begins the summary of a result where a person changed what a call proposed, and let it be done: an intervention, and no refusal. */
 export const CHANGED_BY_PERSON = 'changed by a person'
+
+const CALL_KINDS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
+
+export const isCallKind = (kind: EventKind): boolean => CALL_KINDS.has(kind)
+
+/** A call of a tool: `retry` is also the kind of a repeated request to the model, which has no tool. */
+export const isCall = ({ kind, role, tool }: { kind: EventKind; role: Role; tool: string | null }): boolean =>
+  tool !== null && role !== 'tool' && CALL_KINDS.has(kind)
+
+/** Tried again after it failed, an edit is told as a retry. */
+export const isEdit = ({ kind, does }: { kind: EventKind; does: Deed | null }): boolean =>
+  kind === 'edit' || does === 'edit'
 
 /** What a program told the model in its own name: said like a prompt, and never a turn. */
 export const isInstruction = ({ kind, role }: { kind: EventKind; role: Role }): boolean =>

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Ahead } from '../src/digest/ahead.ts'
-import type { DigestEvent } from '../src/digest/event.ts'
 import { Gatherer } from '../src/digest/facts.ts'
 import { digestChanged } from '../src/digest/index.ts'
-import { EVENT_KINDS } from '../src/model.ts'
+import type { Told } from '../src/event/body.ts'
+import { DEEDS, END_STATES, EVENT_KINDS, MARKS } from '../src/model.ts'
 import { openStore } from '../src/store/sqlite.ts'
-import { Script } from './setup/digest-events.ts'
+import { type Made, Script } from './setup/digest-events.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
 import { scenariosIn, World } from './setup/sweeping.ts'
@@ -21,7 +21,7 @@ const BUCKETS = { infra: ['mcp*'] }
 const shown = (gatherer: Gatherer): string =>
   JSON.stringify(gatherer.finish(), (_, value: unknown) => (value instanceof Map ? [...value] : value))
 
-const event: fc.Arbitrary<Partial<DigestEvent>> = fc.record(
+const event: fc.Arbitrary<Made> = fc.record(
   {
     kind: fc.constantFrom(...EVENT_KINDS),
     role: fc.constantFrom('user', 'assistant', 'tool', 'system'),
@@ -30,15 +30,11 @@ const event: fc.Arbitrary<Partial<DigestEvent>> = fc.record(
       fc.constant(null),
       fc.integer({ min: 0, max: 30 }).map((id) => `call${id}`),
     ),
-    summary: fc.constantFrom(
-      'shell: make',
-      'shell: npm test',
-      'shell: git commit',
-      'turn ended',
-      '/clear',
-      'interrupted',
-      'long…',
-    ),
+    summary: fc.constantFrom('shell: make', 'shell: npm test', 'shell: git commit', 'long…'),
+    does: fc.constantFrom(null, ...DEEDS),
+    state: fc.constantFrom(null, ...END_STATES),
+    mark: fc.constantFrom(null, ...MARKS),
+    hasMore: fc.boolean(),
     ts: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 4_000_000 })),
     isSidechain: fc.boolean(),
     isInherited: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
@@ -46,18 +42,19 @@ const event: fc.Arbitrary<Partial<DigestEvent>> = fc.record(
     agent: fc.constantFrom(null, 'a', 'b'),
     exitCode: fc.constantFrom(null, 0, 1),
     files: fc.subarray(['a.ts', 'b.ts', 'c.ts']),
-    payload: fc.constantFrom(
-      () => ({ output: '[main 1a2b3c4] Say why\nhttps://example.org/a/pull/7' }),
-      () => ({ content: 'TypeError: x is not a function' }),
-      () => ({ content: 'I could not do it. 2 failed' }),
-      () => undefined,
+    body: fc.constantFrom<Told[]>(
+      { said: '[main 1a2b3c4] Say why\nhttps://example.org/a/pull/7' },
+      { said: 'TypeError: x is not a function' },
+      { said: 'I could not do it. 2 failed' },
+      { command: 'cd a\ngit commit' },
+      { made: { commits: ['1a2b3c4'], pullRequests: ['https://example.org/a/pull/7'] } },
     ),
   },
   { requiredKeys: ['kind', 'role'] },
 )
 
 /** Calls with their results, so that most steps end. */
-const working: fc.Arbitrary<Partial<DigestEvent>[]> = fc
+const working: fc.Arbitrary<Made[]> = fc
   .record({
     kind: fc.constantFrom('tool_call', 'edit', 'test_run', 'retry'),
     command: fc.constantFrom('make', 'npm test', 'git push', 'ls'),
@@ -73,6 +70,7 @@ const working: fc.Arbitrary<Partial<DigestEvent>[]> = fc
       call,
       isSidechain,
       summary: `shell: ${command}`,
+      does: kind === 'edit' ? 'edit' : 'shell',
       files: kind === 'edit' ? ['a.ts'] : [],
     },
     {
@@ -149,7 +147,7 @@ describe('facts gathered in steps', () => {
       script
         .run(`git commit -m ${name}`, 0, `[main abc${at % 10}${1000 + at}] ${name}`)
         .test(`test ${name}`, some(2), '')
-      script.add({ summary: 'conversation compacted (auto)' }).interrupt()
+      script.add({ mark: 'compaction' }).interrupt()
       feed(script, at * 20)
       if (at % 50 !== 0) continue
       const state = steps.save()

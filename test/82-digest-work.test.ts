@@ -180,12 +180,20 @@ describe('a command in the background', () => {
   it('can be gone on from in the middle', () => {
     const script = new Script()
       .prompt('go')
-      .add({ kind: 'tool_call', role: 'assistant', tool: 'Bash', call: 'c', summary: 'Bash: make' })
+      .add({
+        kind: 'tool_call',
+        role: 'assistant',
+        tool: 'Bash',
+        call: 'c',
+        does: 'shell',
+        summary: 'Bash: make',
+      })
       .add({
         kind: 'tool_result',
         role: 'tool',
         tool: 'Bash',
         call: 'c',
+        state: 'background',
         summary: 'Command running in background with ID: 1',
       })
       .add({ kind: 'error', role: 'system', call: 'c', exitCode: 2, summary: 'failed', body: {} })

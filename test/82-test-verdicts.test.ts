@@ -7,7 +7,7 @@ const verdictOf = (command: string, output: string, exitCode = 0): string | unde
     .prompt('test it')
     .run(command.split('\n')[0] as string, exitCode, output, {
       kind: 'test_run',
-      body: { input: { command }, content: output },
+      body: { command, said: output },
     })
     .facts().tests.runs[0]?.verdict
 
@@ -52,8 +52,15 @@ describe('a run that goes on in the background', () => {
   const begun = (command: string, output: string) =>
     new Script()
       .prompt('test it')
-      .add({ kind: 'test_run', role: 'assistant', tool: 'exec_command', call: 'c', summary: command })
-      .add({ kind: 'tool_result', role: 'tool', tool: 'exec_command', call: 'c', body: { output } })
+      .add({
+        kind: 'test_run',
+        role: 'assistant',
+        tool: 'exec_command',
+        call: 'c',
+        does: 'shell',
+        summary: command,
+      })
+      .add({ kind: 'tool_result', role: 'tool', tool: 'exec_command', call: 'c', body: { said: output } })
       .run('sleep 1', 0)
   const ended = (command: string, exitCode: number, output = '') =>
     begun(command, 'running').add({
@@ -61,7 +68,7 @@ describe('a run that goes on in the background', () => {
       role: 'tool',
       call: 'c',
       exitCode,
-      body: { output },
+      body: { said: output },
     })
 
   it('has no verdict until a second result tells how it ended', () => {

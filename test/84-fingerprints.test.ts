@@ -285,7 +285,7 @@ const DIFFERENT: [string, string][] = [
 
 const names = Object.keys(MESSAGES)
 const print = (name: string, made: Case, tool = 'Bash'): string =>
-  failureOf(tool, (MESSAGES[name] as (c: Case) => string)(made)).fingerprint
+  failureOf(tool, { text: (MESSAGES[name] as (c: Case) => string)(made) }).fingerprint
 
 describe('fingerprints', () => {
   it('are equal whatever varies', () => {
@@ -314,11 +314,15 @@ describe('fingerprints', () => {
   })
 
   it.each(SAME)('are one for %j and %j', (one, other) => {
-    expect(failureOf('Bash', one).fingerprint).toBe(failureOf('Bash', other).fingerprint)
+    expect(failureOf('shell', { text: one }).fingerprint).toBe(
+      failureOf('shell', { text: other }).fingerprint,
+    )
   })
 
   it.each(DIFFERENT)('are two for %j and %j', (one, other) => {
-    expect(failureOf('Bash', one).fingerprint).not.toBe(failureOf('Bash', other).fingerprint)
+    expect(failureOf('shell', { text: one }).fingerprint).not.toBe(
+      failureOf('shell', { text: other }).fingerprint,
+    )
   })
 
   it('differ with the words of the message and with the tool', () => {
@@ -327,28 +331,31 @@ describe('fingerprints', () => {
         fc.pre(one !== other)
         const text = (about: string): string =>
           `${made.path}:${made.line}: error: unknown ${about} in ${made.path}`
-        expect(failureOf('Bash', text(one)).fingerprint).not.toBe(failureOf('Bash', text(other)).fingerprint)
-        expect(failureOf('Read', text(one)).fingerprint).not.toBe(failureOf('Edit', text(one)).fingerprint)
+        expect(failureOf('shell', { text: text(one) }).fingerprint).not.toBe(
+          failureOf('shell', { text: text(other) }).fingerprint,
+        )
+        expect(failureOf('read', { text: text(one) }).fingerprint).not.toBe(
+          failureOf('edit', { text: text(one) }).fingerprint,
+        )
       }),
     )
   })
 
   it('are one for shells of different programs, with or without colours and the wrapping of the client', () => {
-    const plain = failureOf('Bash', 'npm ERR! missing script: tset').fingerprint
+    const plain = failureOf('shell', { text: 'npm ERR! missing script: tset' }).fingerprint
     expect(
-      failureOf(
-        'exec_command',
-        'Exit code: 1\nWall time: 0.3 seconds\nOutput:\nnpm ERR! missing script: tset',
-      ).fingerprint,
+      failureOf('shell', {
+        text: 'Exit code: 1\nWall time: 0.3 seconds\nOutput:\nnpm ERR! missing script: tset',
+      }).fingerprint,
     ).toBe(plain)
-    expect(
-      failureOf('run_terminal_command', '\u001b[31mnpm ERR! missing script: tset\u001b[0m').fingerprint,
-    ).toBe(plain)
+    expect(failureOf('shell', { text: '\u001b[31mnpm ERR! missing script: tset\u001b[0m' }).fingerprint).toBe(
+      plain,
+    )
   })
 
   it('of silent failures tell the programs apart, and the codes', () => {
     const silent = (command: string, code = 1): string =>
-      failureOf('shell', `Exit code: ${code}\nOutput:\n`, command).fingerprint
+      failureOf('shell', { text: '', command, exitCode: code }).fingerprint
     expect(silent('rg -n foo src')).toBe(silent('cd /x && rg bar'))
     expect(silent('rg foo')).not.toBe(silent('diff a b'))
     expect(silent('rg foo')).not.toBe(silent('rg foo', 2))
@@ -366,7 +373,9 @@ describe('fingerprints', () => {
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 8 }), fc.array(noise, { maxLength: 8 }), (before, after) => {
         const text = [...before, 'TypeError: x is not a function', ...after].join('\n')
-        expect(failureOf('Bash', text)).toEqual(failureOf('Bash', 'TypeError: x is not a function'))
+        expect(failureOf('shell', { text })).toEqual(
+          failureOf('shell', { text: 'TypeError: x is not a function' }),
+        )
       }),
     )
   })
@@ -388,10 +397,10 @@ describe('fingerprints', () => {
         '',
       ])
     fc.assert(
-      fc.property(about, fc.constantFrom('Bash', 'Read', 'exec_command', null), (texts, tool) => {
+      fc.property(about, fc.constantFrom('shell', 'read', ''), (texts, tool) => {
         for (const text of texts) {
-          const failure = failureOf(tool, text, 'npm test')
-          if (!isCut(failure.sample)) expect(failureOf(tool, failure.sample)).toEqual(failure)
+          const failure = failureOf(tool, { text, command: 'npm test' })
+          if (!isCut(failure.sample)) expect(failureOf(tool, { text: failure.sample })).toEqual(failure)
         }
       }),
     )
@@ -400,7 +409,7 @@ describe('fingerprints', () => {
   it('exist for any text, with a short sample', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
-        const failure = failureOf(null, text)
+        const failure = failureOf('', { text })
         expect(failure.fingerprint).toMatch(/^e2:[0-9a-f]{16}$/)
         expect(failure.sample.length).toBeLessThanOrEqual(200)
       }),
@@ -409,6 +418,6 @@ describe('fingerprints', () => {
 
   it('of a huge output cost little', () => {
     const huge = `${'x/y:1 '.repeat(500_000)}\nTypeError: broken`
-    expect(failureOf('Bash', huge).sample).toBe('TypeError: broken')
+    expect(failureOf('shell', { text: huge }).sample).toBe('TypeError: broken')
   })
 })

@@ -5,7 +5,7 @@ import { bucketShares } from '../src/digest/metrics.ts'
 import { outcomeOf } from '../src/digest/outcome.ts'
 import { resolutionsOf } from '../src/digest/resolution.ts'
 import { type SignalName, signalsOf } from '../src/digest/signals.ts'
-import { Script } from './setup/digest-events.ts'
+import { type Made, Script } from './setup/digest-events.ts'
 
 const names = (script: Script): SignalName[] => signalsOf(script.facts()).map((one) => one.signal)
 const found = (script: Script, name: SignalName) =>
@@ -47,7 +47,7 @@ describe('signals', () => {
 
   it('repeated_interruption, permission_denied, context_thrash, request_trouble', () => {
     const script = new Script().prompt('go').interrupt().prompt('go').interrupt()
-    for (let at = 0; at < 2; at++) script.add({ summary: 'conversation compacted (auto)' })
+    for (let at = 0; at < 2; at++) script.add({ mark: 'compaction' })
     for (let at = 0; at < 3; at++) script.add({ kind: 'retry', summary: 'request failed, retrying' })
     script.result('x', 'shell', null, 'This command requires approval')
     expect(names(script).sort()).toEqual([
@@ -94,12 +94,10 @@ describe('signals', () => {
     expect(signalsOf(facts)).toEqual([])
   })
 
-  it('a long prompt begins with the words of the person, not with what an editor put before them', () => {
+  it('a long prompt is told as it was said, of which the row has the beginning', () => {
     const asked = 'Mend the parser, '.repeat(12)
-    const script = new Script().prompt(`${asked.slice(0, 139)}…`, {
-      body: { text: `# Open tabs\n- a.ts\n${asked}` },
-    })
-    expect(script.facts().firstPrompt?.text).toMatch(/^Mend the parser/)
+    const script = new Script().prompt(`${asked.slice(0, 139)}…`, { body: { said: asked } })
+    expect(script.facts().firstPrompt?.text).toBe(asked.trim())
   })
 
   it('bodies are read only where the row says too little', () => {
@@ -176,30 +174,20 @@ describe('what resolved a failure', () => {
 
 describe('the outcome', () => {
   const begun = (): Script => new Script().prompt('Do it')
-  // Words of a person that only sound like a stop.
-  const typed = (summary: string): Partial<DigestEvent> => ({
+  const stepped = (mark: DigestEvent['mark'], summary = ''): Made => ({
     kind: 'human_intervention',
     role: 'user',
+    mark,
     summary,
   })
 
-  it.each([
-    'queued: the job was cancelled, look again',
-    'also handle rejected promises',
-    'edited src/aborted.ts',
-    '/review why it was interrupted',
-  ])('is not changed by what somebody types: %s', (summary) => {
-    const facts = begun().answer('Done.').add(typed(summary)).facts()
+  it('is not changed by what somebody types, whatever it sounds like', () => {
+    const facts = begun().answer('Done.').add(stepped(null, '[Request interrupted by user]')).facts()
     expect([outcomeOf(facts).outcome, facts.interrupts.count]).toEqual(['success', 0])
   })
 
-  it.each([
-    '[Request interrupted by user]',
-    'turn ended: cancelled',
-    'run canceled',
-    'permission for sh: rejected',
-  ])('is that of a stop: %s', (summary) => {
-    expect(outcomeOf(begun().answer('I will').add(typed(summary)).facts()).rule).toBe('interrupted')
+  it.each(['interrupt', 'denied'] as const)('is that of a stop: %s', (mark) => {
+    expect(outcomeOf(begun().answer('I will').add(stepped(mark)).facts()).rule).toBe('interrupted')
   })
 
   it('is that of one turn where a picture stands beside the prompt', () => {
@@ -260,7 +248,7 @@ describe('the outcome', () => {
   it('is not changed by housekeeping after the end, by hooks, or by a sub-agent', () => {
     const done = (): Script => begun().answer('Paris.')
     const command = done().add({ kind: 'human_intervention', role: 'user', summary: '/exit' })
-    const hook = done().add({ kind: 'error', summary: 'Stop hook failed' })
+    const hook = done().add({ kind: 'error', mark: 'hook', summary: 'Stop hook failed' })
     const agent = done().run('make', 2, 'error', { isSidechain: true })
     for (const script of [command, hook, agent]) expect(outcomeOf(script.facts()).outcome).toBe('success')
   })
@@ -301,6 +289,7 @@ describe('files', () => {
         role: 'assistant',
         tool: 'patch',
         call: 'again',
+        does: 'edit',
         summary: 'patch',
         files: ['a.ts'],
       })

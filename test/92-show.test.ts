@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { widthOf } from '../src/cli/text.ts'
 import type { Digest } from '../src/digest/digest.ts'
-import { bodyText, editsOf } from '../src/export/body.ts'
+import { legacyTold } from '../src/event/legacy.ts'
+import { diffsOf } from '../src/export/diff.ts'
 import type { Session, SessionEvent } from '../src/model.ts'
 import { listSessions } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
@@ -197,7 +198,7 @@ describe('other forms', () => {
 })
 
 describe('bodies', () => {
-  it('of edits in any shape become diffs', () => {
+  it('of edits in any of the usual shapes become diffs, also where no adapter told them', () => {
     const shapes: [unknown, string, string[]][] = [
       [{ input: { file_path: 'a', old_string: 'x\ny\n', new_string: 'x\nz\n' } }, 'a', [' x', '-y', '+z']],
       [{ rawInput: { path: 'b', old_str: '1', new_str: '2' } }, 'b', ['-1', '+2']],
@@ -214,7 +215,7 @@ describe('bodies', () => {
       ],
     ]
     for (const [payload, path, lines] of shapes)
-      expect(editsOf(payload)).toEqual([expect.objectContaining({ path, lines })])
+      expect(diffsOf(legacyTold(payload))).toEqual([expect.objectContaining({ path, lines })])
     const many = {
       input: {
         file_path: 'f',
@@ -224,7 +225,9 @@ describe('bodies', () => {
         ],
       },
     }
-    expect(editsOf(many)).toEqual([{ path: 'f', added: 1, removed: 2, lines: ['-1', '+2', '@', '-3'] }])
+    expect(diffsOf(legacyTold(many))).toEqual([
+      { path: 'f', added: 1, removed: 2, lines: ['-1', '+2', '@', '-3'] },
+    ])
     for (const nothing of [
       null,
       1,
@@ -234,13 +237,7 @@ describe('bodies', () => {
       { arguments: '{' },
       { input: { command: 'ls' } },
     ])
-      expect(editsOf(nothing)).toEqual([])
-  })
-
-  it('lose the head that some programs put before what a command printed', () => {
-    expect(bodyText({ output: 'Exit code: 0\nWall time: 0 seconds\nOutput:\nhi\n' })).toBe('hi\n')
-    expect(bodyText({ output: 'my notes\nOutput:\nhi' })).toBe('my notes\nOutput:\nhi')
-    expect(bodyText({ type: 'reasoning', summary: [{ text: 'a' }, { text: 'b' }] })).toBe('a\nb')
+      expect(diffsOf(legacyTold(nothing))).toEqual([])
   })
 })
 

@@ -1,10 +1,10 @@
 // The entries of a session as lines for a terminal: prompts stand out, a call is one line with its result and duration,
 // edits are diffs, what is long is folded with a count.
 
-import { subjectOf } from '../digest/event.ts'
-import { COMPACTED } from '../digest/facts.ts'
-import { bodyText, changeText, type Edit, editsOf } from '../export/body.ts'
-import { CALL_WORDS, isInstruction, type SessionEvent } from '../model.ts'
+import type { Body } from '../event/body.ts'
+import { subjectOf, wordsOf } from '../event/words.ts'
+import { changeText, diffsOf, type FileDiff } from '../export/diff.ts'
+import { CALL_WORDS, isEdit, isInstruction, type SessionEvent } from '../model.ts'
 import type { Entry } from '../query/transcript.ts'
 import { paint } from './colour.ts'
 import { formatClock, formatDay, formatDuration, plural } from './format.ts'
@@ -17,7 +17,7 @@ export interface RenderOptions {
   thinking: boolean
   /** Lifecycle records, which are left out unless somebody asked for them. */
   lifecycle: boolean
-  payload: (event: SessionEvent) => unknown
+  body: (event: SessionEvent) => Body | undefined
 }
 
 /** Lines of a message, a diff and a failed result that are shown without --full. */
@@ -58,7 +58,7 @@ export class TextRenderer {
       return true
     }
     const isNote = event.kind === 'lifecycle' || isInstruction(event)
-    if (!isNote || this.#options.lifecycle || COMPACTED.test(event.summary)) return false
+    if (!isNote || this.#options.lifecycle || event.mark === 'compaction') return false
     this.leftOut.lifecycle++
     return true
   }
@@ -136,7 +136,7 @@ export class TextRenderer {
 
   #notice(event: SessionEvent, depth: number): string[] {
     const isError = event.kind === 'error'
-    if (COMPACTED.test(event.summary)) return this.#compaction(event)
+    if (event.mark === 'compaction') return this.#compaction(event)
     const sign = isError ? '✖ ' : '· '
     const took = event.duration_ms ? `  ${formatDuration(event.duration_ms)}` : ''
     const text = `${sign}${oneLine(event.summary)}${took}`
@@ -151,21 +151,28 @@ export class TextRenderer {
   }
 
   #call({ event, result, depth }: Extract<Entry, { type: 'event' }>): string[] {
-    const mayEdit = event.kind === 'edit' || event.kind === 'retry'
-    const edits = mayEdit ? editsOf(this.#options.payload(event)) : []
+    const { full } = this.#options
+    const body = full || isEdit(event) ? this.#options.body(event) : undefined
+    const edits = diffsOf(body)
+    const command = full ? wholeCommand(event, body) : []
     const output = result ? this.#text(result).replace(/(?<!\n)\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
     const facts = factsOf(event, result, edits, output)
     const below = [
+      ...command.flatMap((line) => fold(line, this.#room(depth) - 2)).map((line) => `│ ${line}`.trimEnd()),
       ...edits.flatMap((edit) => this.#diff(edit, edits.length > 1)),
-      ...(this.#options.full || isFailed
+      ...(full || isFailed
         ? this.#folded(isFailed ? this.#telling(output) : output, SHOWN.failure, this.#room(depth) - 2).map(
             (text) => paint.dim(`│ ${text}`.trimEnd()),
           )
         : []),
     ]
     const head = this.#callHead(event, facts, depth, isFailed ? paint.red : paint.dim)
-    return this.#gutter(event, [...head, ...(output === '' && edits.length === 0 ? [] : below)], isFailed)
+    return this.#gutter(
+      event,
+      [...head, ...(output === '' && edits.length + command.length === 0 ? [] : below)],
+      isFailed,
+    )
   }
 
   /** The call, and what came of it behind it; below it where there is no room beside a subject that tells anything. */
@@ -196,7 +203,7 @@ export class TextRenderer {
     return this.#gutter(event, [isFailed ? paint.red(head) : head, ...text])
   }
 
-  #diff(edit: Edit, isNamed: boolean): string[] {
+  #diff(edit: FileDiff, isNamed: boolean): string[] {
     const limit = this.#options.full ? Number.POSITIVE_INFINITY : SHOWN.diff
     const shown = edit.lines.slice(0, limit).map((line) => {
       const text = cut(harmless(line).replaceAll('\t', '  '), this.#room(0) - 2)
@@ -224,7 +231,7 @@ export class TextRenderer {
   }
 
   #text(event: SessionEvent): string {
-    return harmless(bodyText(this.#options.payload(event)) || event.summary).replaceAll('\t', '  ')
+    return harmless(wordsOf(event, this.#options.body(event))).replaceAll('\t', '  ')
   }
 
   #room(depth: number): number {
@@ -266,6 +273,16 @@ const marks = (event: SessionEvent): string =>
 
 const subjectText = (event: SessionEvent): string => oneLine(subjectOf(event))
 
+/** The lines of a command of which the head shows only the beginning. */
+function wholeCommand(event: SessionEvent, body: Body | undefined): string[] {
+  const command = body?.command?.trim()
+  if (command === undefined || command === subjectOf(event)) return []
+  return harmless(command)
+    .replaceAll('\t', '  ')
+    .split('\n')
+    .map((line, at) => `${at === 0 ? '$' : ' '} ${line}`)
+}
+
 const withRedactions = (line: string): string =>
   line.replace(/\[REDACTED:[^\][\s]*\]/g, (mark) => paint.yellow(mark))
 
@@ -273,7 +290,7 @@ const withRedactions = (line: string): string =>
 function factsOf(
   event: SessionEvent,
   result: SessionEvent | null,
-  edits: readonly Edit[],
+  edits: readonly FileDiff[],
   output: string,
 ): string {
   const parts: string[] = []

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import { linesOf } from '../event/body.ts'
+import { toldDocument } from '../event/document.ts'
 import type { EventKind, Session, SessionEvent } from '../model.ts'
 import { type EventFilter, sessionEvents } from '../query/events.ts'
 import { resolveEvent } from '../query/ids.ts'
@@ -140,7 +141,7 @@ async function printText(
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
     lifecycle: seq !== undefined || (kinds?.includes('lifecycle') ?? false),
-    payload: (event) => bodies.value(event.payload_ref),
+    body: (event) => bodies.body(event.payload_ref),
   })
   const head: SessionHead = {
     session,
@@ -247,8 +248,9 @@ async function printDocument(handle: ReadHandle, target: Target, options: ShowCo
   let count = 0
   for (const event of eventsOf(handle, target)) {
     if (count === 0) write(head)
+    const body = options.payload ? target.bodies.body(event.payload_ref) : undefined
     const shown = options.payload
-      ? { ...event, payload: target.bodies.value(event.payload_ref) ?? null }
+      ? { ...event, told: body ? toldDocument(body) : null, payload: body?.raw ?? null }
       : event
     write(`${count === 0 ? '' : ','}\n    ${indented(shown, '    ')}`)
     count++

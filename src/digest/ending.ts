@@ -1,16 +1,7 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
-import {
-  type DigestEvent,
-  isCall,
-  isCutOff,
-  isRefusal,
-  isResult,
-  isShell,
-  isShutDown,
-  isStop,
-  isTurnEnd,
-} from './event.ts'
+import { isCall, isEdit } from '../model.ts'
+import { type DigestEvent, isRefusal, isResult, isStop } from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
 export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
@@ -44,14 +35,12 @@ export interface EndingState {
   turn: { callCount: number; editCount: number; failed: Seqs; hasLastFailed: boolean }
   /** By call. */
   open: Map<string, number>
-  /** Those of them that edit, and the tools that do: one tried again is told as a retry. */
+  /** Those of them that edit. */
   openEdits: string[]
-  editors: string[]
 }
 
 /** Of more calls without a result the first are let go. */
 const MAX_OPEN = 64
-const MAX_EDITORS = 32
 
 export const newEnding = (): EndingState => ({
   last: null,
@@ -60,7 +49,6 @@ export const newEnding = (): EndingState => ({
   turn: newTurn(),
   open: new Map(),
   openEdits: [],
-  editors: [],
 })
 
 export class Ending {
@@ -78,11 +66,11 @@ export class Ending {
     else if (isResult(event)) this.#result(event, hasFailed)
     else if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
     else if (event.kind === 'assistant_msg') this.#now.last = { what: 'answer', seq: event.seq }
-    else if (event.kind === 'error' && event.call === null && !/\bhook\b/i.test(event.summary))
+    else if (event.kind === 'error' && event.call === null && event.mark !== 'hook')
       // What failed in the background is the end of a call, not of the conversation.
       this.#now.last = { what: 'error', seq: event.seq }
-    else if (isTurnEnd(event)) this.#complete(event)
-    else if (isShutDown(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
+    else if (event.mark === 'turn-end') this.#complete(event)
+    else if (event.mark === 'shutdown') this.#now.last = { what: 'interrupt', seq: event.seq }
   }
 
   finish(): EndingFacts {
@@ -116,7 +104,7 @@ export class Ending {
     // A command a person ran behind `!` is not the agent's work.
     if (event.role === 'user') return
     this.#now.turn.callCount++
-    if (this.#isEdit(event)) {
+    if (isEdit(event)) {
       this.#now.turn.editCount++
       if (event.call !== null) this.#now.openEdits.push(event.call)
       if (this.#now.openEdits.length > MAX_OPEN) this.#now.openEdits.shift()
@@ -127,19 +115,12 @@ export class Ending {
     this.#now.last = { what: 'work', seq: event.seq }
   }
 
-  #isEdit({ kind, tool }: DigestEvent): boolean {
-    const { editors } = this.#now
-    if (tool === null || isShell(tool)) return kind === 'edit'
-    if (kind === 'edit' && !editors.includes(tool) && editors.length < MAX_EDITORS) editors.push(tool)
-    return kind === 'edit' || (kind === 'retry' && editors.includes(tool))
-  }
-
   #result(event: DigestEvent, hasFailed: boolean): void {
     if (event.call !== null) this.#now.open.delete(event.call)
     const edit = event.call === null ? -1 : this.#now.openEdits.indexOf(event.call)
     if (edit !== -1) {
       this.#now.openEdits.splice(edit, 1)
-      if (hasFailed || isCutOff(event)) this.#now.turn.editCount--
+      if (hasFailed || event.state === 'cut') this.#now.turn.editCount--
     }
     const refused = isRefusal(event)
     if (hasFailed) addSeq(this.#now.turn.failed, event.seq)

@@ -1,7 +1,7 @@
 // Error fingerprints: the same failure with other paths, numbers, ids or times is one fingerprint, another failure is
 // another one. First the line that tells the failure is found, then what varies is taken out of it.
 import { createHash } from 'node:crypto'
-import { snippet, toolClass } from './event.ts'
+import { snippet } from './event.ts'
 import { isAsking } from './reading.ts'
 import { shapeOf } from './shape.ts'
 
@@ -17,19 +17,21 @@ export const FINGERPRINT_PREFIX = `e${VERSION}:`
 const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
 
-/** Whether it only said, by its exit code, that there is nothing of the kind: no failure to be compared. */
-export function isMereNo(text: string, command: string, exitCode: number | null): boolean {
-  const code = exitCode ?? Number(EXIT_CODE.exec(text)?.[1])
-  return code === 1 && isAsking(command) && tellingLine(text) === ''
+/** How a call failed. `command` and `exitCode` tell silent failures apart: one that printed nothing is known by the program that ended so. */
+interface Told {
+  text: string
+  command?: string
+  exitCode?: number | null
 }
 
-/** `command` tells silent failures apart: one that printed nothing is known by the program that ended so. */
-export function failureOf(tool: string | null, text: string, command = ''): Failure {
-  const line = tellingLine(text) || silentLine(text, command)
+/** Whether it only said, by its exit code, that there is nothing of the kind: no failure to be compared. */
+export const isMereNo = ({ text, command = '', exitCode }: Told): boolean =>
+  codeOf(text, exitCode) === 1 && isAsking(command) && tellingLine(text) === ''
+
+export function failureOf(toolClass: string, { text, command = '', exitCode }: Told): Failure {
+  const line = tellingLine(text) || silentLine(text, command, codeOf(text, exitCode))
   const shape = shapeOf(line)
-  const digest = createHash('sha256')
-    .update(`${VERSION}\0${toolClass(tool)}\0${shape}`)
-    .digest('hex')
+  const digest = createHash('sha256').update(`${VERSION}\0${toolClass}\0${shape}`).digest('hex')
   return { fingerprint: FINGERPRINT_PREFIX + digest.slice(0, 16), sample: snippet(line, SAMPLE_LENGTH) }
 }
 
@@ -86,13 +88,18 @@ const MESSAGE = /"message": ?"((?:[^"\\]|\\.)+)"/g
 
 const EXIT_CODE = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i
 
-function silentLine(text: string, command: string): string {
+/** Programs that keep no code may have printed it. */
+function codeOf(text: string, exitCode: number | null = null): number | null {
+  const printed = exitCode === null ? EXIT_CODE.exec(text)?.[1] : undefined
+  return printed === undefined ? exitCode : Number(printed)
+}
+
+function silentLine(text: string, command: string, code: number | null): string {
   const program =
     /^\s*(?:(?:cd\s[^&;|]*(?:&&|;)|\w+=\S*(?!\S)|sudo|time|env)\s*)*([\w./-]+)/.exec(command)?.[1] ?? ''
-  const code = EXIT_CODE.exec(text)?.[1]
   const said = text.trim().split('\n')[0] ?? ''
-  if (code === undefined && said !== '') return said
-  return `${program.split('/').at(-1) || 'it'} failed without a word${code === undefined ? '' : `, exit code e${code}`}`
+  if (code === null && said !== '') return said
+  return `${program.split('/').at(-1) || 'it'} failed without a word${code === null ? '' : `, exit code e${code}`}`
 }
 
 /** A terminal shows what was written last over the same line. */

@@ -4,25 +4,14 @@
 // The pass can stop, be kept as text, and go on later from there with the same result: a line added to a long session
 // costs what the line costs. For that its state stays small however long the session gets.
 import { parseStored } from '../errors.ts'
-import type { EventKind } from '../model.ts'
+import { subjectOf } from '../event/words.ts'
+import { type EventKind, isCall, isCallKind } from '../model.ts'
 import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
 import { entryOf, prune } from './bounded.ts'
 import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
 import { type Failure, failureOf, isMereNo } from './errors.ts'
-import {
-  type DigestEvent,
-  fullText,
-  goesOn,
-  isCall,
-  isCutOff,
-  isRefusal,
-  isResult,
-  isShell,
-  isStop,
-  snippet,
-  subjectOf,
-} from './event.ts'
-import { type Commit, keptIn, pullRequestsIn } from './kept.ts'
+import { type DigestEvent, fullText, isRefusal, isResult, isStop, snippet, toolClass } from './event.ts'
+import { type Commit, keptIn, mayKeep, pullRequestsIn } from './kept.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import { type OpenSteps, type Step, StepQueue } from './step.ts'
 import { addTest, endTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
@@ -80,23 +69,12 @@ interface State extends Counted {
 }
 
 /** What shows that the agent was let go on. */
-const CARRIES_ON: ReadonlySet<EventKind> = new Set([
-  'user_msg',
-  'assistant_msg',
-  'thinking',
-  'tool_call',
-  'edit',
-  'test_run',
-  'retry',
-])
+const carriesOn = (kind: EventKind): boolean =>
+  isCallKind(kind) || kind === 'user_msg' || kind === 'assistant_msg' || kind === 'thinking'
 const PROMPT_LENGTH = 400
 const ANSWER_LENGTH = 800
 const MAX_STEP_FILES = 100
 const KEPT = { tools: 500, failures: 120, agents: 200, commits: 100, pullRequests: 50 }
-/** How a compaction reads in any log. */
-export const COMPACTED = /\b(?:conversation|context|auto[- ]compact) ?(?:compacted|completed)\b|^compacted:/i
-const DENIED =
-  /\b(?:requires? approval|permission|not (?:been )?(?:allowed|permitted|granted)|operation not permitted|sandbox denied|denied by|rejected by)\b/i
 
 export class Gatherer {
   readonly #now: State
@@ -125,7 +103,7 @@ export class Gatherer {
     now.eventCount++
     now.kindCounts[event.kind] = (now.kindCounts[event.kind] ?? 0) + 1
     if (event.ts !== null) addTime(now.active, event.ts)
-    if (CARRIES_ON.has(event.kind) && now.stopped === event.agent) now.stopped = false
+    if (carriesOn(event.kind) && now.stopped === event.agent) now.stopped = false
     if (event.isSidechain) this.#noteAgent(event)
     else if (!event.isPart) this.#noteTalk(event)
     let hasFailed = event.kind === 'error'
@@ -182,7 +160,7 @@ export class Gatherer {
       const event = said && this.#spoken.get(said)
       if (event && said.text === null)
         said.text = snippet(
-          event.summary.endsWith('…') ? spokenText(event) : event.summary,
+          event.summary.endsWith('…') ? fullText(event) : event.summary,
           said === lastAnswer ? ANSWER_LENGTH : PROMPT_LENGTH,
         )
     }
@@ -209,9 +187,10 @@ export class Gatherer {
     if (event.kind === 'retry') addSeq(now.requestRetries, event.seq)
     else if (event.kind === 'human_intervention') {
       this.#noteIntervention(event, isStop(event))
-      if (isInterrupt(event)) addSeq(now.interrupts, event.seq)
-    } else if (event.kind === 'lifecycle' && COMPACTED.test(event.summary)) addSeq(now.compactions, event.seq)
-    else if (event.kind === 'completion') this.#notePullRequests(pullRequestsIn(event.summary), [event.seq])
+      if (event.mark === 'interrupt') addSeq(now.interrupts, event.seq)
+    } else if (event.mark === 'compaction') addSeq(now.compactions, event.seq)
+    else if (event.mark === 'made')
+      this.#notePullRequests((event.body()?.made?.pullRequests ?? []).flatMap(pullRequestsIn), [event.seq])
   }
 
   /** Who says no to one call says no to those beside it, and the client may write down an interrupt too: one deed. */
@@ -229,15 +208,20 @@ export class Gatherer {
     const subject = subjectOf(event)
     const isTest = event.kind === 'test_run' || (event.kind === 'retry' && tests.byCommand.has(subject))
     if (isTest) addTest(tests, subject, null)
+    const does = event.kind === 'edit' ? 'edit' : event.does
+    // The row has the first line, or the beginning of it.
+    const isCut = event.hasMore || subject.endsWith('…')
+    const command = isTest || (does === 'shell' && isCut) ? (event.body()?.command ?? subject) : subject
     this.#steps.begin({
       seq: event.seq,
       call: event.call,
-      kind: event.kind,
+      does,
       tool,
       subject,
       files: event.files.slice(0, MAX_STEP_FILES),
       isTest,
-      hidesExit: isTest && hidesExit(event, subject),
+      hidesExit: isTest && hidesExit(command),
+      keeps: does === 'shell' ? mayKeep(command) : null,
       isSidechain: event.isSidechain,
       hasFailed: null,
       exitCode: null,
@@ -252,11 +236,8 @@ export class Gatherer {
     const step = this.#steps.find(event.call)
     const refused = isRefusal(event)
     if (event.kind === 'human_intervention') this.#noteIntervention(event, refused)
-    const isDenied = refused && !isInterrupt(event)
-    if (isDenied || (event.kind === 'error' && event.exitCode === null && DENIED.test(event.summary)))
-      addSeq(now.denials, event.seq)
-    const isCut = isCutOff(event)
-    const failure = event.kind === 'error' && !isCut ? this.#noteFailure(event, step?.subject) : null
+    if (event.state === 'refused' || event.mark === 'denied') addSeq(now.denials, event.seq)
+    const failure = event.kind === 'error' && event.state !== 'cut' ? this.#noteFailure(event, step) : null
     const hasFailed = failure !== null || refused
     if (!step) {
       this.#endLater(event)
@@ -265,9 +246,9 @@ export class Gatherer {
     step.hasFailed = hasFailed
     step.exitCode = event.exitCode
     step.failure = failure
-    step.isOpen = isCut || (!hasFailed && isShell(step.tool) && goesOn(event))
+    step.isOpen = event.state === 'cut' || event.state === 'background'
     if (step.isTest) addTest(now.tests, step.subject, testVerdict(step, event))
-    if (isShell(step.tool)) this.#noteKept(step, event)
+    this.#noteKept(step, event)
     this.#steps.end(step)
     return hasFailed
   }
@@ -279,11 +260,11 @@ export class Gatherer {
     this.#work.end(event)
   }
 
-  #noteFailure(event: DigestEvent, command = ''): string | null {
+  #noteFailure(event: DigestEvent, step?: Step): string | null {
     const { failures } = this.#now
-    const text = fullText(event)
-    if (isShell(event.tool) && isMereNo(text, command, event.exitCode)) return null
-    const failure = failureOf(event.tool, text, command)
+    const how = { text: fullText(event), command: step?.subject ?? '', exitCode: event.exitCode }
+    if (step?.does === 'shell' && isMereNo(how)) return null
+    const failure = failureOf(toolClass(step ?? event), how)
     const known = entryOf(failures, failure.fingerprint, () => ({
       ...failure,
       tool: event.tool,
@@ -299,8 +280,9 @@ export class Gatherer {
 
   /** Commits and pull requests, where the command may have made one and its output shows it. */
   #noteKept(step: Step, result: DigestEvent): void {
-    if (step.hasFailed) return
-    const { commits, pullRequests } = keptIn(step.subject, result)
+    const keeps = result.mark === 'made' ? (step.keeps ?? {}) : step.keeps
+    if (step.hasFailed || !keeps) return
+    const { commits, pullRequests } = keptIn(keeps, result)
     const seqs = [step.seq, result.seq]
     const list = this.#now.commits
     for (const commit of commits) list.push({ ...commit, seqs })
@@ -364,14 +346,3 @@ function load(saved: string): State {
 }
 
 const listMaps = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value)
-
-/** A refusal is none. */
-const isInterrupt = (event: DigestEvent): boolean => isStop(event) && !/\brejected\b/i.test(event.summary)
-
-const BEGINNING = 40
-
-/** Editors put their notes before a prompt: the row begins with the words themselves, the body may not. */
-function spokenText(event: DigestEvent): string {
-  const text = fullText(event)
-  return text.slice(Math.max(0, text.indexOf(event.summary.slice(0, BEGINNING))))
-}

@@ -1,6 +1,6 @@
 // What of the work was kept: commits and pull requests, as the output of the commands that made them shows them, or as the
 // client saw them made.
-import { type DigestEvent, textOf } from './event.ts'
+import { type DigestEvent, fullText } from './event.ts'
 
 export interface Commit {
   sha: string
@@ -12,9 +12,11 @@ export interface Kept {
   pullRequests: string[]
 }
 
-/** A cut summary may hide the part that commits. */
-const mayCommit = (command: string): boolean =>
-  command.split('|').some(commitsByName) || (command.endsWith('…') && /\bgit\b/.test(command))
+/** What a command may make, and its output then shows. */
+export interface Keeps {
+  commits?: boolean
+  requests?: boolean
+}
 
 /** Of one program of a pipe. */
 function commitsByName(command: string): boolean {
@@ -22,41 +24,34 @@ function commitsByName(command: string): boolean {
   return at !== -1 && /\b(?:commit|cherry-pick)\b/.test(command.slice(at + 'git'.length))
 }
 
-const mayOpenPullRequest = (command: string): boolean =>
-  /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|\bgit push\b|\bpull-request\b/.test(command)
+const OPENS_REQUEST = /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|\bgit push\b|\bpull-request\b/
 
-const mayHaveTold = (command: string): boolean => /\b(?:gh|glab)\s+(?:pr|mr)\b/.test(command)
+/** Null for most commands. */
+export function mayKeep(command: string): Keeps | null {
+  const commits = command.split('|').some(commitsByName)
+  const requests = OPENS_REQUEST.test(command)
+  return commits || requests ? { commits, requests } : null
+}
 
-/** What a command that went well made, where it may have made any. */
-export function keptIn(command: string, result: DigestEvent): Kept {
-  const [commits, requests] = [mayCommit(command), mayOpenPullRequest(command)]
-  if (!(commits || requests || mayHaveTold(command))) return { commits: [], pullRequests: [] }
-  const body = result.payload()
-  const text = textOf(body) || result.summary
-  const told = toldIn(body)
+/** What a command that went well made. */
+export function keptIn({ commits, requests }: Keeps, result: DigestEvent): Kept {
+  const text = fullText(result)
+  const made = result.body()?.made
+  const named = (made?.commits ?? []).filter((sha) => /^[0-9a-f]{7,40}$/.test(sha))
   const shown = commits ? commitsIn(text) : []
   const isShown = (sha: string): boolean =>
     shown.some((one) => one.sha.startsWith(sha) || sha.startsWith(one.sha))
   return {
     // The client names a commit without its subject.
-    commits: [...shown, ...told.commits.filter((sha) => !isShown(sha)).map((sha) => ({ sha, subject: '' }))],
-    pullRequests: [...new Set([...(requests ? pullRequestsIn(text) : []), ...told.pullRequests])],
+    commits: [...shown, ...named.filter((sha) => !isShown(sha)).map((sha) => ({ sha, subject: '' }))],
+    pullRequests: [
+      ...new Set([
+        ...(requests ? pullRequestsIn(text) : []),
+        ...(made?.pullRequests ?? []).flatMap(pullRequestsIn),
+      ]),
+    ],
   }
 }
-
-/** What the adapter put beside the result. */
-function toldIn(body: unknown): { commits: string[]; pullRequests: string[] } {
-  const kept = fieldsOf(fieldsOf(body)['kept'])
-  const texts = (list: unknown): string[] =>
-    Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : []
-  return {
-    commits: texts(kept['commits']).filter((sha) => /^[0-9a-f]{7,40}$/.test(sha)),
-    pullRequests: texts(kept['pull_requests']).flatMap(pullRequestsIn),
-  }
-}
-
-const fieldsOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 // `[main 1a2b3c4] Say why`, `[main (root-commit) 1a2b3c4] Begin`, `[detached HEAD 1a2b3c4] …`
 const COMMITTED = /^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$/gm

@@ -3,14 +3,23 @@
 
 import { createHash } from 'node:crypto'
 import { parseStored } from '../errors.ts'
-import { EVENT_KINDS, type EventKind, type Outcome, type Session } from '../model.ts'
+import type { Body } from '../event/body.ts'
+import {
+  DEEDS,
+  END_STATES,
+  EVENT_KINDS,
+  type EventKind,
+  MARKS,
+  type Outcome,
+  type Session,
+} from '../model.ts'
 import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { Database } from '../store/database.ts'
 import { foldOf, KNOWS_MORE } from '../store/digests.ts'
 import { conversationOrder, type Order } from '../store/order.ts'
-import { FLAG, ROLES } from '../store/rows.ts'
+import { FLAG, ROLES, wordOf } from '../store/rows.ts'
 import { OWN_SOURCES } from '../store/settle.ts'
 import type { Fold, ReadHandle } from '../store/store.ts'
 import { entryOf } from './bounded.ts'
@@ -83,7 +92,7 @@ export function sessionReader(handle: ReadHandle): SessionReader {
     `SELECT min(seq) AS seq FROM events WHERE session = ?1 AND (call = ?2 OR key = ?3)`,
   )
   const told = memory.prepare('SELECT told_outcome AS outcome FROM sessions WHERE session_uid = ?')
-  const { payload, unreadCount } = bodies(handle)
+  const { bodyOf, unreadCount } = bodies(handle)
   return {
     unreadCount,
     session: (uid) => getSession(handle, uid),
@@ -97,7 +106,7 @@ export function sessionReader(handle: ReadHandle): SessionReader {
     order: (uid) => conversationOrder(cache, idOf(uid)),
     *events(uid, order, afterPlace) {
       for (const { rows, files } of rowsAfter(idOf(uid), order, afterPlace))
-        for (const row of rows) yield toEvent(row, files.get(row[0]) ?? [], payload)
+        for (const row of rows) yield toEvent(row, files.get(row[0]) ?? [], bodyOf)
     },
     coverage(uid) {
       const { size, gaps } = understood.get(uid) as { size: number; gaps: number }
@@ -123,7 +132,7 @@ interface Page {
 
 function rowReader(cache: Database): (id: number, order: Order, afterPlace: number) => Generator<Page> {
   const columns =
-    'e.seq, ts, kind, role, tool, hex(call), summary, flags, agent, exit_code, duration_ms, hex(payload)'
+    'e.seq, ts, kind, role, tool, hex(call), summary, flags, agent, exit_code, duration_ms, hex(payload), does, state, mark'
   const byNumber = cache.prepare(
     `SELECT ${columns} FROM events e WHERE session = ? AND e.seq > ? ORDER BY e.seq LIMIT ${AT_ONCE}`,
   )
@@ -161,16 +170,16 @@ function rowReader(cache: Database): (id: number, order: Order, afterPlace: numb
 
 function bodies(
   handle: ReadHandle,
-): Pick<SessionReader, 'unreadCount'> & { payload: (hash: string) => unknown } {
+): Pick<SessionReader, 'unreadCount'> & { bodyOf: (hash: string) => Body | undefined } {
   const all = new Bodies(handle)
   // Not how many there are: forks share bodies, and each has a digest.
   let count = 0
-  const payload = (hash: string): unknown => {
-    const body = all.value(`blob://${hash.toLowerCase()}`)
+  const bodyOf = (hash: string): Body | undefined => {
+    const body = all.body(`blob://${hash.toLowerCase()}`)
     if (body === undefined) count++
     return body
   }
-  return { payload, unreadCount: () => count }
+  return { bodyOf, unreadCount: () => count }
 }
 
 /** What was told before, of events that are gone. */
@@ -239,10 +248,18 @@ type Row = [
   exitCode: number | null,
   durationMs: number | null,
   payload: string,
+  does: number | null,
+  state: number | null,
+  mark: number | null,
 ]
 
-function toEvent(row: Row, files: readonly string[], payloadOf: (hash: string) => unknown): DigestEvent {
-  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash] = row
+function toEvent(
+  row: Row,
+  files: readonly string[],
+  bodyOf: (hash: string) => Body | undefined,
+): DigestEvent {
+  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash, ...told] = row
+  const [does, state, mark] = told
   return {
     seq,
     ts,
@@ -251,14 +268,18 @@ function toEvent(row: Row, files: readonly string[], payloadOf: (hash: string) =
     tool,
     call: call === '' ? null : Buffer.from(call, 'hex').toString('latin1'),
     summary,
+    does: wordOf(DEEDS, does),
+    state: wordOf(END_STATES, state),
+    mark: wordOf(MARKS, mark),
     isSidechain: (flags & FLAG.sidechain) !== 0,
     isInherited: (flags & (FLAG.inherited | FLAG.copied)) !== 0,
     isSuperseded: (flags & FLAG.superseded) !== 0,
     isPart: (flags & FLAG.part) !== 0,
+    hasMore: (flags & FLAG.more) !== 0,
     agent,
     exitCode,
     durationMs,
     files,
-    payload: () => payloadOf(hash),
+    body: () => bodyOf(hash),
   }
 }

@@ -29,8 +29,8 @@ export function solvedBefore(handle: Pick<ReadHandle, 'memory'>, text: string): 
   const { memory } = handle
   // The tool is part of a fingerprint and not of the question: each tool that ever failed is tried.
   const tools = memory.prepare('SELECT DISTINCT tool FROM failures').all() as unknown as { tool: string }[]
-  const names = new Set<string | null>([null, 'shell', ...tools.map((row) => row.tool)])
-  const fingerprints = new Set([...names].map((tool) => failureOf(tool, text).fingerprint))
+  const classes = new Set(['', 'shell', ...tools.map((row) => row.tool.toLowerCase())])
+  const fingerprints = new Set([...classes].map((one) => failureOf(one, { text }).fingerprint))
   const find = memory.prepare(
     `SELECT f.*, d.repo, coalesce(f.last_at, d.ended_at) AS at FROM failures f JOIN digests d USING (session_uid)
      WHERE f.fingerprint = ?`,
@@ -42,7 +42,7 @@ export function solvedBefore(handle: Pick<ReadHandle, 'memory'>, text: string): 
       (b.at ?? 0) - (a.at ?? 0) ||
       (a.session_uid < b.session_uid ? -1 : 1),
   )
-  return { sample: failureOf(null, text).sample, seen: rows.map(toSolved) }
+  return { sample: failureOf('', { text }).sample, seen: rows.map(toSolved) }
 }
 
 interface Row {

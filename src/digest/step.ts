@@ -1,17 +1,19 @@
 // A call with what became of it. Calls are added up in the order they were made, once their result is known; the few
 // that wait for one are kept as they are.
-import type { EventKind } from '../model.ts'
+import type { Deed } from '../model.ts'
+import type { Keeps } from './kept.ts'
 
 export interface Step {
   seq: number
   call: string | null
-  kind: EventKind
+  does: Deed | null
   tool: string
   subject: string
   files: readonly string[]
   isTest: boolean
   /** Of a test: its exit code is not that of the tests. */
   hidesExit: boolean
+  keeps: Keeps | null
   isSidechain: boolean
   /** Null while no result is known. */
   hasFailed: boolean | null

@@ -1,7 +1,7 @@
 // Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count.
 // And what the runs of each command add up to.
 import { entryOf, prune } from './bounded.ts'
-import { ARGUMENTS, type DigestEvent, fullText } from './event.ts'
+import { type DigestEvent, fullText } from './event.ts'
 import { addSeq, noSeqs, type Seqs, withSeq } from './seqs.ts'
 import type { Step } from './step.ts'
 
@@ -145,15 +145,13 @@ function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEv
   return COUNTED_PASSES.test(output) ? 'passed' : 'unknown'
 }
 
-const COMMANDS = ['command', 'cmd', 'script']
 const IS_TEST = /test|spec|check|cargo|mocha|jest|tox|make|mvn|gradle|prove/i
 
 /** One that nothing closes goes to the end, and stays: looked for from each quote in it, its end would be sought without end. */
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*("?)/g
 
 /** Whether the exit code of a call is that of another program than the tests: of one behind a pipe, or after them. */
-export function hidesExit(event: DigestEvent, subject: string): boolean {
-  const command = commandIn(event.payload()) ?? subject
+export function hidesExit(command: string): boolean {
   // What stands in quotes is an argument, unless a shell is to run it.
   const isShellText = /\bsh -\w*c\b/.test(command)
   const bare = isShellText
@@ -162,28 +160,4 @@ export function hidesExit(event: DigestEvent, subject: string): boolean {
   if (bare.includes('|') && !/\bpipefail\b/.test(bare)) return true
   const last = bare.replace(/\\\n/g, ' ').trim().split(/[;\n]/).at(-1) ?? ''
   return last !== bare.trim() && !IS_TEST.test(last) && !/\bset -\w*e/.test(bare)
-}
-
-/** The whole command; a row has only the first line of it. */
-function commandIn(payload: unknown): string | undefined {
-  const fields = (value: unknown): Record<string, unknown> =>
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  for (const name of ARGUMENTS) {
-    const given = fields(payload)[name]
-    const parsed = fields(typeof given === 'string' ? asJson(given) : given)
-    for (const key of COMMANDS) {
-      const command = parsed[key]
-      if (typeof command === 'string') return command
-      if (Array.isArray(command)) return command.join(' ')
-    }
-  }
-  return undefined
-}
-
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 // What the calls of a session add up to: files, commands, loops of failures, tools that never work, and what overcame a
 // failure. One call at a time, in order, in bounded room.
 import { entryOf, prune } from './bounded.ts'
-import { type DigestEvent, isShell, snippet, toolClass } from './event.ts'
+import { type DigestEvent, snippet, toolClass } from './event.ts'
 import { isReading } from './reading.ts'
 import type { Resolution } from './resolution.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
@@ -42,7 +42,6 @@ export interface LoopFact {
 }
 
 export interface ToolFact {
-  isEditor: boolean
   hasSucceeded: boolean
   failures: Seqs
 }
@@ -107,12 +106,11 @@ export class Work {
     this.#listUnresolved()
   }
 
-  add(given: Step): void {
-    const step = this.#asEdit(given)
+  add(step: Step): void {
     this.#state.order++
     for (const path of step.files) this.#addFile(path, step)
     if (isMade(step)) this.#state.editCount++
-    if (isShell(step.tool) && step.kind !== 'edit') this.#addCommand(step)
+    if (step.does === 'shell') this.#addCommand(step)
     if (step.isOpen) return
     this.#addLoop(step)
     this.#addTool(step)
@@ -131,12 +129,6 @@ export class Work {
     if (!command) return
     if (hasFailed) command.failures++
     if (lastOf(command.seqs) === run.seq) command.verdict = hasFailed ? 'failed' : 'passed'
-  }
-
-  /** An edit tried again after it failed is told as a retry; for the file it is an edit like any other. */
-  #asEdit(step: Step): Step {
-    const isEdit = step.kind === 'retry' && !isShell(step.tool) && this.#state.tools.get(step.tool)?.isEditor
-    return isEdit ? { ...step, kind: 'edit' } : step
   }
 
   #addFile(path: string, step: Step): void {
@@ -177,7 +169,7 @@ export class Work {
 
   #addLoop(step: Step): void {
     const { loops, order } = this.#state
-    const key = `${toolClass(step.tool)}\0${step.subject}`
+    const key = `${toolClass(step)}\0${step.subject}`
     if (step.hasFailed) {
       const loop = entryOf(loops, key, () => ({
         subject: step.subject,
@@ -201,11 +193,9 @@ export class Work {
     if (step.hasFailed === null) return
     const { tools } = this.#state
     const tool = entryOf(tools, step.tool, () => ({
-      isEditor: false,
       hasSucceeded: false,
       failures: noSeqs(),
     }))
-    if (step.kind === 'edit') tool.isEditor = true
     if (step.hasFailed) {
       if (!tool.hasSucceeded) addSeq(tool.failures, step.seq)
     } else if (!tool.hasSucceeded) {
@@ -236,7 +226,7 @@ export class Work {
   #addSuccess(step: Step): void {
     const { changes, order, lastFailures } = this.#state
     // Looking changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
-    const isChange = step.kind === 'edit' || (isShell(step.tool) && !isReading(step.subject))
+    const isChange = step.does === 'edit' || (step.does === 'shell' && !isReading(step.subject))
     const done = { order, seq: step.seq, what: whatOf(step) }
     const ring = step.isSidechain ? changes.side : changes.main
     if (isChange) ring.push(done)
@@ -261,22 +251,22 @@ export class Work {
 }
 
 /** An edit that did not fail, as far as is known. */
-const isMade = ({ kind, hasFailed, isOpen }: Step): boolean => kind === 'edit' && !hasFailed && !isOpen
+const isMade = ({ does, hasFailed, isOpen }: Step): boolean => does === 'edit' && !hasFailed && !isOpen
 
 export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > longest.count ? run : longest)
 
 const lastOf = ({ first, last }: Seqs): number => last.at(-1) ?? first.at(-1) ?? 0
 
 function whatOf(step: Step): string {
-  if (step.kind === 'edit') return snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH)
-  return isShell(step.tool) ? step.subject : `${step.tool} ${step.subject}`
+  if (step.does === 'edit') return snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH)
+  return step.does === 'shell' ? step.subject : `${step.tool} ${step.subject}`
 }
 
 /** The same command, a run of the tests after failing tests, or the same tool on the same file. */
 function keysOf(step: Step): string[] {
   if (step.isTest) return ['tests']
-  const tool = toolClass(step.tool)
+  const tool = toolClass(step)
   return step.files.length > 0
-    ? step.files.slice(0, MAX_KEYS).map((file) => `${step.kind === 'edit' ? 'edit' : tool}\0${file}`)
+    ? step.files.slice(0, MAX_KEYS).map((file) => `${step.does === 'edit' ? 'edit' : tool}\0${file}`)
     : [`${tool}\0${step.subject}`]
 }

@@ -1,7 +1,7 @@
 // Bodies from before adapters told what they know: the record alone. What it says is judged by the names of its fields, as
 // well as that can be done. Nothing else guesses.
-import type { Told } from './body.ts'
-import { editsIn } from './edits.ts'
+import type { Made, Told } from './body.ts'
+import { editsIn, originalIn } from './edits.ts'
 
 type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields =>
@@ -29,13 +29,31 @@ export function legacyTold(raw: unknown): Told {
   if (said !== '') told.said = said
   if (!isFields(raw)) return told
   const given = ARGUMENTS.map((name) => raw[name]).find((one) => one != null)
-  if (given === undefined) return told
+  if (given === undefined) return { ...told, ...resultTold(raw) }
   told.input = typeof given === 'string' ? (parsed(given) ?? given) : given
   const command = commandIn(told.input)
   if (command !== undefined) told.command = command
   const edits = editsIn(told.input)
   if (edits.length > 0) told.edits = edits
   return told
+}
+
+function resultTold(raw: Fields): Told {
+  const [edits, original, made] = [editsIn(raw), originalIn(raw), madeIn(raw)]
+  return {
+    ...(edits.length > 0 && { edits }),
+    ...(original !== undefined && { original }),
+    ...(made && { made }),
+  }
+}
+
+/** What adapters put beside a result, and a client's own record of a pull request. */
+function madeIn({ kept, prUrl }: Fields): Made | undefined {
+  if (typeof prUrl === 'string') return { commits: [], pullRequests: [prUrl] }
+  if (!isFields(kept)) return undefined
+  const texts = (list: unknown): string[] =>
+    Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : []
+  return { commits: texts(kept['commits']), pullRequests: texts(kept['pull_requests']) }
 }
 
 function textOf(value: unknown, depth: number): string {

@@ -1,7 +1,9 @@
 // ATIF-v1.7, the Agent Trajectory Interchange Format (RFC 0001 of the Harbor framework): one document per session, written
 // step by step. A step of the agent is one response of the model, with the calls it made and what came back; sub-agents
 // are embedded.
-import { argumentsOf, wordsOf } from './body.ts'
+import type { Told } from '../event/body.ts'
+import { wordsOf } from '../event/words.ts'
+import { isCall } from '../model.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response } from './source.ts'
 import { toJson } from './text.ts'
 
@@ -154,9 +156,9 @@ class StepBuilder {
   }
 
   add(one: ExportEvent): Step[] {
-    const { event, isCall, isResult } = one
-    if (isResult) return this.#addResult(one)
-    const isAgents = isCall || (event.role === 'assistant' && event.kind !== 'error')
+    const { event } = one
+    if (event.role === 'tool') return this.#addResult(one)
+    const isAgents = isCall(event) || (event.role === 'assistant' && event.kind !== 'error')
     if (!isAgents) return this.#addPlain(plainStep(one))
     // What came back belongs to the response before: the next words are of the next one.
     const done = this.#open?.observation || this.#open?.is_copied_context !== copied(one) ? this.end() : []
@@ -194,26 +196,26 @@ class StepBuilder {
   #fill(step: Step, one: ExportEvent): void {
     const { event, call } = one
     ;(step.extra['seqs'] as number[]).push(event.seq)
-    if (one.isCall) {
+    if (isCall(event)) {
       step.tool_calls ??= []
       const id = callId(call, event.seq)
       // Some programs give one id to several calls.
       const isTaken = step.tool_calls.some((known) => known.tool_call_id === id)
-      const payload = one.payload()
+      const body = one.body()
       step.tool_calls.push({
         tool_call_id: isTaken ? `${id}_${event.seq}` : id,
         function_name: event.tool ?? event.kind,
-        arguments: argumentsOf(payload),
+        arguments: argumentsOf(body),
         // Without it, a call whose body is gone would look like one without arguments.
         extra: {
           seq: event.seq,
           kind: event.kind,
-          ...(payload === undefined ? { summary: event.summary } : {}),
+          ...(body === undefined ? { summary: event.summary } : {}),
         },
       })
       return
     }
-    const text = wordsOf(event, one.payload())
+    const text = wordsOf(event, one.body())
     if (event.kind === 'thinking')
       step.reasoning_content =
         step.reasoning_content === undefined ? text : `${step.reasoning_content}\n\n${text}`
@@ -226,7 +228,7 @@ class StepBuilder {
     const refs = asked ? this.#anchors.get(asked.extra['seq'] as number) : undefined
     const result: Result = {
       ...(asked ? { source_call_id: asked.tool_call_id } : {}),
-      content: wordsOf(event, one.payload()),
+      content: wordsOf(event, one.body()),
       ...(refs ? { subagent_trajectory_ref: refs } : {}),
       extra: { seq: event.seq, kind: event.kind, exit_code: event.exit_code, duration_ms: event.duration_ms },
     }
@@ -260,6 +262,14 @@ class StepBuilder {
   }
 }
 
+/** As an object, which the format asks for; of a call by a bare text, under `input`. */
+const argumentsOf = ({ input }: Told = {}): Record<string, unknown> =>
+  typeof input === 'object' && input !== null && !Array.isArray(input)
+    ? (input as Record<string, unknown>)
+    : input === undefined
+      ? {}
+      : { input }
+
 const callId = (call: string | null, seq: number): string => (call === null ? `seq_${seq}` : `call_${call}`)
 const copied = ({ event }: ExportEvent): true | undefined => (event.is_inherited ? true : undefined)
 const stamp = ({ event }: ExportEvent): { timestamp?: string } =>
@@ -281,7 +291,7 @@ function plainStep(one: ExportEvent): Step {
   return {
     source: event.role === 'user' && PEOPLE.has(event.kind) ? 'user' : 'system',
     ...stamp(one),
-    message: isNote ? event.summary : wordsOf(event, one.payload()),
+    message: isNote ? event.summary : wordsOf(event, one.body()),
     ...(event.is_inherited ? { is_copied_context: true } : {}),
     extra: { seqs: [event.seq], kind: event.kind, ...(event.is_superseded ? { is_superseded: true } : {}) },
   }

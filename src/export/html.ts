@@ -1,8 +1,8 @@
 // One HTML file that needs nothing else: no script, no remote resource, everything recorded escaped. Light and dark, and
 // on paper.
-import { subjectOf } from '../digest/event.ts'
-import type { SessionEvent } from '../model.ts'
-import { argumentsOf, bodyText, changeText, type Edit, editsOf } from './body.ts'
+import { givenText, subjectOf, wordsOf } from '../event/words.ts'
+import { isCall, type SessionEvent } from '../model.ts'
+import { changeText, diffsOf, type FileDiff } from './diff.ts'
 import type { ExportSource } from './source.ts'
 import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
 import { harmless } from './text.ts'
@@ -99,34 +99,32 @@ function eventHtml(source: ExportSource, event: SessionEvent, result: SessionEve
   const id = `${escapeHtml(event.session_uid)}-${event.seq}`
   const time = event.ts === null ? '' : ` · <time datetime="${event.ts}">${clock(event)}</time>`
   const name = escapeHtml(event.tool ?? NAMES[event.kind] ?? event.kind)
-  const isCall = event.tool !== null && event.role !== 'tool'
-  const came = isCall ? outcomeOf(event, result) : event.role === 'tool' ? outcomeOf(event, event) : ''
+  const isAsked = isCall(event)
+  const came = isAsked ? outcomeOf(event, result) : event.role === 'tool' ? outcomeOf(event, event) : ''
   const head = `<div class="head"><a href="#${id}">#${event.seq}</a> ${name}${time}${came && ` · ${came}`}${escapeHtml(marksOf(event))}</div>`
   const kind = result?.kind === 'error' ? `${event.kind} failed` : event.kind
-  const body = isCall ? callHtml(source, event, result) : bodyHtml(source, event)
+  const body = isAsked ? callHtml(source, event, result) : bodyHtml(source, event)
   return `<article id="${id}" class="${kind}">${head}${body}</article>\n`
 }
 
 function bodyHtml(source: ExportSource, event: SessionEvent): string {
-  const text = bodyText(source.payload(event)) || event.summary
+  const text = wordsOf(event, source.body(event))
   return event.role === 'tool' || event.kind === 'thinking' ? folded(event.summary, text) : words(text)
 }
 
 /** An edit as its diff, a command as it was typed, anything else as its arguments; the summary when the body is gone. What came back is folded. */
 function callHtml(source: ExportSource, event: SessionEvent, result: SessionEvent | null): string {
-  const payload = source.payload(event)
-  const edits = editsOf(payload)
-  const output = result ? bodyText(source.payload(result)) || result.summary : ''
+  const body = source.body(event)
+  const diffs = diffsOf(body)
+  const output = result ? wordsOf(result, source.body(result)) : ''
   const came = output.trim() === '' ? '' : folded(lineCount(output), output)
-  if (payload === undefined) return words(event.summary) + came
-  if (edits.length > 0) return edits.map(diffHtml).join('') + came
-  const given = argumentsOf(payload)
-  const command = given['command'] ?? given['cmd']
-  if (typeof command === 'string') return `<pre>${escapeHtml(command)}</pre>${came}`
-  return folded(subjectOf(event) || event.summary, JSON.stringify(given, null, 2)) + came
+  if (body === undefined) return words(event.summary) + came
+  if (diffs.length > 0) return diffs.map(diffHtml).join('') + came
+  if (body.command !== undefined) return `<pre>${escapeHtml(body.command)}</pre>${came}`
+  return folded(subjectOf(event), givenText(body, 2)) + came
 }
 
-function diffHtml(edit: Edit): string {
+function diffHtml(edit: FileDiff): string {
   const tags: Record<string, string> = { '+': 'ins', '-': 'del' }
   const lines = edit.lines.map((line) => {
     const tag = tags[line[0] ?? '']

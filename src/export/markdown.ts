@@ -1,6 +1,8 @@
 // Markdown: prompts as quotes, answers as they were written, calls and their output in fences, edits as diffs.
-import type { SessionEvent } from '../model.ts'
-import { argumentsOf, bodyText, editsOf } from './body.ts'
+import type { Body } from '../event/body.ts'
+import { givenText, wordsOf } from '../event/words.ts'
+import { isCall, type SessionEvent } from '../model.ts'
+import { diffsOf } from './diff.ts'
 import { endsOpen } from './ends-open.ts'
 import type { ExportSource } from './source.ts'
 import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
@@ -61,29 +63,28 @@ function* eventText(
 ): Generator<string> {
   const mark = marksOf(event)
   const name = `#${event.seq}`
-  const words = (of: SessionEvent): string => bodyText(source.payload(of)) || of.summary
+  const words = (of: SessionEvent): string => wordsOf(of, source.body(of))
   if (event.role === 'tool')
     return yield `**${name} ${inline(event.tool ?? 'Result')}** ${outcomeOf(event, event)}${mark}\n\n${fence(words(event))}\n\n`
-  if (event.tool === null) {
+  if (!isCall(event)) {
     const text = words(event)
     const isAnswer = event.kind === 'assistant_msg'
     return yield `**${name} ${TITLES[event.kind] ?? event.kind}**${mark}\n\n${isAnswer ? answer(text) : quote(text)}\n\n`
   }
-  yield `**${name} ${inline(event.tool)}** ${outcomeOf(event, result)}${mark}\n\n`
-  yield `${askedText(event, source.payload(event))}\n\n`
+  yield `**${name} ${inline(event.tool ?? '')}** ${outcomeOf(event, result)}${mark}\n\n`
+  yield `${askedText(event, source.body(event))}\n\n`
   const output = result ? words(result) : ''
   if (output.trim() !== '') yield `${fence(output)}\n\n`
 }
 
 /** An edit as its diff, a command as it was typed, anything else as its arguments; the summary when the body is gone. */
-function askedText(event: SessionEvent, payload: unknown): string {
-  if (payload === undefined) return fence(event.summary)
-  const edits = editsOf(payload)
-  if (edits.length > 0)
-    return edits.map((edit) => fence([`--- ${edit.path}`, ...edit.lines].join('\n'), 'diff')).join('\n\n')
-  const given = argumentsOf(payload)
-  const command = given['command'] ?? given['cmd']
-  return typeof command === 'string' ? fence(command, 'sh') : fence(JSON.stringify(given, null, 2), 'json')
+function askedText(event: SessionEvent, body: Body | undefined): string {
+  const diffs = diffsOf(body)
+  if (diffs.length > 0)
+    return diffs.map(({ path, lines }) => fence([`--- ${path}`, ...lines].join('\n'), 'diff')).join('\n\n')
+  const given = body ? givenText(body, 2) : ''
+  if (given === '') return fence(event.summary)
+  return fence(given, body?.command !== undefined ? 'sh' : typeof body?.input === 'string' ? '' : 'json')
 }
 
 const quote = (text: string): string =>

@@ -3,6 +3,7 @@
 // the same session always gives the same spans. No message text is sent.
 import { createHash } from 'node:crypto'
 import { providerOf } from '../adapters/flavors.ts'
+import { isCall } from '../model.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
 import { toJson } from './text.ts'
 
@@ -120,13 +121,13 @@ class SpanBuilder {
       const times = this.#times.get(agent) ?? { from: at, to: at }
       this.#times.set(agent, { from: Math.min(times.from, at), to: Math.max(times.to, at) })
     }
-    if (one.isCall && call !== null) {
+    if (isCall(event) && call !== null) {
       // Some programs give one id to several calls: the one before it gets no result, and is told all the same.
       const before = this.#waiting.get(call)
       if (before) yield this.#tool(before, undefined)
       this.#waiting.set(call, one)
-    } else if (one.isCall) yield this.#tool(one, undefined)
-    else if (one.isResult && call !== null) {
+    } else if (isCall(event)) yield this.#tool(one, undefined)
+    else if (event.role === 'tool' && call !== null) {
       const asked = this.#waiting.get(call)
       this.#waiting.delete(call)
       if (asked) yield this.#tool(asked, one)

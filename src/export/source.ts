@@ -1,8 +1,9 @@
 // What every format is made of: one session with what Tier 2 knows of it, and its events one by one with their bodies.
 import type { Digest } from '../digest/digest.ts'
 import { findDigest } from '../digest/patterns.ts'
-import type { EventKind, Session, SessionEvent, Tokens } from '../model.ts'
-import { sessionEvents } from '../query/events.ts'
+import type { Body } from '../event/body.ts'
+import type { Session, SessionEvent, Tokens } from '../model.ts'
+import { type EventWithCall, eventsWithCalls } from '../query/events.ts'
 import { rawLost } from '../query/lost.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
@@ -13,16 +14,9 @@ import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
 
-const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry', 'decision'])
-
-export interface ExportEvent {
-  event: SessionEvent
-  /** Joins a call with its result. */
-  call: string | null
-  isCall: boolean
-  isResult: boolean
-  /** The redacted body, parsed; undefined when it is gone. */
-  payload(): unknown
+export interface ExportEvent extends EventWithCall {
+  /** Undefined when it is gone. */
+  body(): Body | undefined
 }
 
 export interface Response extends Tokens {
@@ -78,18 +72,9 @@ export class ExportSource {
 
   /** In order; `agent`: only of this sub-agent, null: only of the main chain. */
   *events(agent?: string | null): Generator<ExportEvent> {
-    const calls = this.#calls()
-    for (const event of sessionEvents(this.#handle, this.session.session_uid)) {
+    for (const { event, call } of eventsWithCalls(this.#handle, this.session.session_uid)) {
       if (agent !== undefined && sidechainOf(event) !== agent) continue
-      const call = calls.get(event.seq) ?? null
-      const isResult = event.role === 'tool'
-      yield {
-        event,
-        call,
-        isCall: !isResult && event.tool !== null && CALLS.has(event.kind),
-        isResult,
-        payload: () => this.payload(event),
-      }
+      yield { event, call: call && Buffer.from(call, 'latin1').toString('hex'), body: () => this.body(event) }
     }
   }
 
@@ -98,9 +83,9 @@ export class ExportSource {
     return transcript(this.#handle, this.session.session_uid)
   }
 
-  /** The redacted body, parsed; undefined when it is gone. */
-  payload(event: SessionEvent): unknown {
-    return this.bodies.value(event.payload_ref)
+  /** Undefined when it is gone. */
+  body(event: SessionEvent): Body | undefined {
+    return this.bodies.body(event.payload_ref)
   }
 
   /** What is said of the bodies that could not be read up to now; undefined where all could. */
@@ -131,16 +116,6 @@ export class ExportSource {
          WHERE session_uid = ? AND is_counted AND NOT is_nested ORDER BY ts, response_id`,
       )
       .all(this.session.session_uid) as unknown as Response[]
-  }
-
-  #calls(): Map<number, string> {
-    const rows = this.#handle.cache
-      .prepare(
-        `SELECT e.seq, lower(hex(e.call)) AS call FROM cached c JOIN events e ON e.session = c.id
-         WHERE c.session_uid = ? AND e.call IS NOT NULL`,
-      )
-      .all(this.session.session_uid) as unknown as { seq: number; call: string }[]
-    return new Map(rows.map((row) => [row.seq, row.call]))
   }
 }
 

@@ -3,17 +3,25 @@ import { z } from 'zod'
 import type { Digest } from '../digest/digest.ts'
 import { getDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
-import { EVENT_KINDS, isInstruction, OUTCOME_WORDS, type Session, type SessionEvent } from '../model.ts'
+import { givenText } from '../event/words.ts'
+import {
+  EVENT_KINDS,
+  isCall,
+  isInstruction,
+  OUTCOME_WORDS,
+  type Session,
+  type SessionEvent,
+} from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
 import { rawLost } from '../query/lost.ts'
 import { goneOf } from '../query/receipts.ts'
 import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
+import { Bodies } from '../store/bodies.ts'
 import { orderOf } from '../store/order.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, type Line, line, sliceBytes } from './result.ts'
-import { eventText } from './text.ts'
 import { type Context, cursor, id, tool } from './tool.ts'
 
 /** Bookkeeping of the agents says nothing to another agent. */
@@ -104,6 +112,14 @@ function* entriesOf(
     const { text, isUnread } = eventText(handle, event)
     yield { ...eventEntry(event, cut(text, limit), order.placeOf(event.seq)), isUnread }
   }
+}
+
+/** All of a message, what a call was given, the output of a tool; the summary where the body says nothing, or cannot be read. */
+function eventText(handle: ReadHandle, event: SessionEvent): { text: string; isUnread: boolean } {
+  const bodies = new Bodies(handle)
+  const body = bodies.body(event.payload_ref)
+  const text = body && (isCall(event) ? givenText(body) : body.said)
+  return { text: text || event.summary, isUnread: bodies.unread.size > 0 }
 }
 
 const cut = (text: string, limit: number): string => {

@@ -1,8 +1,8 @@
-// The files a session changed, edit by edit, put together from the calls themselves. Agents write edits in few shapes
-// (replace, write, patch); they are told apart by shape, not by who wrote them.
+// The files a session changed, edit by edit, put together from what is told of the calls.
 
-import { type Change, changesOf, editsIn, originalIn } from '../event/edits.ts'
-import { CHANGED_BY_PERSON, EVENT_KINDS } from '../model.ts'
+import type { Body } from '../event/body.ts'
+import { type Change, changesOf } from '../event/edits.ts'
+import { EVENT_KINDS, MARKS } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
@@ -53,6 +53,7 @@ const EDIT = EVENT_KINDS.indexOf('edit')
 const RETRY = EVENT_KINDS.indexOf('retry')
 const ERROR = EVENT_KINDS.indexOf('error')
 const INTERVENTION = EVENT_KINDS.indexOf('human_intervention')
+const CHANGED = MARKS.indexOf('changed-by-person')
 const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.superseded
 
 export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
@@ -68,26 +69,22 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
   const files = new Map<string, FileState>()
   const unreadable: number[] = []
   const bodies = new Bodies(handle)
-  const bodyOf = (payload: Uint8Array): unknown =>
-    bodies.value(`blob://${Buffer.from(payload).toString('hex')}`)
+  const bodyOf = (payload: Uint8Array): Body | undefined =>
+    bodies.body(`blob://${Buffer.from(payload).toString('hex')}`)
   for (const row of rows) {
     const body = bodyOf(row.payload)
     const answer = answers.get(row.call)
     const answerBody = answer ? bodyOf(answer.payload) : undefined
-    const inCall = changesOf(editsIn(body))
+    const inCall = changesOf(body?.edits ?? [])
     const isEdit = row.kind === EDIT
-    const changes = inCall.length > 0 || !isEdit ? inCall : changesOf(editsIn(answerBody))
+    const changes = inCall.length > 0 || !isEdit ? inCall : changesOf(answerBody?.edits ?? [])
     if (changes.length === 0 && isEdit && body !== undefined) unreadable.push(row.seq)
     for (const [at, change] of changes.entries()) {
       const state = files.get(change.path) ?? new FileState(change.path)
       files.set(change.path, state)
       // The answer quotes the file from before the first of them.
-      state.apply(
-        row,
-        change,
-        answer !== undefined && isNo(answer),
-        at === 0 ? originalIn(answerBody) : undefined,
-      )
+      const original = at === 0 ? answerBody?.original : undefined
+      state.apply(row, change, answer !== undefined && isNo(answer), original)
     }
   }
   return {
@@ -101,18 +98,18 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
 
 interface Answer {
   kind: number
-  summary: string
+  mark: number | null
   payload: Uint8Array
 }
 
 /** It failed, or somebody said no. */
-const isNo = ({ kind, summary }: Answer): boolean =>
-  kind === ERROR || (kind === INTERVENTION && !summary.startsWith(CHANGED_BY_PERSON))
+const isNo = ({ kind, mark }: Answer): boolean =>
+  kind === ERROR || (kind === INTERVENTION && mark !== CHANGED)
 
 function answersOf(handle: ReadHandle, uid: string): Map<string, Answer> {
   const rows = handle.cache
     .prepare(
-      `SELECT hex(e.call) AS call, e.kind, e.summary, e.payload FROM cached c JOIN events e ON e.session = c.id
+      `SELECT hex(e.call) AS call, e.kind, e.mark, e.payload FROM cached c JOIN events e ON e.session = c.id
        WHERE c.session_uid = ? AND e.role = 3 AND e.call IS NOT NULL ORDER BY e.seq`,
     )
     .all(uid) as unknown as (Answer & { call: string })[]

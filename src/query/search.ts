@@ -5,6 +5,7 @@
 //   searchSessions(handle, query, options)  the same, grouped by session: what a person reads
 //
 // A query without a word that has to be there finds nothing; no query is an error.
+import { searchedIn } from '../event/words.ts'
 import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { prepared } from '../store/database.ts'
@@ -348,8 +349,8 @@ class HitReader {
   #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | 'unread' | undefined {
     // Most often the beginning says it all, and the body need not be unpacked.
     if (this.#finder.isWholeIn(row.summary)) return this.#finder.find(row.summary)
-    const body = this.#bodies.value(`blob://${Buffer.from(row.payload).toString('hex')}`)
-    return body === undefined ? 'unread' : this.#finder.find(stringsIn(body))
+    const body = this.#bodies.body(`blob://${Buffer.from(row.payload).toString('hex')}`)
+    return body === undefined ? 'unread' : this.#finder.find(searchedIn(body))
   }
 
   #fromDigest(uid: string, match: Match): SearchHit | undefined {
@@ -369,20 +370,6 @@ class HitReader {
       is_unread: false,
     }
   }
-}
-
-const MAX_DEPTH = 60
-
-/** Every text in a body, in order, as lines. */
-function stringsIn(body: unknown): string {
-  const found: string[] = []
-  const visit = (value: unknown, depth: number): void => {
-    if (typeof value === 'string') found.push(value)
-    else if (typeof value === 'object' && value !== null && depth > 0)
-      for (const inner of Object.values(value)) visit(inner, depth - 1)
-  }
-  visit(body, MAX_DEPTH)
-  return found.join('\n')
 }
 
 /** When and why events of each session went last, where they are still gone. */

@@ -1,6 +1,6 @@
 // A session in the order a person reads it: each call with its result, each sub-agent below the call that started it.
 // Streams: what is held is the calls that still wait for a result, and the list of sub-agents.
-import type { EventKind, SessionEvent } from '../model.ts'
+import { type EventKind, isCall, type SessionEvent } from '../model.ts'
 import { orderOf } from '../store/order.ts'
 import { FLAG } from '../store/rows.ts'
 import type { ReadHandle } from '../store/store.ts'
@@ -21,7 +21,6 @@ export interface TranscriptFilter {
 /** A result that has not come by then is told on its own. */
 const MAX_WAITING = 500
 const MAX_DEPTH = 4
-const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry', 'decision'])
 
 /** The entries of a session, its sub-agents nested in it. */
 export function transcript(handle: ReadHandle, uid: string, filter: TranscriptFilter = {}): Generator<Entry> {
@@ -185,7 +184,7 @@ function* paired(
     } else {
       const entry: EventEntry = { type: 'event', event, result: null, depth: depthOf(event) }
       queue.push(entry)
-      if (call !== null && CALLS.has(event.kind)) {
+      if (call !== null && isCall(event)) {
         open.set(call, entry)
         waiting.add(entry)
       }

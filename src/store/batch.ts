@@ -67,6 +67,8 @@ export interface PreparedEvent {
   isPart: boolean
   /** The body lacks what it had while another file was there. */
   isIncomplete: boolean
+  /** Its command has more lines than the summary shows. */
+  hasMore: boolean
   agent: string | null
   exitCode: number | null
   durationMs: number | null

@@ -6,7 +6,7 @@ export const ROLES: readonly Role[] = ['user', 'assistant', 'system', 'tool']
 /**
  * `inherited` is the format's own word, `copied` was found by comparing sessions; `repeated` ones are told again by others;
  * a `part` belongs to the prompt before it;
- * `bodyLost` marks one whose body was damaged and no source had any more.
+ * `bodyLost` marks one whose body was damaged and no source had any more; `more` a command with more lines than its summary.
  */
 export const FLAG = {
   sidechain: 1,
@@ -16,6 +16,7 @@ export const FLAG = {
   repeated: 16,
   part: 32,
   bodyLost: 64,
+  more: 128,
 } as const
 /** What a session does not count as its own. */
 export const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.repeated
@@ -82,13 +83,14 @@ export const wordOf = <T>(words: readonly T[], code: number | null): T | null =>
 export const flagsOf = (event: PreparedEvent): number =>
   (event.isSidechain ? FLAG.sidechain : 0) |
   (event.isInherited ? FLAG.inherited : 0) |
-  (event.isPart || isInstruction(event) ? FLAG.part : 0)
+  (event.isPart || isInstruction(event) ? FLAG.part : 0) |
+  (event.hasMore ? FLAG.more : 0)
 
 export function isSame(known: Row, event: PreparedEvent, ids: EventIds): boolean {
   return (
     (event.isIncomplete || sameBytes(known.payload, ids.payload)) &&
     columnsOf(event).every((value, at) => value === known[EVENT_COLUMNS[at] as keyof Row]) &&
-    (known.flags & (FLAG.sidechain | FLAG.inherited | FLAG.part)) === flagsOf(event)
+    (known.flags & (FLAG.sidechain | FLAG.inherited | FLAG.part | FLAG.more)) === flagsOf(event)
   )
 }
 

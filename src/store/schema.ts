@@ -2,6 +2,7 @@
 // memory.db is Tier 2 (durable, small, read by other programs); cache.db is Tier 1 (rebuilt from sources at any time).
 
 import type { Database, Migration } from './database.ts'
+import { fillMarks } from './legacy-marks.ts'
 
 /** Additive only: an entry that has shipped is never edited. */
 export const MEMORY_MIGRATIONS: readonly string[] = [
@@ -306,13 +307,16 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   ) WITHOUT ROWID;
   INSERT INTO stretches SELECT session, 1, min(path), NULL FROM source_sessions GROUP BY session HAVING count(*) = 1;
   `,
-  // What an event does, how it ended and what it means, as places in the lists of `model.ts`.
-  `
-  ALTER TABLE events ADD COLUMN does INTEGER;
-  ALTER TABLE events ADD COLUMN state INTEGER;
-  ALTER TABLE events ADD COLUMN mark INTEGER;
-  `,
+  addMarks,
 ]
+
+/** What an event does, how it ended and what it means, as places in the lists of `model.ts`. */
+function addMarks(cache: Database): void {
+  cache.exec(`ALTER TABLE events ADD COLUMN does INTEGER;
+    ALTER TABLE events ADD COLUMN state INTEGER;
+    ALTER TABLE events ADD COLUMN mark INTEGER`)
+  fillMarks(cache)
+}
 
 function workFirst(cache: Database): void {
   if (cache.prepare('SELECT 1 FROM words_docsize LIMIT 1').get() === undefined) makeWords(cache)

@@ -2,9 +2,9 @@
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 
 import type { Adapter, EventItem, Item, Position, Source, SweepMemo, UsageItem } from '../adapters/adapter.ts'
-import { leaves } from '../adapters/text.ts'
 import { parseStored } from '../errors.ts'
 import { bodyText, packTold, type Told } from '../event/body.ts'
+import { searchedIn } from '../event/words.ts'
 import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
 import { type FileFacts, probes } from '../sources/identity.ts'
@@ -290,12 +290,13 @@ class BatchBuilder {
       isInherited: item.inherited ?? false,
       isPart: item.isPart ?? false,
       isIncomplete: item.isIncomplete ?? false,
+      hasMore: item.act?.command?.trim().includes('\n') ?? false,
       agent: item.agent === undefined ? null : nameOf(clean(item.agent)),
       exitCode: wholeOrNull(item.exitCode),
       durationMs: wholeOrNull(item.durationMs),
       does: item.act?.does ?? null,
       state: item.state ?? null,
-      mark: item.mark ?? null,
+      mark: item.mark ?? (item.made ? 'made' : null),
       files: (item.files ?? []).map((file) => nameOf(clean(file), 4096)),
       payloadAt,
       payloadLength,
@@ -334,7 +335,7 @@ class BatchBuilder {
   /** What a search should find: what is said, or what a call was given. */
   #searched(item: EventItem, told: Told, again: Findings): string {
     if (told.said !== undefined) return told.said
-    if (item.act !== undefined) return leaves(told.input) ?? told.command ?? ''
+    if (item.act !== undefined) return searchedIn(told)
     return item.text === undefined ? '' : this.#context.redactor.text(item.text, again)
   }
 

@@ -1,7 +1,7 @@
 // Words of events that no source can tell again, for a full-text index that was begun anew: from their bodies, as well as
 // these tell what a search should find.
-import { leaves } from '../adapters/text.ts'
 import { readBody } from '../event/body.ts'
+import { searchedIn } from '../event/words.ts'
 import { EVENT_KINDS, type EventKind, isInstruction, type Role } from '../model.ts'
 import { type Database, transaction } from '../store/database.ts'
 import { PendingWords } from '../store/pending-words.ts'
@@ -52,8 +52,5 @@ function index(cache: Database, rows: readonly Row[], bodyText: (row: Row) => st
   })
 }
 
-function textIn(stored: string | undefined): string {
-  if (stored === undefined) return ''
-  const { said, input, command } = readBody(stored)
-  return said ?? leaves(input) ?? command ?? ''
-}
+const textIn = (stored: string | undefined): string =>
+  stored === undefined ? '' : searchedIn(readBody(stored))

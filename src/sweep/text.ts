@@ -1,6 +1,6 @@
 // How foreign values are made fit to be kept: texts shortened and well formed, numbers and times within bounds.
 import { hash } from 'node:crypto'
-import type { EventKind } from '../model.ts'
+import { type EventKind, isCallKind } from '../model.ts'
 import type { PreparedEvent } from '../store/batch.ts'
 
 const SUMMARY_LENGTH = 140
@@ -54,14 +54,12 @@ export function oneLine(text: string, limit = SUMMARY_LENGTH): string {
   return wellFormed(start.length > limit ? `${cutAt(start, limit - 1)}…` : start)
 }
 
-const CALLS = new Set<EventKind>(['tool_call', 'edit', 'test_run', 'retry'])
-
 /** Talk is indexed whole; of a long tool output the two ends tell most. */
 export function searchable(text: string, kind: EventKind): string {
   const limit =
     headingOf(kind) !== 'work' || kind === 'thinking'
       ? TALK_LIMIT
-      : CALLS.has(kind)
+      : isCallKind(kind)
         ? CALL_LIMIT
         : RESULT_LIMIT
   const part = text.length <= limit ? text : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`

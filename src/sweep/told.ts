@@ -1,14 +1,16 @@
 // What of an item goes into the body of its event.
 import type { EventItem } from '../adapters/adapter.ts'
 import type { Told } from '../event/body.ts'
-import type { EventKind } from '../model.ts'
-
-const CALLS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
+import { isCallKind } from '../model.ts'
 
 export function toldBy({ said, text, kind, act, original, made }: EventItem): Told {
   const { input, command, cwd, edits } = act ?? {}
   return {
-    ...(said !== undefined ? { said } : text !== undefined && !act && !CALLS.has(kind) ? { said: text } : {}),
+    ...(said !== undefined
+      ? { said }
+      : text !== undefined && !act && !isCallKind(kind)
+        ? { said: text }
+        : {}),
     ...(input !== undefined && { input }),
     ...(command !== undefined && { command }),
     ...(cwd !== undefined && { cwd }),

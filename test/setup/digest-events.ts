@@ -1,8 +1,10 @@
 // Events as the digest reads them, made by hand: a small conversation in a few lines.
+
 import type { DigestEvent } from '../../src/digest/event.ts'
 import { type Facts, Gatherer } from '../../src/digest/facts.ts'
+import type { Told } from '../../src/event/body.ts'
 
-export type Made = Partial<DigestEvent> & { body?: unknown }
+export type Made = Omit<Partial<DigestEvent>, 'body'> & { body?: Told }
 
 export class Script {
   readonly events: DigestEvent[] = []
@@ -21,17 +23,21 @@ export class Script {
       tool: null,
       call: null,
       summary: '',
+      does: null,
+      state: null,
+      mark: null,
       isSidechain: false,
       isInherited: false,
       isSuperseded: false,
       isPart: false,
+      hasMore: false,
       agent: null,
       exitCode: null,
       durationMs: null,
       files: [],
-      payload: () => {
+      body: () => {
         this.bodiesRead++
-        return body
+        return body && { ...body, raw: null }
       },
       ...fields,
     })
@@ -47,7 +53,7 @@ export class Script {
   }
 
   interrupt(): this {
-    return this.add({ kind: 'human_intervention', role: 'user', summary: 'turn aborted: interrupted' })
+    return this.add({ kind: 'human_intervention', role: 'user', mark: 'interrupt', summary: 'turn aborted' })
   }
 
   /** A shell command and its result. */
@@ -59,6 +65,7 @@ export class Script {
       tool: 'shell',
       call,
       summary: `shell: ${command}`,
+      does: 'shell',
       ...made,
     })
     return this.result(call, 'shell', exitCode, output, made)
@@ -76,6 +83,7 @@ export class Script {
       tool: 'patch',
       call,
       summary: `patch ${path}`,
+      does: 'edit',
       files: [path],
     })
     return failed === undefined
@@ -86,7 +94,7 @@ export class Script {
           tool: 'patch',
           call,
           summary: failed,
-          body: { content: failed },
+          body: { said: failed },
         })
   }
 
@@ -98,8 +106,10 @@ export class Script {
       tool,
       call,
       exitCode,
+      does: null,
+      state: exitCode === 0 ? 'ok' : 'failed',
       summary: exitCode ? `exit ${exitCode}: ${output.split('\n')[0]}` : output || 'done',
-      body: { output },
+      body: { said: output },
     })
   }
 

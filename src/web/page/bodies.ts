@@ -27,18 +27,22 @@ export interface Bodies {
 }
 
 /** Its body should be in the cache and cannot be read. */
-export const isUnread = ({ payload, payload_ref }: EventWithBody): boolean =>
-  payload === null && payload_ref !== null
+export const isUnread = ({ told, payload_ref }: EventWithBody): boolean =>
+  told === null && payload_ref !== null
 
 const keyOf = (uid: string, seq: number): string => `${uid}#${seq}`
 
 /** The bodies of some events of one session; one that is too large comes without. */
-export async function fetchBodies(uid: string, seqs: readonly number[]): Promise<EventWithBody[]> {
-  const path = `sessions/${encodeURIComponent(uid)}/events?limit=500&seqs=${seqs.join(',')}`
+export async function fetchBodies(
+  uid: string,
+  seqs: readonly number[],
+  withRecords = false,
+): Promise<EventWithBody[]> {
+  const path = `sessions/${encodeURIComponent(uid)}/events?limit=500&seqs=${seqs.join(',')}${withRecords ? '&payload=1' : ''}`
   return (await ask<EventWindow>(path)).events
 }
 
-export function useBodies(): Bodies {
+export function useBodies(withRecords = false): Bodies {
   const [, redraw] = useState(0)
   const state = useRef({
     known: new Map<string, EventWithBody>(),
@@ -54,7 +58,7 @@ export function useBodies(): Bodies {
     const done = (): void => {
       for (const seq of seqs) going.delete(keyOf(uid, seq))
     }
-    fetchBodies(uid, seqs).then((events) => {
+    fetchBodies(uid, seqs, withRecords).then((events) => {
       done()
       if (known.size > MAX_KEPT) known.clear()
       for (const event of events) {

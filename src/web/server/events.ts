@@ -1,7 +1,9 @@
 // A window of a session's events with their bodies: by range or by number, in bounded pieces.
 
 import { RecollectError } from '../../errors.ts'
-import { rawOf } from '../../event/body.ts'
+import { readBody } from '../../event/body.ts'
+import { type ToldDocument, toldDocument } from '../../event/document.ts'
+import { type Picture, picturesIn } from '../../event/pictures.ts'
 import type { SessionEvent } from '../../model.ts'
 import { sessionEvents } from '../../query/events.ts'
 import { type Unread, unreadOf } from '../../query/unread.ts'
@@ -10,7 +12,10 @@ import type { ReadHandle } from '../../store/store.ts'
 import type { Params } from './params.ts'
 
 export interface EventWithBody extends SessionEvent {
-  /** The redacted body; absent when it is too large for a window, null when it is gone or cannot be read. */
+  /** What is told of it; absent when its body is too large for a window, null when that is gone or cannot be read. */
+  told?: ToldDocument | null
+  pictures?: Picture[]
+  /** The redacted record, where it was asked for. */
   payload?: unknown
   payload_bytes?: number
 }
@@ -30,12 +35,12 @@ const MAX_BODY = 64_000
 export function eventWindow(handle: ReadHandle, uid: string, params: Params): EventWindow {
   const seqs = seqsOf(params)
   const limit = params.count('limit', 100, MAX_EVENTS)
-  const isAlone = seqs.length === 1
+  const how = { isAlone: seqs.length === 1, withRecord: params.flag('payload') }
   const events: EventWithBody[] = []
   const bodies = new Bodies(handle)
   const which = seqs.length > 0 ? { seqs } : { fromPlace: params.count('from', 0, 1e9) }
   for (const event of sessionEvents(handle, uid, which)) {
-    events.push(withBody(bodies, event, isAlone))
+    events.push(withBody(bodies, event, how))
     if (events.length >= limit) break
   }
   const count = bodies.unread.size
@@ -54,9 +59,22 @@ function seqsOf(params: Params): number[] {
   return seqs
 }
 
-function withBody(bodies: Bodies, event: SessionEvent, isAlone: boolean): EventWithBody {
-  const body = bodies.text(event.payload_ref)
-  if (body === undefined) return { ...event, payload: null }
-  if (body.length > MAX_BODY && !isAlone) return { ...event, payload_bytes: body.length }
-  return { ...event, payload: rawOf(body) }
+function withBody(
+  bodies: Bodies,
+  event: SessionEvent,
+  { isAlone, withRecord }: { isAlone: boolean; withRecord: boolean },
+): EventWithBody {
+  const stored = bodies.text(event.payload_ref)
+  if (stored === undefined) return { ...event, told: null }
+  if (stored.length > MAX_BODY && !isAlone) return { ...event, payload_bytes: stored.length }
+  const body = readBody(stored)
+  // The whole file from before an edit is shown with the files.
+  const { original: _, ...told } = toldDocument(body)
+  const pictures = picturesIn(body.raw)
+  return {
+    ...event,
+    told,
+    ...(pictures.length > 0 && { pictures }),
+    ...(withRecord && { payload: body.raw }),
+  }
 }

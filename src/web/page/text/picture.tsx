@@ -1,7 +1,7 @@
 // A picture from its bytes. It gets an address of its own that only this page can use, and gives it back.
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Picture } from './body.ts'
+import type { Picture } from '../../../event/pictures.ts'
 
 export function PictureView({ picture }: { picture: Picture }): JSX.Element {
   const [url, setUrl] = useState<string>()

@@ -1,13 +1,13 @@
 // One step of a transcript: what was said, or a call with what it was given and what came back.
 
 import type { ComponentChildren, JSX } from 'preact'
-import { changesOf, editsIn } from '../../../event/edits.ts'
-import { CALL_WORDS } from '../../../model.ts'
+import { changesOf } from '../../../event/edits.ts'
+import { givenText, subjectOf, wordsOf } from '../../../event/words.ts'
+import { CALL_WORDS, isCall } from '../../../model.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { isUnread } from '../bodies.ts'
 import { bytes, duration, time } from '../format.ts'
 import { Terminal } from '../text/ansi.tsx'
-import { commandOf, inputOf, picturesIn, textOf } from '../text/body.ts'
 import { Code, coloured } from '../text/code.tsx'
 import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
 import { Markdown } from '../text/markdown.tsx'
@@ -23,8 +23,6 @@ export interface StepProps {
   isNested: boolean
 }
 
-const CALLS = new Set(['tool_call', 'test_run', 'edit', 'retry'])
-
 export function Step(props: StepProps): JSX.Element {
   const { event } = props
   const { isNested } = props
@@ -33,7 +31,7 @@ export function Step(props: StepProps): JSX.Element {
   if (event.kind === 'assistant_msg')
     return <Said {...props} who={isNested ? 'Sub-agent' : 'Agent'} class="answer" />
   if (event.kind === 'thinking') return <Thought {...props} />
-  if (event.tool !== null && CALLS.has(event.kind)) return <Call {...props} />
+  if (isCall(event)) return <Call {...props} />
   if (event.kind === 'tool_result' || event.kind === 'error') return <Loose {...props} />
   return <Note {...props} />
 }
@@ -76,7 +74,7 @@ function Missing({ event, load }: Pick<StepProps, 'event' | 'load'>): JSX.Elemen
 function Pictures({ event }: { event: EventWithBody | undefined }): JSX.Element {
   return (
     <>
-      {picturesIn(event?.payload).map((picture) => (
+      {event?.pictures?.map((picture) => (
         <PictureView picture={picture} />
       ))}
     </>
@@ -85,14 +83,13 @@ function Pictures({ event }: { event: EventWithBody | undefined }): JSX.Element 
 
 function Said(props: StepProps & { who: string; class: string }): JSX.Element {
   const { event } = props
-  const text = textOf(event.payload) || event.summary
   return (
     <article class={`step said ${props.class}`}>
       <Place {...props} />
       <Head event={event}>
         <strong>{props.who}</strong>
       </Head>
-      <Markdown text={text} />
+      <Markdown text={wordsOf(event, event.told)} />
       <Pictures event={event} />
       <Missing {...props} />
     </article>
@@ -109,17 +106,12 @@ function Thought(props: StepProps): JSX.Element {
             <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
           </Head>
         </summary>
-        <Markdown text={textOf(props.event.payload) || props.event.summary} />
+        <Markdown text={wordsOf(props.event, props.event.told)} />
         <Missing {...props} />
       </details>
     </div>
   )
 }
-
-const subjectOf = ({ tool, summary }: EventWithBody): string =>
-  tool !== null && summary.startsWith(tool)
-    ? summary.slice(tool.length).replace(/^:?\s*/, '') || summary
-    : summary
 
 function Verdict({
   event,
@@ -172,8 +164,8 @@ function Call(props: StepProps): JSX.Element {
 
 /** What the call was given, in the form that shows most: a change, a command, or its fields. */
 function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody | undefined }): JSX.Element {
-  const found = event.kind === 'edit' || event.kind === 'retry' ? changesOf(editsIn(event.payload)) : []
-  const changes = found.length > 0 || event.kind !== 'edit' ? found : changesOf(editsIn(answer?.payload))
+  const { told } = event
+  const changes = changesOf(told?.edits ?? (event.kind === 'edit' ? answer?.told?.edits : undefined) ?? [])
   if (changes.length > 0)
     return (
       <>
@@ -187,25 +179,22 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
         ))}
       </>
     )
-  const input = inputOf(event.payload)
-  const command = commandOf(input)
-  if (command !== undefined)
+  if (told?.command !== undefined)
     return (
       <pre class="code shell">
         <span class="prompt-sign" aria-hidden="true">
           $
         </span>{' '}
-        {coloured(command)}
+        {coloured(told.command)}
       </pre>
     )
-  if (typeof input === 'string') return <Code text={input} />
-  return <Code text={JSON.stringify(input, null, 2)} />
+  return <Code text={(told && givenText(told, 2)) || event.summary} />
 }
 
 const MAX_LINES = 40
 
 function Came({ answer, load }: StepProps & { answer: EventWithBody }): JSX.Element {
-  const text = textOf(answer.payload) || (answer.payload == null ? answer.summary : '')
+  const text = answer.told ? (answer.told.said ?? '') : answer.summary
   const lines = text.split('\n')
   const start = lines.slice(0, MAX_LINES).join('\n')
   return (
@@ -241,7 +230,7 @@ function Loose(props: StepProps): JSX.Element {
         {event.tool && <span class="tool">{event.tool}</span>}
       </Head>
       <pre class="terminal">
-        <Terminal text={textOf(event.payload) || event.summary} />
+        <Terminal text={wordsOf(event, event.told)} />
       </pre>
       <Missing {...props} />
     </div>

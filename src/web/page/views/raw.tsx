@@ -17,7 +17,7 @@ const PAGE = 40
 export function RawTab({ document, outline }: { document: SessionDocument; outline: Outline }): JSX.Element {
   const from = Math.max(0, Number(param('from') ?? 0))
   const seqs = outline.seq.slice(from, from + PAGE)
-  const bodies = useBodies()
+  const bodies = useBodies(true)
   const { session } = document
   const uid = session.session_uid
   useEffect(() => bodies.want(seqs.map((seq) => ({ uid, seq }))))
