@@ -52,6 +52,7 @@ const IN_MEMORY: readonly Rule[] = [
   json('events_log', 'detail', "detail = '{}'"),
   json('copied', 'seqs'),
   json('copied', 'origin_seqs'),
+  json('kept_keys', 'not_own', "not_own = '[]'"),
   json('model_prices', 'listed'),
   {
     what: 'responses in the ledger without a session',

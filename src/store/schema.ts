@@ -179,6 +179,8 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   `,
   // How it ended, where the program that ran it says so itself.
   'ALTER TABLE sessions ADD COLUMN told_outcome TEXT',
+  // Which of the events whose keys are kept it did not count as its own (ranges of seqs).
+  "ALTER TABLE kept_keys ADD COLUMN not_own TEXT NOT NULL DEFAULT '[]'",
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [

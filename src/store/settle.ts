@@ -8,6 +8,7 @@ import { KNOWS_MORE } from './digests.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
 import { linkLateParents } from './late-parents.ts'
+import { decideOpenKin } from './open-kin.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -31,6 +32,7 @@ export function settleAll(
     return transaction(memory, () => {
       settleForks(cache, memory)
       linkToEvicted(cache, memory, written)
+      decideOpenKin(cache, memory, written)
       recount(memory)
       sumSlots(memory)
       // Kin of what was written may have changed as well.
