@@ -111,6 +111,10 @@ class Trial {
     this.scripts = scripts
   }
 
+  get hasLost(): boolean {
+    return this.#deleted.size > 0
+  }
+
   async sweep(full = false): Promise<void> {
     await this.world.sweep({ full })
     await this.whole.sweep({ full })
@@ -238,10 +242,14 @@ it.each(WORLDS)('counts what a memory counts that never evicted anything%s', asy
         trial.expectSameSums('in between')
         for (const script of Object.values(scripts)) await trial.grow(script, 1000)
         await trial.sweep()
-        trial.expectSame('at the end')
+        // What turns out to be the other way round is read again, if it is still there.
+        if (shift !== 0) await trial.sweep()
+        const expectAll = (when: string): void =>
+          shift !== 0 && trial.hasLost ? trial.expectSameSums(when) : trial.expectSame(when)
+        expectAll('at the end')
         expect(trial.world.verify().problems).toEqual([])
         await trial.sweep(true)
-        trial.expectSame('read again')
+        expectAll('read again')
       } finally {
         trial.remove()
       }

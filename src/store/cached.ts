@@ -22,6 +22,8 @@ export interface CachedSession {
   path: string | null
   /** Several files told it. */
   isShared: boolean
+  /** The last that was evicted. */
+  evictedSeq: number
   /** Seqs of its evicted events, by key; null where none are. */
   gone: ReadonlyMap<string, number> | null
   /** Payloads waiting to be written to the session's segment; null for none. */
@@ -41,6 +43,7 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
   lastFlags: null,
   path: null,
   isShared: false,
+  evictedSeq: row['evicted_seq'] as number,
   gone: null,
   packing: null,
 })

@@ -181,6 +181,13 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   'ALTER TABLE sessions ADD COLUMN told_outcome TEXT',
   // Which of the events whose keys are kept it did not count as its own (ranges of seqs).
   "ALTER TABLE kept_keys ADD COLUMN not_own TEXT NOT NULL DEFAULT '[]'",
+  // Events that turned out to count nowhere when those up to `evicted_seq` had gone, and what they were counted as.
+  `
+  CREATE TABLE repeated (
+    session_uid TEXT NOT NULL, seq INTEGER NOT NULL, evicted_seq INTEGER NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY (session_uid, seq)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [

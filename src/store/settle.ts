@@ -123,7 +123,9 @@ function describe(
   )
   // Counted while they were not known as copies; read in again, they are.
   const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
-  const readAgain = memory.prepare('DELETE FROM copied WHERE session_uid = ?')
+  const readAgain = ['copied', 'repeated'].map((table) =>
+    memory.prepare(`DELETE FROM ${table} WHERE session_uid = ?`),
+  )
   const knowsMore = memory.prepare(KNOWS_MORE)
   const told = memory.prepare(
     'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
@@ -151,7 +153,7 @@ function describe(
       cwd: at?.cwd ?? null,
       gitRemote: at?.git_remote ?? null,
     })
-    if (row['evicted_seq'] === 0) readAgain.run(session_uid)
+    if (row['evicted_seq'] === 0) for (const drop of readAgain) drop.run(session_uid)
     const less = (copied.get(session_uid) ?? NOTHING_COPIED) as typeof NOTHING_COPIED
     save.run(
       row['event_count'] as number,

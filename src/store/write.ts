@@ -131,7 +131,7 @@ export class CacheWriter {
     const stretch = this.#sql.lastStretch.get(session.id) as { path: string; isShared: 0 | 1 } | undefined
     session.path = stretch?.path ?? null
     session.isShared = stretch?.isShared === 1
-    if (row?.['evicted_seq']) session.gone = this.#goneOf(uid, row['evicted_seq'] as number)
+    if (session.evictedSeq > 0) session.gone = this.#goneOf(uid, session.evictedSeq)
     this.#sessions.set(uid, session)
     return session
   }
@@ -357,7 +357,11 @@ export class CacheWriter {
     session.lastFlags = null
     for (const key of item.keys) {
       const row = this.#sql.event.get(key, session.id) as unknown as Row | undefined
-      if (!row) continue
+      if (!row) {
+        const goneSeq = session.gone?.get(nameOf(key))
+        if (goneSeq !== undefined) this.#memory.noteRepeated(item, goneSeq, session.evictedSeq)
+        continue
+      }
       this.#sql.unfold.run(session.id, row.seq)
       const flags = row.flags | FLAG.superseded | (item.isRepetition ? FLAG.repeated : 0)
       countChange(session, row, { kind: row.kind, flags })

@@ -28,6 +28,7 @@ export function* closeTurn(line: Line, drafts: readonly Draft[]): Generator<Item
         session: state.session,
         keys: [closing.event.key],
         isRepetition: true,
+        toldAs: 'completion',
         reason: 'the turn went on',
       }
     return

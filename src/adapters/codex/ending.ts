@@ -59,7 +59,14 @@ function endOf(closing: Closing, isOver: boolean): Item[] {
   if (!closing.isTold) return []
   const keys = [endKey(closing)]
   return [
-    { type: 'supersede', session: closing.session, keys, isRepetition: true, reason: 'the turn went on' },
+    {
+      type: 'supersede',
+      session: closing.session,
+      keys,
+      isRepetition: true,
+      toldAs: 'completion',
+      reason: 'the turn went on',
+    },
   ]
 }
 
