@@ -7,7 +7,7 @@ import { type Database, prepared } from './database.ts'
 import { countAgain, EVIDENCE, FORK_KIND, SINCE_EVICTED } from './forks.ts'
 import { KEY_BYTES, keptSeqs, nameOf, type Range, rangesOf } from './gone-keys.ts'
 import { OwnStarts } from './own-start.ts'
-import { FLAG, NO_TURN } from './rows.ts'
+import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
 /** Bounds what an eviction has to write; of a longer session only so much is recognised. */
 const MAX_KEYS = 1 << 17
@@ -46,7 +46,7 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   const all = Buffer.concat([gone, keys]).subarray(0, MAX_KEYS * KEY_BYTES)
   // Which of its events are its own is known best where all of them are here.
   const isNew = !before || before.first_key.length === 0 || firstSeq === 1
-  const others = prepared(cache, `SELECT e.seq ${from} AND NOT (${OWN}) ORDER BY e.seq`).all(uid)
+  const others = prepared(cache, `SELECT e.seq ${from} AND e.flags & ${NOT_OWN} ORDER BY e.seq`).all(uid)
   const notOwn = [
     ...parseStored<Range[]>(before?.not_own ?? '[]').filter(([, last]) => last < firstSeq),
     ...rangesOf((others as unknown as { seq: number }[]).map(({ seq }) => seq)),

@@ -64,7 +64,10 @@ export class MemoryWriter {
     this.#ledger = new Ledger(memory)
     this.#limits = new Limits(memory)
     this.#titles = new Titles(memory)
-    this.#repeated = memory.prepare('INSERT OR IGNORE INTO repeated VALUES (?, ?, ?, ?)')
+    this.#repeated = memory.prepare(
+      `INSERT OR IGNORE INTO repeated SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM kept_keys k, json_each(k.not_own) j
+       WHERE k.session_uid = ?1 AND ?2 BETWEEN j.value ->> 0 AND j.value ->> 1)`,
+    )
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),

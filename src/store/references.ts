@@ -116,7 +116,6 @@ const IN_CACHE: readonly Rule[] = [
         'borrowed',
         'payloads',
         'spent',
-        'stretches',
       ].map((table) => `DELETE FROM ${table} WHERE session NOT IN (SELECT id FROM cached)`),
     ],
   },
@@ -149,7 +148,7 @@ const IN_CACHE: readonly Rule[] = [
   },
 ]
 
-const MISCOUNTED = `cached c WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`
+const MISCOUNTED = `cached c WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id AND NOT e.flags & ${FLAG.repeated})`
 const IS_MISCOUNTED = 'sessions whose events are counted wrong'
 const COUNTS: Rule = { what: IS_MISCOUNTED, broken: MISCOUNTED, session: 'c.id', mend: [] }
 
@@ -201,7 +200,8 @@ function mendEvents(cache: Database): Broken[] {
   const mended = mendBy(cache, IN_CACHE)
   const miscounted = cache.prepare(`SELECT id FROM ${MISCOUNTED}`).all() as unknown as { id: number }[]
   const recount = cache.prepare(
-    'UPDATE cached SET event_count = evicted_count + (SELECT count(*) FROM events WHERE session = ?1) WHERE id = ?1',
+    `UPDATE cached SET event_count = evicted_count
+     + (SELECT count(*) FROM events WHERE session = ?1 AND NOT flags & ${FLAG.repeated}) WHERE id = ?1`,
   )
   for (const { id } of miscounted) {
     recount.run(id)

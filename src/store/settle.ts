@@ -126,6 +126,7 @@ function describe(
   const readAgain = ['copied', 'repeated'].map((table) =>
     memory.prepare(`DELETE FROM ${table} WHERE session_uid = ?`),
   )
+  const repeated = memory.prepare('SELECT count(*) AS count FROM repeated WHERE session_uid = ?')
   const knowsMore = memory.prepare(KNOWS_MORE)
   const told = memory.prepare(
     'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
@@ -156,7 +157,7 @@ function describe(
     if (row['evicted_seq'] === 0) for (const drop of readAgain) drop.run(session_uid)
     const less = (copied.get(session_uid) ?? NOTHING_COPIED) as typeof NOTHING_COPIED
     save.run(
-      row['event_count'] as number,
+      (row['event_count'] as number) - (repeated.get(session_uid) as { count: number }).count,
       (row['turn_count'] as number) - less.turns,
       (row['retry_count'] as number) - less.retries,
       (row['error_count'] as number) - less.errors,

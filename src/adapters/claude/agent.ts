@@ -8,7 +8,7 @@ export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Claude Code',
   provider: 'anthropic',
-  version: 12,
+  version: 13,
   roots,
   claim,
   treeOwner,

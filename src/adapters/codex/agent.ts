@@ -8,7 +8,7 @@ export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Codex',
   provider: 'openai',
-  version: 12,
+  version: 13,
   roots,
   claim,
   load: () => import('./read.ts'),

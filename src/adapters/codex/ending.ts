@@ -56,7 +56,7 @@ export function endAtEnd(state: State): Item[] {
 
 function endOf(closing: Closing, isOver: boolean): Item[] {
   if (isOver) return closing.isTold ? [] : [endEvent(closing)]
-  if (!closing.isTold) return []
+  // Also where it was not told now: an earlier reading of a shorter file may have told it.
   const keys = [endKey(closing)]
   return [
     {
