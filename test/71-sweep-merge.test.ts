@@ -90,6 +90,10 @@ const step = fc.record({
   wait: fc.integer({ min: 1, max: 3000 }),
   isTimed: fc.boolean(),
   isLinked: fc.boolean(),
+  /** Where the result of a call stands, which may be where the call does not. */
+  whereResult: fc.constantFrom('same' as const, 'a' as const, 'b' as const, 'both' as const),
+  /** Of a few commands: one that failed before is tried again, for a file that knows of it. */
+  command: fc.integer({ min: 0, max: 2 }),
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -101,12 +105,9 @@ function filesOf(steps: readonly Step[]): Record<File, Fields[]> {
   const put = (one: Step, record: Fields): void => {
     at += one.wait
     const { timestamp: _, ...rest } = record
-    // The first of each file has a time, and what stands in both: without one nothing tells where the rest belongs.
+    // The first of each file has a time: without one nothing tells where the rest belongs.
     const isFirst = files.a.length === 0 || files.b.length === 0
-    const timed =
-      one.isTimed || isFirst || one.where === 'both'
-        ? { ...rest, timestamp: new Date(at).toISOString() }
-        : rest
+    const timed = one.isTimed || isFirst ? { ...rest, timestamp: new Date(at).toISOString() } : rest
     for (const file of ['a', 'b'] as const)
       if (one.where === file || one.where === 'both') files[file].push(timed)
     last = record['uuid'] as string
@@ -116,12 +117,12 @@ function filesOf(steps: readonly Step[]): Record<File, Fields[]> {
     if (one.what === 'prompt') put(one, user(`u${n}`, parent, `prompt ${n}`))
     else if (one.what === 'answer') put(one, assistant(`u${n}`, parent, [text(`answer ${n}`)]))
     else {
-      // Each once: whether a call is a retry is told by what stands above it in its own file.
-      const input = one.what === 'test' ? { command: `npm test ${n}` } : { command: `make part${n}` }
+      const input =
+        one.what === 'test' ? { command: `npm test ${one.command}` } : { command: `make part${one.command}` }
       put(one, assistant(`u${n}`, parent, [call(`c${n}`, 'Bash', input)]))
       const failed = n % 2 === 0
       put(
-        { ...one, wait: 1 },
+        { ...one, wait: 1, where: one.whereResult === 'same' ? one.where : one.whereResult },
         user(`u${n}r`, `u${n}`, [result(`c${n}`, `Error: part ${n % 3} broke`, failed)]),
       )
     }
@@ -143,14 +144,15 @@ describe('two files of one session', () => {
     )
   }, 120_000)
 
+  const ONCE = { whereResult: 'same', command: 0 } as const
   /** Asked in one directory, gone on with in another; the second file is read first. */
   const SPLIT = filesOf([
-    { where: 'a', what: 'prompt', wait: 1000, isTimed: true, isLinked: false },
-    { where: 'a', what: 'work', wait: 1000, isTimed: true, isLinked: true },
-    { where: 'b', what: 'prompt', wait: 1000, isTimed: true, isLinked: true },
-    { where: 'b', what: 'test', wait: 1000, isTimed: true, isLinked: true },
-    { where: 'a', what: 'prompt', wait: 1000, isTimed: true, isLinked: false },
-    { where: 'b', what: 'answer', wait: 1000, isTimed: true, isLinked: false },
+    { where: 'a', what: 'prompt', wait: 1000, isTimed: true, isLinked: false, ...ONCE },
+    { where: 'a', what: 'work', wait: 1000, isTimed: true, isLinked: true, ...ONCE },
+    { where: 'b', what: 'prompt', wait: 1000, isTimed: true, isLinked: true, ...ONCE },
+    { where: 'b', what: 'test', wait: 1000, isTimed: true, isLinked: true, ...ONCE },
+    { where: 'a', what: 'prompt', wait: 1000, isTimed: true, isLinked: false, ...ONCE },
+    { where: 'b', what: 'answer', wait: 1000, isTimed: true, isLinked: false, ...ONCE },
   ])
   const SPOKEN = ['prompt 0', 'prompt 2', 'prompt 4', 'answer 5']
 
@@ -219,6 +221,8 @@ describe('two files of one session', () => {
         wait: 500,
         isTimed: true,
         isLinked: n % 3 > 0,
+        whereResult: 'same' as const,
+        command: n,
       })),
     )
     const half = (records: Fields[]): Fields[] => records.slice(0, records.length / 2)

@@ -42,7 +42,7 @@ describe.skipIf(!hasStrace)('a kill', () => {
       const saved = join(memory.root, 'saved')
       cpSync(memory.home, saved, { recursive: true })
 
-      let killed = 0
+      let [killed, cutOff] = [0, 0]
       for (let when = 1; ; when += IS_LONG ? 1 : stay === 'some' ? 29 : 13) {
         rmSync(memory.home, { recursive: true })
         cpSync(saved, memory.home, { recursive: true })
@@ -69,6 +69,18 @@ describe.skipIf(!hasStrace)('a kill', () => {
         )
         if (child.signal === null && child.status === 0) break
         killed++
+        // Nothing is damaged; where something is half gone, it is said what ends it.
+        const verified = run('verify')
+        expect([verified.status, verified.stdout], `write ${when}`).toEqual([
+          0,
+          expect.not.stringContaining('✖'),
+        ])
+        if (
+          verified.stdout
+            .replace(/\s+/g, ' ')
+            .includes('was cut off, or is under way; recollect sweep ends it')
+        )
+          cutOff++
         const again = run('evict')
         expect(again.status, again.stderr).toBe(0)
         checkEvicted(going, stay === 'some' ? parent.lines.slice(0, 10).join('\n') : '')
@@ -76,6 +88,7 @@ describe.skipIf(!hasStrace)('a kill', () => {
       }
       if (IS_LONG) process.stderr.write(`${killed} kill points\n`)
       expect(killed).toBeGreaterThan(5)
+      expect(cutOff).toBeGreaterThan(2)
     },
     3_600_000,
   )

@@ -177,6 +177,8 @@ export interface SupersedeItem {
   sinceKey?: string
   /** The keys were not taken back but told again, better, by other events: they count nowhere. */
   isRepetition?: boolean
+  /** What the keys were told as: of an event that is gone by now, nothing else tells what it counted as. */
+  toldAs?: EventKind
   reason: string
 }
 

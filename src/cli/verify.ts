@@ -30,12 +30,19 @@ function bodiesLost(count: number): string[] {
       ]
 }
 
+/** No damage: files go before rows, and the next sweep goes on from wherever it stopped. */
+const unfinished = (count: number): string[] =>
+  count === 0
+    ? []
+    : [`the eviction of ${plural(count, 'session')} was cut off, or is under way; recollect sweep ends it`]
+
 /** The names of all other documents; the first ones stay for those who know them. */
-const toJson = (report: VerifyReport): Record<string, unknown> => ({
+const toJson = ({ leavingCount, ...report }: VerifyReport): Record<string, unknown> => ({
   event_count: report.eventCount,
   payload_count: report.payloadCount,
   segment_bytes: report.segmentBytes,
   lost_bodies: report.lostBodyCount,
+  unfinished_evictions: leavingCount,
   ...report,
 })
 
@@ -53,8 +60,8 @@ export function runVerify(options: { json?: boolean }): void {
       print(
         `${plural(report.eventCount, 'event')}, ${plural(report.payloadCount, 'payload')}, ${formatBytes(report.segmentBytes)} of payload files`,
       )
-      for (const line of [...(note ? [note] : []), ...bodiesLost(report.lostBodyCount)])
-        printFolded(`○ ${line}`)
+      const notes = [note ?? [], unfinished(report.leavingCount), bodiesLost(report.lostBodyCount)].flat()
+      for (const line of notes) printFolded(`○ ${line}`)
       for (const line of report.problems) print(`${paint.red('✖')} ${line}`)
       if (problem) print(`${paint.red('✖')} ${problem}`)
       if (report.problems.length > 0) tell('try: recollect sweep --repair\n')

@@ -11,7 +11,7 @@ import { type Facts, Gatherer } from './facts.ts'
 import { mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
 import { type Range, type SessionReader, sessionReader } from './reader.ts'
-import { type Copies, recountDigest } from './recount.ts'
+import { type Copies, recountDigest, withoutRepeated } from './recount.ts'
 import { renameFailures } from './rename.ts'
 
 export interface DigestOptions {
@@ -79,7 +79,8 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const earlier = reader.earlier(uid)
   if (earlier === undefined) return toRow(session, digest, 0, null, fold)
   const before = reader.copied(uid) ? recount(earlier.digest) : parseStored<Digest>(earlier.digest)
-  const whole = mergeDigests(renameFailures(before), digest, earlier.seq, buckets)
+  const counted = withoutRepeated(before, reader.repeated(uid, earlier.seq))
+  const whole = mergeDigests(renameFailures(counted), digest, earlier.seq, buckets)
   return toRow(session, whole, earlier.seq, earlier.digest, fold)
 }
 

@@ -47,6 +47,8 @@ export interface SessionReader {
   isMiscounted(uid: string): boolean
   /** What it copied, as far as that was found out after its events had gone. */
   copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
+  /** Of the events up to this one, which are gone: those that turned out to count nowhere, as what they were counted. */
+  repeated(uid: string, untilSeq: number): EventKind[]
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
   earlier(uid: string): { seq: number; digest: string } | undefined
 }
@@ -186,7 +188,7 @@ function bodies(
 function storedDigests(
   { cache, memory }: ReadHandle,
   idOf: (uid: string) => number,
-): Pick<SessionReader, 'hasDigest' | 'frozen' | 'isMiscounted' | 'copied' | 'earlier'> {
+): Pick<SessionReader, 'hasDigest' | 'frozen' | 'isMiscounted' | 'copied' | 'repeated' | 'earlier'> {
   const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
   const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
   const copied = memory.prepare(
@@ -194,6 +196,8 @@ function storedDigests(
   )
   const counted = cache.prepare('SELECT event_count FROM cached WHERE session_uid = ?')
   const knowsMore = memory.prepare(KNOWS_MORE)
+  // Once the digest of later events was frozen in its turn, it was frozen without them.
+  const repeated = memory.prepare('SELECT kind FROM repeated WHERE session_uid = ? AND evicted_seq = ?')
   const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
   return {
     hasDigest: (uid) => stored.get(uid) !== undefined,
@@ -214,6 +218,8 @@ function storedDigests(
         }
       )
     },
+    repeated: (uid, untilSeq) =>
+      (repeated.all(uid, untilSeq) as unknown as { kind: EventKind }[]).map(({ kind }) => kind),
     earlier(uid) {
       const { seq: first } = firstSeq.get(idOf(uid)) as { seq: number | null }
       if (first === null || first <= 1) return undefined

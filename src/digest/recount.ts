@@ -1,7 +1,7 @@
 // A frozen digest that counted what it had only copied: a fork that was read and evicted before its origin was ever read.
 // Its tokens come anew from the ledger; what the origin's events show to be copied is taken out of its counts and lists.
 // Words (the first prompt, the last answer) and the outcome stay: nothing is left to tell them by.
-import type { Session } from '../model.ts'
+import type { EventKind, Session } from '../model.ts'
 import { costSignals, type Digest, type Price } from './digest.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { COST_OUTLIER } from './signals.ts'
@@ -40,6 +40,18 @@ export function recountDigest(
     },
     signals: [...own.signals.filter((one) => one !== whole), ...costSignals(price, seqs)],
     recounted: own.recounted ?? { origin_uid: '', copied_events: 0 },
+  }
+}
+
+/** Less events that were told, and told otherwise when they were gone: ends of turns that went on. Nothing but the counts knew of them. */
+export function withoutRepeated(digest: Digest, kinds: readonly EventKind[]): Digest {
+  if (kinds.length === 0) return digest
+  const counts: Partial<Record<EventKind, number>> = {}
+  for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
+  return {
+    ...digest,
+    event_count: Math.max(0, digest.event_count - kinds.length),
+    kind_counts: less(digest.kind_counts as Record<string, number>, counts),
   }
 }
 

@@ -50,13 +50,14 @@ function quickCheck(database: Database): string[] {
 function verified(paths: StorePaths): Finding[] {
   const store = openStore(paths)
   try {
-    const { problems, eventCount, payloadCount } = store.verify()
+    const { problems, eventCount, payloadCount, leavingCount } = store.verify()
+    const unfinished = leavingCount > 0 ? `; the next sweep ends an eviction (sessions: ${leavingCount})` : ''
     if (problems.length === 0)
       return [
         finding(
           'memory.integrity',
           'ok',
-          `${eventCount} events, ${payloadCount} payloads, all as they should be`,
+          `${eventCount} events, ${payloadCount} payloads, all as they should be${unfinished}`,
         ),
       ]
     return problems.slice(0, 20).map((text) => finding('memory.integrity', 'error', text, { fix: REPAIR }))

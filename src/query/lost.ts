@@ -13,7 +13,9 @@ export interface RawLost {
 }
 
 const IN_CACHE = 'next_seq - 1 > evicted_seq'
-const EXPECTED = 'event_count > 0 AND evicted_at IS NULL'
+/** An eviction that was cut off has taken the rows, and not said so yet. */
+const EXPECTED = `event_count > 0 AND evicted_at IS NULL
+  AND session_uid NOT IN (SELECT session_uid FROM receipts WHERE state <> 'evicted')`
 
 /** Null where the events are in the cache, or were evicted: receipts tell of that. */
 export function rawLost({ memory, cache }: ReadHandle, uid: string): RawLost | null {

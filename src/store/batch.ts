@@ -152,6 +152,7 @@ export interface PreparedSupersede {
   sinceKey: Uint8Array | null
   /** The keys are told again by other events, and count nowhere. */
   isRepetition: boolean
+  toldAs: EventKind | null
   /** How many events of the batch come before it. */
   eventCount: number
   reason: string

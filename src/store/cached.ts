@@ -1,8 +1,7 @@
 // A session while it is written to: its row in the cache, and the payloads that are not on disk yet.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
-import type { Statement } from './database.ts'
 import type { Packing } from './packing.ts'
-import { NO_TURN, NOT_OWN, type Row } from './rows.ts'
+import { FLAG, NO_TURN, NOT_OWN, type Row } from './rows.ts'
 
 export interface CachedSession {
   id: number
@@ -18,10 +17,8 @@ export interface CachedSession {
   lastKey: Uint8Array | null
   /** Its flags; null where they may have changed since. */
   lastFlags: number | null
-  /** The file that told the event with the last number; null for none, or one that is gone. */
-  path: string | null
-  /** Several files told it. */
-  isShared: boolean
+  /** The last that was evicted. */
+  evictedSeq: number
   /** Seqs of its evicted events, by key; null where none are. */
   gone: ReadonlyMap<string, number> | null
   /** Payloads waiting to be written to the session's segment; null for none. */
@@ -39,14 +36,13 @@ export const cachedSession = (row: Record<string, number>): CachedSession => ({
   lowAt: row['low_at'] as number | null,
   lastKey: null,
   lastFlags: null,
-  path: null,
-  isShared: false,
+  evictedSeq: row['evicted_seq'] as number,
   gone: null,
   packing: null,
 })
 
 export function countEvent(session: CachedSession, kind: EventKind, flags: number, step: 1 | -1): void {
-  session.eventCount += step
+  if (!(flags & FLAG.repeated)) session.eventCount += step
   if (flags & NOT_OWN) return
   if (kind === 'user_msg' && !(flags & NO_TURN)) session.turnCount += step
   if (kind === 'retry') session.retryCount += step
@@ -59,20 +55,6 @@ type Counted = Pick<Row, 'kind' | 'flags'>
 export function countChange(session: CachedSession, before: Counted, after: Counted): void {
   countEvent(session, EVENT_KINDS[before.kind] as EventKind, before.flags, -1)
   countEvent(session, EVENT_KINDS[after.kind] as EventKind, after.flags, 1)
-}
-
-/** Whose event got the number. A file's events that another one told before are a break in what it is numbered. */
-export function noteFile(
-  stretch: Statement,
-  session: CachedSession,
-  seq: number,
-  path: string,
-  above: number | null,
-): void {
-  if (session.path === path && (!session.isShared || above === seq - 1)) return
-  stretch.run(session.id, seq, path, above)
-  session.isShared ||= session.path !== null && session.path !== path
-  session.path = path
 }
 
 export const latest = (a: number | null, b: number | null): number | null =>

@@ -10,7 +10,7 @@ const KEEP_COUNTS = `UPDATE cached SET segment_size = 0, evicted_seq = next_seq 
   evicted_turns = turn_count, evicted_retries = retry_count, evicted_errors = error_count`
 
 /** What there is of a session beside its events and payloads. */
-const BESIDE = ['borrowed', 'touched', 'folds', 'names', 'spent', 'stretches']
+const BESIDE = ['borrowed', 'touched', 'folds', 'names', 'spent']
 const ROWS = ['events', 'keys', 'payloads', ...BESIDE]
 
 /** Doing it again after a kill goes on with what is left. */

@@ -16,7 +16,7 @@ import { type Database, prepared, transaction } from './database.ts'
 import { dropRows } from './drop-rows.ts'
 import { eraseDeleted, stepsFor } from './erase.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
-import { SINCE_EVICTED } from './forks.ts'
+import { CONCLUDED } from './forks.ts'
 import { keepKeys } from './kept-keys.ts'
 import { type Kept, keptPayloads, movePayloads } from './move.ts'
 import { removeSegment, segmentPath } from './segments.ts'
@@ -172,8 +172,8 @@ export class Evictor {
     const evicted = this.#memory.prepare('UPDATE sessions SET evicted_at = ? WHERE session_uid = ?')
     // An edge concluded from what two sessions share would be taken back when only one of them is left.
     const told = this.#memory.prepare(
-      `UPDATE edges SET evidence = '${SINCE_EVICTED}'
-       WHERE evidence = 'shared prefix' AND (session_uid = ?1 OR parent_uid = ?1)`,
+      `UPDATE edges SET evidence = evidence || ', since evicted'
+       WHERE evidence IN ${CONCLUDED} AND (session_uid = ?1 OR parent_uid = ?1)`,
     )
     const forgotten = going.filter((receipt) => receipt.reason === 'forgotten')
     transaction(this.#cache, () => {

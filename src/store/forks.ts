@@ -7,10 +7,19 @@ import { GoneKeys, IS_HELD } from './gone-keys.ts'
 import { OwnStarts } from './own-start.ts'
 import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
-/** Evidence of an edge that was concluded here, not told by the format. */
-const CONCLUDED = 'shared prefix'
-/** The same when one of the two is gone: it can no longer be concluded, so it is kept as told. */
-export const SINCE_EVICTED = 'shared prefix, since evicted'
+/**
+ * Evidence of an edge that was concluded here, not told by the format; `soFar` while one of the two has nothing of its own
+ * and nothing else tells which of them copied. When one of them is evicted it can no longer be concluded, so it is kept as
+ * told; what was so far stays open until both have gone on (`open-kin.ts`).
+ */
+export const EVIDENCE = {
+  concluded: 'shared prefix',
+  soFar: 'shared prefix so far',
+  sinceEvicted: 'shared prefix, since evicted',
+  soFarSinceEvicted: 'shared prefix so far, since evicted',
+} as const
+export const CONCLUDED = `('${EVIDENCE.concluded}', '${EVIDENCE.soFar}')`
+export const SINCE_EVICTED = `('${EVIDENCE.sinceEvicted}', '${EVIDENCE.soFarSinceEvicted}')`
 
 /** How a session came from another that nothing names: parameters ?1 and ?2. */
 export const FORK_KIND = `iif((SELECT is_background FROM sessions WHERE session_uid = ?1)
@@ -32,6 +41,13 @@ interface Parent {
   id: number
   uid: string
   sharedCount: number
+  isOpen: boolean
+}
+
+/** Which of a pair the other copied from; `isOpen` while it is so only until the other goes on. */
+interface Verdict {
+  parent: number
+  isOpen: boolean
 }
 
 /** Marks the copies of every session whose kinship may have changed. */
@@ -46,9 +62,9 @@ export function settleForks(cache: Database, memory: Database): void {
   memory
     .prepare(
       `UPDATE sessions SET relation = 'fork' WHERE relation = 'main'
-       AND session_uid IN (SELECT session_uid FROM edges WHERE evidence IN (?, ?))`,
+       AND session_uid IN (SELECT session_uid FROM edges WHERE evidence IN ${CONCLUDED} OR evidence IN ${SINCE_EVICTED})`,
     )
-    .run(CONCLUDED, SINCE_EVICTED)
+    .run()
 }
 
 class Kin {
@@ -69,25 +85,26 @@ class Kin {
     const uid = this.#uid(id)
     this.#sql.clear.run(id)
     this.#sql.unfold.run(id)
-    this.#sql.forget.run(uid, CONCLUDED)
-    this.#sql.unfork.run(uid, uid, CONCLUDED)
-    this.#sql.unlink.run(uid, CONCLUDED)
+    this.#sql.forget.run(uid)
+    this.#sql.unfork.run(uid, uid)
+    this.#sql.unlink.run(uid)
     let parent: Parent | undefined
     const parents: number[] = []
     const pairs = this.#sql.pairs.all(id) as unknown as Pair[]
     for (const one of pairs.flatMap(({ first, second }) => [first, second])) this.#load(one)
     for (const pair of pairs) {
       const other = pair.first === id ? pair.second : pair.first
-      if (this.#parentOf(pair) !== other) continue
+      const { parent: first, isOpen } = this.#parentOf(pair)
+      if (first !== other) continue
       parents.push(other)
       const otherUid = this.#uid(other)
       const sharedCount = Number(this.#sql.mark.run(id, other).changes)
       // Which of the two a response counts in may have changed with their order.
       this.#sql.recount.run(uid, otherUid)
-      const found = { id: other, uid: otherUid, sharedCount }
+      const found = { id: other, uid: otherUid, sharedCount, isOpen }
       if (!parent || this.#isCloser(found, parent)) parent = found
     }
-    if (parent) this.#sql.link.run(uid, parent.uid, CONCLUDED)
+    if (parent) this.#sql.link.run(uid, parent.uid, parent.isOpen ? EVIDENCE.soFar : EVIDENCE.concluded)
     this.#starts.settle(id, uid, parents)
     countAgain(this.#cache, id)
   }
@@ -115,7 +132,7 @@ class Kin {
   #isCloser(a: Parent, b: Parent): boolean {
     if (a.sharedCount !== b.sharedCount) return a.sharedCount > b.sharedCount
     const pair = a.id < b.id ? { first: a.id, second: b.id } : { first: b.id, second: a.id }
-    return this.#parentOf(pair) === a.id
+    return this.#parentOf(pair).parent === a.id
   }
 
   /**
@@ -123,19 +140,21 @@ class Kin {
    * there when the shared events happened; then who held something of its own first: one that never did is contained in
    * the other.
    */
-  #parentOf({ first, second }: Pair): number {
+  #parentOf({ first, second }: Pair): Verdict {
     const [firstUid, secondUid] = [this.#uid(first), this.#uid(second)]
-    if (this.#sql.told.get(secondUid, firstUid, CONCLUDED)) return first
-    if (this.#sql.told.get(firstUid, secondUid, CONCLUDED)) return second
+    const say = (isFirst: boolean, isOpen = false): Verdict => ({ parent: isFirst ? first : second, isOpen })
+    if (this.#sql.told.get(secondUid, firstUid)) return say(true)
+    if (this.#sql.told.get(firstUid, secondUid)) return say(false)
     const times = this.#sql.times.get(first, second) as { a: number; b: number } | undefined
-    if (times) return times.a < times.b ? first : second
+    if (times) return say(times.a < times.b)
     const { at } = this.#sql.lastShared.get(first, second) as { at: number | null }
     const [wasFirst, wasSecond] = [this.#wasThere(firstUid, at), this.#wasThere(secondUid, at)]
-    if (wasFirst !== wasSecond) return wasFirst ? first : second
+    if (wasFirst !== wasSecond) return say(wasFirst)
     const [firstAt, secondAt] = [this.#ownStart(first, second), this.#ownStart(second, first)]
     const earliest = Number.NEGATIVE_INFINITY
-    if (firstAt !== secondAt) return (firstAt ?? earliest) < (secondAt ?? earliest) ? first : second
-    return firstUid < secondUid ? first : second
+    const isOpen = firstAt === null || secondAt === null
+    if (firstAt !== secondAt) return say((firstAt ?? earliest) < (secondAt ?? earliest), isOpen)
+    return say(firstUid < secondUid, isOpen)
   }
 
   #wasThere(uid: string, at: number | null): boolean {
@@ -175,7 +194,7 @@ function statements(cache: Database, memory: Database) {
        WHERE e.session = ?1 AND e.ts <> o.ts ORDER BY e.seq LIMIT 1`,
     ),
     told: memory.prepare(
-      'SELECT 1 FROM edges WHERE session_uid = ? AND parent_uid = ? AND evidence IS NOT ?',
+      `SELECT 1 FROM edges WHERE session_uid = ? AND parent_uid = ? AND coalesce(evidence, '') NOT IN ${CONCLUDED}`,
     ),
     recount: memory.prepare(
       `INSERT OR IGNORE INTO recount SELECT u.response_id FROM usage u WHERE u.session_uid = ?
@@ -184,13 +203,13 @@ function statements(cache: Database, memory: Database) {
     forget: memory.prepare(
       `INSERT OR IGNORE INTO recount SELECT u.response_id FROM usage u JOIN edges e ON e.session_uid = u.session_uid
        JOIN usage o ON o.session_uid = e.parent_uid AND o.response_id = u.response_id
-       WHERE u.session_uid = ? AND e.evidence = ?`,
+       WHERE u.session_uid = ? AND e.evidence IN ${CONCLUDED}`,
     ),
     unfork: memory.prepare(
       `UPDATE sessions SET relation = 'main' WHERE session_uid = ? AND relation = 'fork'
-       AND EXISTS (SELECT 1 FROM edges WHERE session_uid = ? AND evidence = ?)`,
+       AND EXISTS (SELECT 1 FROM edges WHERE session_uid = ? AND evidence IN ${CONCLUDED})`,
     ),
-    unlink: memory.prepare('DELETE FROM edges WHERE session_uid = ? AND evidence = ?'),
+    unlink: memory.prepare(`DELETE FROM edges WHERE session_uid = ? AND evidence IN ${CONCLUDED}`),
     link: memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, ${FORK_KIND}, ?2, ?3
        WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,

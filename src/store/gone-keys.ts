@@ -20,6 +20,20 @@ export function keptSeqs(
   return seqs
 }
 
+/** Numbers of events, first and last of an unbroken row. */
+export type Range = [first: number, last: number]
+
+/** `[first, last]` of each unbroken row of numbers. */
+export function rangesOf(numbers: readonly number[]): Range[] {
+  const ranges: Range[] = []
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const range = ranges.at(-1)
+    if (range?.[1] === number - 1) range[1] = number
+    else ranges.push([number, number])
+  }
+  return ranges
+}
+
 /** Whether session ?2 holds the event of a row of `events`, or held it until it was evicted. */
 export const IS_HELD = `(EXISTS (SELECT 1 FROM keys k WHERE k.key = events.key AND k.session = ?2)
   OR EXISTS (SELECT 1 FROM temp.gone g WHERE g.session = ?2 AND g.name = substr(events.key, 1, ${KEY_BYTES})))`

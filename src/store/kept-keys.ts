@@ -1,17 +1,18 @@
 // What stays of an evicted session's events: the beginnings of their keys, which are hashes. With them an event that is
 // read again keeps its number and is not counted a second time; nor is what a fork that is read in later, and carries no
 // back pointer, copied from it.
+import { parseStored } from '../errors.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
-import { countAgain, FORK_KIND, SINCE_EVICTED } from './forks.ts'
-import { KEY_BYTES, keptSeqs, nameOf } from './gone-keys.ts'
+import { countAgain, EVIDENCE, FORK_KIND, SINCE_EVICTED } from './forks.ts'
+import { KEY_BYTES, keptSeqs, nameOf, type Range, rangesOf } from './gone-keys.ts'
 import { OwnStarts } from './own-start.ts'
-import { FLAG, NO_TURN } from './rows.ts'
+import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
 /** Bounds what an eviction has to write; of a longer session only so much is recognised. */
 const MAX_KEYS = 1 << 17
 const PROMPT = EVENT_KINDS.indexOf('user_msg')
-const NOT_ITS_OWN = FLAG.inherited | FLAG.copied
+export const NOT_ITS_OWN = FLAG.inherited | FLAG.copied
 const OWN = `NOT flags & ${NOT_ITS_OWN}`
 
 interface Kept {
@@ -37,19 +38,26 @@ export function keepKeys(cache: Database, memory: Database, uid: string): void {
   if (keys === null) return
   const before = prepared(
     memory,
-    'SELECT first_key, first_at, keys FROM kept_keys WHERE session_uid = ?',
-  ).get(uid) as (Kept & { first_at: number | null; keys: Uint8Array }) | undefined
+    'SELECT first_key, first_at, keys, not_own FROM kept_keys WHERE session_uid = ?',
+  ).get(uid) as (Kept & { first_at: number | null; keys: Uint8Array; not_own: string }) | undefined
   // One that was read in again since is there once more, from its first event on.
   const gone = Buffer.alloc(Math.min(firstSeq - 1, MAX_KEYS) * KEY_BYTES)
   gone.set((before?.keys ?? new Uint8Array()).subarray(0, gone.length))
   const all = Buffer.concat([gone, keys]).subarray(0, MAX_KEYS * KEY_BYTES)
-  const isNew = !before || before.first_key.length === 0
-  prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?)').run(
+  // Which of its events are its own is known best where all of them are here.
+  const isNew = !before || before.first_key.length === 0 || firstSeq === 1
+  const others = prepared(cache, `SELECT e.seq ${from} AND e.flags & ${NOT_OWN} ORDER BY e.seq`).all(uid)
+  const notOwn = [
+    ...parseStored<Range[]>(before?.not_own ?? '[]').filter(([, last]) => last < firstSeq),
+    ...rangesOf((others as unknown as { seq: number }[]).map(({ seq }) => seq)),
+  ]
+  prepared(memory, 'INSERT OR REPLACE INTO kept_keys VALUES (?, ?, ?, ?, ?)').run(
     uid,
     // One that only copied has nothing that others could have from it.
     isNew ? (first?.key.subarray(0, KEY_BYTES) ?? new Uint8Array()) : before.first_key,
     isNew ? (first?.ts ?? null) : before.first_at,
     all,
+    JSON.stringify(notOwn),
   )
 }
 
@@ -64,32 +72,34 @@ export function linkToEvicted(cache: Database, memory: Database, written: readon
   if (gone.size === 0) return
   const isConcerned = memory.prepare(
     `SELECT 1 FROM sessions s WHERE session_uid = ?1 AND (ingested_at IS NULL
-     OR EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND evidence = ?2))`,
+     OR EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND evidence IN ${SINCE_EVICTED}))`,
   )
   const events = cache.prepare(
     'SELECT id, seq, ts, kind, flags, key FROM events WHERE session = ? ORDER BY seq',
   )
   const parent = memory.prepare(
-    "SELECT parent_uid AS uid FROM edges WHERE session_uid = ? AND evidence = ? AND parent_uid <> ''",
+    `SELECT parent_uid AS uid FROM edges WHERE session_uid = ? AND evidence IN ${SINCE_EVICTED} AND parent_uid <> ''`,
   )
   const starts = new OwnStarts(cache, memory)
   for (const session of written) {
-    if (!isConcerned.get(session.session_uid, SINCE_EVICTED)) continue
+    if (!isConcerned.get(session.session_uid)) continue
     const rows = events.all(session.id) as unknown as EventRow[]
     // The origin of the last part that was copied is the one it was forked from. One that is known already may share
     // nothing with what is here: the part was evicted that tells it.
-    const known = parent.get(session.session_uid, SINCE_EVICTED) as { uid: string } | undefined
+    const known = parent.get(session.session_uid) as { uid: string } | undefined
     let origin = known && [...gone.values()].flat().find((one) => one.session_uid === known.uid)
     for (const row of rows)
       for (const other of gone.get(nameOf(row.key)) ?? []) {
         if (other.session_uid === session.session_uid) continue
         const shared = sharedWith(memory, rows, other.session_uid)
-        if (!isOlder(cache, session.session_uid, other.session_uid, shared)) origin = other
+        if (olderOf(cache, session.session_uid, other.session_uid, shared) !== session.session_uid)
+          origin = other
         else adopt(memory, other.session_uid, session.session_uid, shared)
       }
     if (!origin) continue
-    link(memory, session.session_uid, origin.session_uid)
     const shared = sharedWith(memory, rows, origin.session_uid)
+    const isOpen = olderOf(cache, session.session_uid, origin.session_uid, shared) === null
+    link(memory, session.session_uid, origin.session_uid, isOpen)
     starts.note(session.id, session.session_uid, ownStart(rows, shared))
     markCopies(cache, session.id, shared)
     countAgain(cache, session.id)
@@ -142,15 +152,16 @@ function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string
   })
 }
 
-/** Its file was there when the last of the common events happened, and that of the evicted session was not. */
-function isOlder(cache: Database, uid: string, goneUid: string, shared: readonly Shared[]): boolean {
+/** The one whose file was there when the last of the common events happened, while the other's was not; null where that tells nothing. */
+function olderOf(cache: Database, uid: string, goneUid: string, shared: readonly Shared[]): string | null {
   const last = shared.reduce((at, row) => Math.max(at, row.ts ?? 0), 0)
   const born = cache.prepare('SELECT min(born_at) AS born FROM sources WHERE session_uid = ?')
   const wasThere = (one: string): boolean => {
     const { born: at } = born.get(one) as { born: number | null }
     return at !== null && at > 0 && at <= last
   }
-  return wasThere(uid) && !wasThere(goneUid)
+  const [isUid, isGone] = [wasThere(uid), wasThere(goneUid)]
+  return isUid === isGone ? null : isUid ? uid : goneUid
 }
 
 /** The origin of a session that is gone. If another was taken for it, what that one had too was never counted. */
@@ -158,13 +169,13 @@ function adopt(memory: Database, uid: string, originUid: string, shared: readonl
   const before = memory
     .prepare("SELECT parent_uid, evidence FROM edges WHERE session_uid = ? AND parent_uid <> ''")
     .get(uid) as { parent_uid: string; evidence: string | null } | undefined
-  if (before && (before.evidence !== SINCE_EVICTED || before.parent_uid === originUid)) return
+  if (before && (!SINCE_EVICTED.includes(`'${before.evidence}'`) || before.parent_uid === originUid)) return
   const known = new Set(before && sharedWith(memory, shared, before.parent_uid).map((row) => row.seq))
   const more = shared.filter((row) => !known.has(row.seq))
   if (more.length === 0) return
   if (before)
     memory.prepare('DELETE FROM edges WHERE session_uid = ? AND parent_uid = ?').run(uid, before.parent_uid)
-  link(memory, uid, originUid)
+  link(memory, uid, originUid, false)
   noteCopied(memory, uid, originUid, more)
   noteStart(memory, uid, originUid, shared)
 }
@@ -182,13 +193,13 @@ function noteStart(memory: Database, uid: string, originUid: string, shared: rea
     .run(uid, originUid, last)
 }
 
-function link(memory: Database, uid: string, parentUid: string): void {
+function link(memory: Database, uid: string, parentUid: string, isOpen: boolean): void {
   memory
     .prepare(
       `INSERT OR IGNORE INTO edges (session_uid, kind, parent_uid, evidence) SELECT ?1, ${FORK_KIND}, ?2, ?3
        WHERE NOT EXISTS (SELECT 1 FROM edges WHERE session_uid = ?1 AND parent_uid <> '')`,
     )
-    .run(uid, parentUid, SINCE_EVICTED)
+    .run(uid, parentUid, isOpen ? EVIDENCE.soFarSinceEvicted : EVIDENCE.sinceEvicted)
   memory.prepare("UPDATE sessions SET relation = 'fork' WHERE session_uid = ? AND relation = 'main'").run(uid)
   memory
     .prepare(
@@ -198,7 +209,11 @@ function link(memory: Database, uid: string, parentUid: string): void {
     .run(uid, parentUid)
 }
 
-function markCopies(cache: Database, session: number, shared: readonly Shared[]): void {
+export function markCopies(
+  cache: Database,
+  session: number,
+  shared: readonly Pick<EventRow, 'id' | 'flags'>[],
+): void {
   const news = shared.filter(({ flags }) => !(flags & FLAG.inherited))
   if (news.length === 0) return
   const mark = cache.prepare(`UPDATE events SET flags = flags | ${FLAG.inherited} WHERE id = ?`)
@@ -231,15 +246,4 @@ function noteCopied(memory: Database, uid: string, originUid: string, shared: re
        WHERE session_uid = ?`,
     )
     .run(...counts, uid)
-}
-
-/** `[first, last]` of each unbroken row of numbers. */
-function rangesOf(numbers: readonly number[]): [number, number][] {
-  const ranges: [number, number][] = []
-  for (const number of [...numbers].sort((a, b) => a - b)) {
-    const range = ranges.at(-1)
-    if (range?.[1] === number - 1) range[1] = number
-    else ranges.push([number, number])
-  }
-  return ranges
 }

@@ -1,7 +1,7 @@
 // Tier 2 rows of a batch: session facts, the usage ledger and lineage edges. Every statement is an upsert, because a
 // kill between the two commits makes the same batch come again.
 import { SCHEMA_VERSION } from '../model.ts'
-import type { Batch, PreparedFacts } from './batch.ts'
+import type { Batch, PreparedFacts, PreparedSupersede } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 import { Ledger } from './ledger.ts'
 import { Limits } from './limits.ts'
@@ -27,6 +27,7 @@ export class MemoryWriter {
   readonly #ledger: Ledger
   readonly #limits: Limits
   readonly #edge: Statement
+  readonly #repeated: Statement
   readonly #titles: Titles
 
   constructor(memory: Database) {
@@ -63,6 +64,10 @@ export class MemoryWriter {
     this.#ledger = new Ledger(memory)
     this.#limits = new Limits(memory)
     this.#titles = new Titles(memory)
+    this.#repeated = memory.prepare(
+      `INSERT OR IGNORE INTO repeated SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM kept_keys k, json_each(k.not_own) j
+       WHERE k.session_uid = ?1 AND ?2 BETWEEN j.value ->> 0 AND j.value ->> 1)`,
+    )
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),
@@ -100,6 +105,15 @@ export class MemoryWriter {
       ensure(edge.sessionUid)
       this.#edge.run(edge.sessionUid, edge.kind, edge.parentUid ?? '', edge.at, edge.evidence)
     }
+  }
+
+  /** An event that counted until it was evicted, and counts nowhere: the digest it is frozen in has to be told. */
+  noteRepeated(
+    { sessionUid, isRepetition, toldAs }: PreparedSupersede,
+    seq: number,
+    evictedSeq: number,
+  ): void {
+    if (isRepetition && toldAs !== null) this.#repeated.run(sessionUid, seq, evictedSeq, toldAs)
   }
 
   commit(spans: ReadonlyMap<string, Span>): void {

@@ -1,8 +1,9 @@
 // The order of the conversation, which everything that reads a session's events one after another goes by. Numbers are given
 // in the order of reading and stay for good. Where several files tell one session, which of them was read first says
-// nothing about what came first: their events are merged by time. Each file keeps its own order, and nothing stands before
-// the event it hangs on, so a clock that went back turns nothing around.
+// nothing about what came first: their events are merged by time. Each file keeps its own order, also of what another file
+// told as well, and nothing stands before the event it hangs on, so a clock that went back turns nothing around.
 import { type Database, prepared } from './database.ts'
+import type { Range } from './gone-keys.ts'
 
 export interface Order {
   /** Whether it is that of the numbers, as it is of every session told by one file. */
@@ -16,12 +17,9 @@ export interface Order {
 const BY_NUMBER: Order = { isByNumber: true, placeOf: (seq) => seq, seqs: () => [] }
 
 type Row = [seq: number, ts: number | null, parentSeq: number | null]
-/** What stands above an event in its file, where another file told it first. */
-type Above = ReadonlyMap<number, number>
 
-/** What one file told, in its own order. */
+/** What one file told, in its own order; several may have told the same event. */
 interface Chain {
-  path: string
   rows: Row[]
   /** The time of each as far as the order goes: never before that of the one above it in the file. */
   times: number[]
@@ -35,18 +33,19 @@ export function orderOf(cache: Database, uid: string): Order {
 }
 
 export function conversationOrder(cache: Database, session: number): Order {
-  const stretches = prepared(
-    cache,
-    'SELECT first_seq AS firstSeq, path, after_seq AS afterSeq FROM stretches WHERE session = ? ORDER BY first_seq',
-  ).all(session) as unknown as Stretch[]
-  if (new Set(stretches.map(({ path }) => path)).size < 2) return BY_NUMBER
+  const files = prepared(cache, 'SELECT runs FROM source_sessions WHERE session = ? ORDER BY path').all(
+    session,
+  ) as unknown as { runs: string }[]
+  if (files.length < 2) return BY_NUMBER
   const read = prepared(cache, 'SELECT seq, ts, parent_seq FROM events WHERE session = ? ORDER BY seq')
   read.setReturnArrays(true)
   const rows = read.all(session) as unknown as Row[]
-  const above = new Map(
-    stretches.flatMap(({ firstSeq, afterSeq }) => (afterSeq === null ? [] : [[firstSeq, afterSeq] as const])),
+  const order = merged(
+    chainsOf(
+      rows,
+      files.map(({ runs }) => JSON.parse(runs) as Range[]),
+    ),
   )
-  const order = merged(chainsOf(rows, stretches, above), above)
   const numbers = rows.map(([seq]) => seq)
   return order.every((seq, at) => seq === numbers[at]) ? BY_NUMBER : newOrder(numbers, order)
 }
@@ -64,71 +63,77 @@ function newOrder(numbers: readonly number[], order: readonly number[]): Order {
   }
 }
 
-/** From a number on, those of a session were given to what one file told. */
-interface Stretch {
-  firstSeq: number
-  path: string
-  afterSeq: number | null
-}
-
-function chainsOf(rows: readonly Row[], stretches: readonly Stretch[], above: Above): Chain[] {
-  const chains = new Map<string, Chain>()
-  let at = -1
-  for (const row of rows) {
-    while ((stretches[at + 1]?.firstSeq ?? Number.POSITIVE_INFINITY) <= row[0]) at++
-    // Before this was noted.
-    const path = stretches[at]?.path ?? ''
-    const chain = chains.get(path) ?? { path, rows: [], times: [], done: 0 }
-    chains.set(path, chain)
-    chain.rows.push(row)
-  }
-  const told = new Map(rows.map(([seq, ts]) => [seq, ts]))
-  const timeAbove = (seq: number): number | null => told.get(above.get(seq) ?? -1) ?? null
-  for (const chain of chains.values()) chain.times = timesOf(chain.rows, timeAbove)
-  return [...chains.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+function chainsOf(rows: readonly Row[], files: readonly (readonly Range[])[]): Chain[] {
+  const bySeq = new Map(rows.map((row) => [row[0], row]))
+  const untold = new Set(bySeq.keys())
+  const told = files.map((runs) =>
+    runs.flatMap(([first, last]) => {
+      const some: Row[] = []
+      for (let seq = first; seq <= last; seq++) {
+        const row = bySeq.get(seq)
+        if (row) some.push(row)
+        untold.delete(seq)
+      }
+      return some
+    }),
+  )
+  // What a file no longer holds.
+  const left = rows.filter(([seq]) => untold.has(seq))
+  return [left, ...told]
+    .filter((chain) => chain.length > 0)
+    .map((chain) => ({ rows: chain, times: timesOf(chain), done: 0 }))
 }
 
 /** What has no time has that of the event before it in its file; what stands first has that of the next. */
-function timesOf(rows: readonly Row[], timeAbove: (seq: number) => number | null): number[] {
-  const timeOf = ([seq, ts]: Row): number | null => ts ?? timeAbove(seq)
-  let latest = rows.map(timeOf).find((time) => time !== null) ?? Number.NEGATIVE_INFINITY
-  return rows.map((row) => {
-    latest = Math.max(latest, timeAbove(row[0]) ?? latest, row[1] ?? latest)
+function timesOf(rows: readonly Row[]): number[] {
+  let latest = rows.find(([, ts]) => ts !== null)?.[1] ?? Number.NEGATIVE_INFINITY
+  return rows.map(([, ts]) => {
+    latest = Math.max(latest, ts ?? latest)
     return latest
   })
 }
 
 /**
- * Always the earliest that does not wait for an event of another file, its parent or the one above it; files that wait for
- * each other go by time alone.
+ * Always the earliest that does not wait: for what stands above it in any file that told it, or for its parent, which only
+ * others told. Files that wait for each other go by time alone; of equal times the file whose path comes first.
  */
-function merged(chains: readonly Chain[], above: Above): number[] {
-  const chainOf = new Map(chains.flatMap((chain) => chain.rows.map(([seq]) => [seq, chain] as const)))
+function merged(chains: readonly Chain[]): number[] {
+  const tellers = new Map<number, Chain[]>()
+  for (const chain of chains)
+    for (const [seq] of chain.rows) {
+      const known = tellers.get(seq)
+      if (known) known.push(chain)
+      else tellers.set(seq, [chain])
+    }
   const placed = new Set<number>()
-  const isWaiting = (chain: Chain): boolean => {
-    const [seq, , parent] = chain.rows[chain.done] as Row
-    return [parent, above.get(seq)].some((before) => {
-      if (before === null || before === undefined || placed.has(before)) return false
-      const other = chainOf.get(before)
-      return other !== undefined && other !== chain
-    })
+  const isWaiting = ([seq, , parent]: Row): boolean => {
+    const own = tellers.get(seq) as Chain[]
+    if (own.length > 1 && own.some((chain) => chain.rows[chain.done]?.[0] !== seq)) return true
+    if (parent === null || placed.has(parent)) return false
+    const others = tellers.get(parent)
+    return others !== undefined && !others.some((chain) => own.includes(chain))
   }
-  const timeOf = ({ times, done }: Chain): number => times[done] ?? Number.POSITIVE_INFINITY
+  // The latest that any file says: it stands behind what is above it in each.
+  const timeOf = ([seq]: Row): number =>
+    Math.max(...(tellers.get(seq) as Chain[]).map((chain) => chain.times[chain.done] ?? 0))
   for (;;) {
-    let first: Chain | undefined
+    let first: Row | undefined
+    let firstAt = Number.POSITIVE_INFINITY
     let isFree = false
     for (const chain of chains) {
-      if (chain.done === chain.rows.length) continue
-      const isNext = first === undefined || timeOf(chain) < timeOf(first)
-      if ((isFree && !isNext) || isWaiting(chain)) {
-        if (!isFree && isNext) first = chain
-        continue
-      }
-      if (!isFree || isNext) first = chain
-      isFree = true
+      const head = chain.rows[chain.done]
+      if (!head) continue
+      const isHeadFree = !isWaiting(head)
+      if (isFree && !isHeadFree) continue
+      const at = isHeadFree ? timeOf(head) : (chain.times[chain.done] as number)
+      if (first !== undefined && isHeadFree === isFree && at >= firstAt) continue
+      first = head
+      firstAt = at
+      isFree = isHeadFree
     }
     if (first === undefined) return [...placed]
-    placed.add(first.rows[first.done]?.[0] as number)
-    first.done++
+    placed.add(first[0])
+    for (const chain of tellers.get(first[0]) as Chain[])
+      while (placed.has(chain.rows[chain.done]?.[0] as number)) chain.done++
   }
 }

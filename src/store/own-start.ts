@@ -36,8 +36,8 @@ export class OwnStarts {
     return latest
   }
 
+  /** Also where it was taken for a copy until what came now: that moved its beginning, and left no mark (`memory.ts`). */
   #clear(id: number, uid: string): void {
-    if (!this.#sql.isNoted.get(uid)) return
     const { at } = this.#sql.first.get(id) as { at: number | null }
     this.#sql.clear.run({ uid, at })
   }
@@ -58,7 +58,6 @@ function statements(cache: Database, memory: Database) {
        started_at = iif(:isPart AND own_at > 0 AND (own_at < :at OR :at = 0), own_at, iif(:at = 0, ended_at, :at))
        WHERE session_uid = :uid`,
     ),
-    isNoted: memory.prepare('SELECT 1 FROM sessions WHERE session_uid = ? AND own_at IS NOT NULL'),
     clear: memory.prepare(
       `UPDATE sessions SET own_at = NULL, started_at = min(coalesce(:at, started_at), started_at)
        WHERE session_uid = :uid`,

@@ -11,6 +11,8 @@ interface Rule {
   /** Rows that break it: a FROM clause with its conditions. */
   broken: string
   mend: readonly string[]
+  /** Where it names its session by number: that of one whose eviction was cut off is passed over, as half of its rows are gone. */
+  session?: 'e.session' | 'c.id'
 }
 
 export interface Broken {
@@ -50,6 +52,7 @@ const IN_MEMORY: readonly Rule[] = [
   json('events_log', 'detail', "detail = '{}'"),
   json('copied', 'seqs'),
   json('copied', 'origin_seqs'),
+  json('kept_keys', 'not_own', "not_own = '[]'"),
   json('model_prices', 'listed'),
   {
     what: 'responses in the ledger without a session',
@@ -113,7 +116,6 @@ const IN_CACHE: readonly Rule[] = [
         'borrowed',
         'payloads',
         'spent',
-        'stretches',
       ].map((table) => `DELETE FROM ${table} WHERE session NOT IN (SELECT id FROM cached)`),
     ],
   },
@@ -127,10 +129,11 @@ const IN_CACHE: readonly Rule[] = [
   {
     what: 'events whose parent is missing',
     broken: NO_PARENT,
+    session: 'e.session',
     mend: [`UPDATE events SET parent_seq = NULL WHERE id IN (SELECT e.id FROM ${NO_PARENT})`],
   },
   // Bodies are taken out and read again by the repair of payloads.
-  { what: NO_BODY, broken: WITHOUT_BODY, mend: [] },
+  { what: NO_BODY, broken: WITHOUT_BODY, session: 'e.session', mend: [] },
   {
     what: 'entries of the full-text index without an event',
     broken: NO_EVENT,
@@ -145,8 +148,9 @@ const IN_CACHE: readonly Rule[] = [
   },
 ]
 
-const MISCOUNTED = `cached c WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id)`
+const MISCOUNTED = `cached c WHERE event_count - evicted_count <> (SELECT count(*) FROM events e WHERE e.session = c.id AND NOT e.flags & ${FLAG.repeated})`
 const IS_MISCOUNTED = 'sessions whose events are counted wrong'
+const COUNTS: Rule = { what: IS_MISCOUNTED, broken: MISCOUNTED, session: 'c.id', mend: [] }
 
 const NO_POSITION = 'sources whose position cannot be understood'
 
@@ -171,15 +175,17 @@ function isUnderstood(state: string | Uint8Array): boolean {
 const countOf = (database: Database, from: string): number =>
   (database.prepare(`SELECT count(*) AS n FROM ${from}`).get() as { n: number }).n
 
-const countAll = (database: Database, rules: readonly Rule[]): Broken[] =>
-  rules.map(({ what, broken }) => ({ what, count: countOf(database, broken) }))
+const countAll = (database: Database, rules: readonly Rule[], passedOver: readonly number[] = []): Broken[] =>
+  rules.map(({ what, broken, session }) => {
+    const rest = session && passedOver.length > 0 ? ` AND ${session} NOT IN (${passedOver.join()})` : ''
+    return { what, count: countOf(database, broken + rest) }
+  })
 
-/** Only what is broken. */
-export function brokenReferences(cache: Database, memory: Database): Broken[] {
+/** Only what is broken. `leaving`: sessions whose eviction is not finished. */
+export function brokenReferences(cache: Database, memory: Database, leaving: readonly number[]): Broken[] {
   return [
     ...countAll(memory, IN_MEMORY),
-    ...countAll(cache, IN_CACHE),
-    { what: IS_MISCOUNTED, count: countOf(cache, MISCOUNTED) },
+    ...countAll(cache, [...IN_CACHE, COUNTS], leaving),
     { what: NO_POSITION, count: withoutPosition(cache).length },
   ].filter(({ count }) => count > 0)
 }
@@ -194,7 +200,8 @@ function mendEvents(cache: Database): Broken[] {
   const mended = mendBy(cache, IN_CACHE)
   const miscounted = cache.prepare(`SELECT id FROM ${MISCOUNTED}`).all() as unknown as { id: number }[]
   const recount = cache.prepare(
-    'UPDATE cached SET event_count = evicted_count + (SELECT count(*) FROM events WHERE session = ?1) WHERE id = ?1',
+    `UPDATE cached SET event_count = evicted_count
+     + (SELECT count(*) FROM events WHERE session = ?1 AND NOT flags & ${FLAG.repeated}) WHERE id = ?1`,
   )
   for (const { id } of miscounted) {
     recount.run(id)

@@ -180,6 +180,15 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   `,
   // How it ended, where the program that ran it says so itself.
   'ALTER TABLE sessions ADD COLUMN told_outcome TEXT',
+  // Which of the events whose keys are kept it did not count as its own (ranges of seqs).
+  "ALTER TABLE kept_keys ADD COLUMN not_own TEXT NOT NULL DEFAULT '[]'",
+  // Events that turned out to count nowhere when those up to `evicted_seq` had gone, and what they were counted as.
+  `
+  CREATE TABLE repeated (
+    session_uid TEXT NOT NULL, seq INTEGER NOT NULL, evicted_seq INTEGER NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY (session_uid, seq)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export const CACHE_MIGRATIONS: readonly Migration[] = [
@@ -308,6 +317,21 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   INSERT INTO stretches SELECT session, 1, min(path), NULL FROM source_sessions GROUP BY session HAVING count(*) = 1;
   `,
   addMarks,
+  // What each source told of a session, in its own order (`trails.ts`). Of what several files told up to now only the numbers
+  // are known: those are read again, unless it was evicted, and then there is nothing to put in order.
+  `
+  DROP TABLE stretches;
+  ALTER TABLE source_sessions ADD COLUMN runs TEXT NOT NULL DEFAULT '[]';
+  ALTER TABLE source_sessions ADD COLUMN retries TEXT NOT NULL DEFAULT '[]';
+  UPDATE source_sessions SET runs = json_array(json_array(1, last_seq)) WHERE last_seq IS NOT NULL
+    AND session IN (SELECT session FROM source_sessions GROUP BY session HAVING count(*) = 1);
+  UPDATE sources SET adapter_version = -1 WHERE path IN (SELECT w.path FROM source_sessions w
+    JOIN cached c ON c.id = w.session AND c.evicted_seq = 0
+    WHERE EXISTS (SELECT 1 FROM source_sessions o WHERE o.session = w.session AND o.path <> w.path));
+  `,
+  // What is told again by other events counts nowhere: not among the events either.
+  `UPDATE cached SET event_count = event_count - r.count
+   FROM (SELECT session, count(*) AS count FROM events WHERE flags & 16 GROUP BY session) r WHERE r.session = cached.id`,
 ]
 
 /** What an event does, how it ended and what it means, as places in the lists of `model.ts`. */

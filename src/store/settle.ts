@@ -8,6 +8,7 @@ import { KNOWS_MORE } from './digests.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
 import { linkLateParents } from './late-parents.ts'
+import { decideOpenKin } from './open-kin.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -31,6 +32,7 @@ export function settleAll(
     return transaction(memory, () => {
       settleForks(cache, memory)
       linkToEvicted(cache, memory, written)
+      decideOpenKin(cache, memory, written)
       recount(memory)
       sumSlots(memory)
       // Kin of what was written may have changed as well.
@@ -121,7 +123,10 @@ function describe(
   )
   // Counted while they were not known as copies; read in again, they are.
   const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
-  const readAgain = memory.prepare('DELETE FROM copied WHERE session_uid = ?')
+  const readAgain = ['copied', 'repeated'].map((table) =>
+    memory.prepare(`DELETE FROM ${table} WHERE session_uid = ?`),
+  )
+  const repeated = memory.prepare('SELECT count(*) AS count FROM repeated WHERE session_uid = ?')
   const knowsMore = memory.prepare(KNOWS_MORE)
   const told = memory.prepare(
     'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
@@ -149,10 +154,10 @@ function describe(
       cwd: at?.cwd ?? null,
       gitRemote: at?.git_remote ?? null,
     })
-    if (row['evicted_seq'] === 0) readAgain.run(session_uid)
+    if (row['evicted_seq'] === 0) for (const drop of readAgain) drop.run(session_uid)
     const less = (copied.get(session_uid) ?? NOTHING_COPIED) as typeof NOTHING_COPIED
     save.run(
-      row['event_count'] as number,
+      (row['event_count'] as number) - (repeated.get(session_uid) as { count: number }).count,
       (row['turn_count'] as number) - less.turns,
       (row['retry_count'] as number) - less.retries,
       (row['error_count'] as number) - less.errors,

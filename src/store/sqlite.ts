@@ -87,7 +87,7 @@ class SqliteStore implements Store {
   moveSource(path: string, newPath: string): void {
     // memory.db first: a kill in between leaves the old path in the cursor, and the move is seen again.
     transaction(this.#cache, () => {
-      for (const table of ['sources', 'gaps', 'unknown_records', 'source_sessions', 'stretches']) {
+      for (const table of ['sources', 'gaps', 'unknown_records', 'source_sessions']) {
         this.#cache.prepare(`UPDATE OR REPLACE ${table} SET path = ? WHERE path = ?`).run(newPath, path)
       }
       this.#memory.prepare('UPDATE sessions SET source_path = ? WHERE source_path = ?').run(newPath, path)

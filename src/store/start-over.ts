@@ -13,7 +13,7 @@ export function startOver(cache: Database, uid: string): void {
   const drop = [
     'words WHERE rowid IN (SELECT id FROM events WHERE session = ?1)',
     'keys WHERE session = ?1 AND key IN (SELECT key FROM events WHERE session = ?1)',
-    ...['events', 'touched', 'folds', 'spent', 'stretches'].map((table) => `${table} WHERE session = ?1`),
+    ...['events', 'touched', 'folds', 'spent'].map((table) => `${table} WHERE session = ?1`),
   ]
   transaction(cache, () => {
     for (const rows of drop) cache.prepare(`DELETE FROM ${rows}`).run(session.id)

@@ -27,19 +27,6 @@ function sessionStatements(cache: Database) {
        ON CONFLICT DO UPDATE SET count = max(count, excluded.count)`,
     ),
     clearFindings: cache.prepare('DELETE FROM findings WHERE session = ? AND seq = ?'),
-    trail: cache.prepare(
-      'SELECT last_seq AS lastSeq, last_at AS lastAt FROM source_sessions WHERE path = ? AND session = ?',
-    ),
-    saveTrail: cache.prepare(
-      `INSERT INTO source_sessions (path, session, last_seq, last_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
-    ),
-    lastStretch: cache.prepare(
-      `SELECT path, EXISTS (SELECT 1 FROM stretches o WHERE o.session = s.session AND o.path <> s.path) AS isShared
-       FROM stretches s WHERE session = ? ORDER BY first_seq DESC LIMIT 1`,
-    ),
-    stretch: cache.prepare('INSERT INTO stretches (session, first_seq, path, after_seq) VALUES (?, ?, ?, ?)'),
-    clearTrails: cache.prepare('UPDATE source_sessions SET last_seq = NULL, last_at = NULL WHERE path = ?'),
   }
 }
 

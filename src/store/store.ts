@@ -146,5 +146,7 @@ export interface VerifyReport {
   segmentBytes: number
   /** Bodies that a repair found lost for good: named, and no problem any more. */
   lostBodyCount: number
+  /** Sessions whose eviction was cut off, or is under way: of them anything may be missing. */
+  leavingCount: number
   problems: string[]
 }

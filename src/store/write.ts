@@ -6,7 +6,7 @@
 import { fromSqlite } from '../errors.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { type Batch, type PreparedEvent, type PreparedSupersede, payloadOf } from './batch.ts'
-import { type CachedSession, cachedSession, countChange, countEvent, latest, noteFile } from './cached.ts'
+import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
 import { saveCursor } from './cursors.ts'
 import type { Database } from './database.ts'
 import { keptSeqs, nameOf } from './gone-keys.ts'
@@ -30,15 +30,10 @@ import { writeSpent } from './spent.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
 import { TakenBack } from './taken-back.ts'
+import { noteTold, type Trail, Trails } from './trails.ts'
 
-/** How far a source has come in each session it speaks of: what comes next without a link hangs on the last event. */
-interface Trail {
-  lastSeq: number | null
-  lastAt: number | null
-  /** The event read before, also where it was given out again; not known across batches. */
-  above?: number
-}
-type Trails = Map<number, Trail>
+/** Of the source that is being written, by session. */
+type Told = Map<number, Trail>
 
 /** Where events of one session in one source go. */
 interface Place {
@@ -57,6 +52,7 @@ export class CacheWriter {
   readonly #sql: ReturnType<typeof cacheStatements>
   readonly #words: PendingWords
   readonly #takenBack: TakenBack
+  readonly #trails: Trails
   #spans = new Map<string, Span>()
   #report = newReport()
   #lastPath = ''
@@ -71,6 +67,7 @@ export class CacheWriter {
     this.#sql = cacheStatements(cache)
     this.#words = new PendingWords(this.#sql.words)
     this.#takenBack = new TakenBack(cache)
+    this.#trails = new Trails(cache)
   }
 
   write(batches: readonly Batch[], isMore: boolean): WriteReport {
@@ -128,10 +125,7 @@ export class CacheWriter {
       row = this.#sql.session.get(uid)
     }
     const session = cachedSession(row as Record<string, number>)
-    const stretch = this.#sql.lastStretch.get(session.id) as { path: string; isShared: 0 | 1 } | undefined
-    session.path = stretch?.path ?? null
-    session.isShared = stretch?.isShared === 1
-    if (row?.['evicted_seq']) session.gone = this.#goneOf(uid, row['evicted_seq'] as number)
+    if (session.evictedSeq > 0) session.gone = this.#goneOf(uid, session.evictedSeq)
     this.#sessions.set(uid, session)
     return session
   }
@@ -142,7 +136,7 @@ export class CacheWriter {
     this.#lastPath = path
     if (batch.start === 'fresh') {
       this.#sql.clearUnknown.run(path)
-      this.#sql.clearTrails.run(path)
+      this.#trails.clear(path)
     }
     if (batch.start !== 'later') this.#sql.clearGaps.run(path, batch.start === 'fresh' ? 1 : 0)
     this.#writeEvents(batch)
@@ -168,7 +162,7 @@ export class CacheWriter {
 
   #writeEvents(batch: Batch): void {
     const { path } = batch.cursor
-    const trails: Trails = new Map()
+    const trails: Told = new Map()
     const supersedes = batch.supersedes.values()
     let supersede = supersedes.next().value
     let at: Place | undefined
@@ -181,7 +175,7 @@ export class CacheWriter {
       if (at?.uid !== event.sessionUid) at = this.#placeOf(event.sessionUid, path, trails)
       const { session, trail, span } = at
       const seq = this.#writeEvent(event, session, idsOf(batch, index), batch, trail)
-      trail.above = seq
+      noteTold(trail, seq, event.kind)
       // An event given out again does not move the end.
       trail.lastSeq = Math.max(trail.lastSeq ?? 0, seq)
       trail.lastAt = latest(trail.lastAt, event.ts)
@@ -190,8 +184,7 @@ export class CacheWriter {
       if (!event.isInherited) span.firstAt = Math.min(span.firstAt ?? event.ts, event.ts)
       span.lastAt = Math.max(span.lastAt ?? event.ts, event.ts)
     }
-    for (const [session, { lastSeq, lastAt }] of trails)
-      this.#sql.saveTrail.run(path, session, lastSeq, lastAt)
+    for (const [session, trail] of trails) this.#trails.save(path, session, trail)
     if (this.#firstId !== undefined) this.#noteKin(this.#firstId)
     this.#firstId = undefined
   }
@@ -202,7 +195,7 @@ export class CacheWriter {
     for (const { first, second } of pairs) this.#sql.shared.run(first, second)
   }
 
-  #placeOf(uid: string, path: string, trails: Trails): Place {
+  #placeOf(uid: string, path: string, trails: Told): Place {
     const session = this.#session(uid)
     const span = this.#spans.get(uid) ?? { firstAt: null, lastAt: null }
     this.#spans.set(uid, span)
@@ -210,9 +203,8 @@ export class CacheWriter {
     return { uid, session, trail: this.#trail(path, session.id, trails), span }
   }
 
-  #trail(path: string, session: number, trails: Trails): Trail {
-    const known = trails.get(session) ?? (this.#sql.trail.get(path, session) as Trail | undefined)
-    const trail = known ?? { lastSeq: null, lastAt: null }
+  #trail(path: string, session: number, trails: Told): Trail {
+    const trail = trails.get(session) ?? this.#trails.of(path, session)
     trails.set(session, trail)
     return trail
   }
@@ -227,7 +219,7 @@ export class CacheWriter {
     session: CachedSession,
     ids: EventIds,
     batch: Batch,
-    { lastSeq: last, above = last ?? undefined }: Trail,
+    { lastSeq: last }: Trail,
   ): number {
     const goneSeq = session.gone?.get(nameOf(ids.key))
     // It stays evicted, and counted as it was then.
@@ -235,11 +227,11 @@ export class CacheWriter {
     const seq = session.nextSeq
     if (this.#sql.newKey.run(ids.key, session.id, seq).changes === 0) {
       const known = this.#sql.event.get(ids.key, session.id) as unknown as Row
-      if (this.#replaceEvent(known, event, ids, batch, session)) this.#report.changedEventCount++
+      const told = this.#trails.withOthers(event, known, session.id, batch.cursor.path)
+      if (this.#replaceEvent(known, told, ids, batch, session)) this.#report.changedEventCount++
       return known.seq
     }
     session.nextSeq++
-    noteFile(this.#sql.stretch, session, seq, batch.cursor.path, above ?? null)
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
     const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session, parentSeq) : 0)
@@ -352,12 +344,18 @@ export class CacheWriter {
     if (this.#sessions.size > 64) this.#sessions.clear()
   }
 
-  #supersede(item: PreparedSupersede, path: string, trails: Trails): void {
+  #supersede(item: PreparedSupersede, path: string, trails: Told): void {
     const session = this.#session(item.sessionUid)
     session.lastFlags = null
     for (const key of item.keys) {
       const row = this.#sql.event.get(key, session.id) as unknown as Row | undefined
-      if (!row) continue
+      if (!row) {
+        const goneSeq = session.gone?.get(nameOf(key))
+        if (goneSeq !== undefined) this.#memory.noteRepeated(item, goneSeq, session.evictedSeq)
+        continue
+      }
+      // An end that another file shows is one, whatever follows in this one.
+      if (item.toldAs && this.#trails.othersOf(row.seq, session.id, path).length > 0) continue
       this.#sql.unfold.run(session.id, row.seq)
       const flags = row.flags | FLAG.superseded | (item.isRepetition ? FLAG.repeated : 0)
       countChange(session, row, { kind: row.kind, flags })
@@ -367,7 +365,7 @@ export class CacheWriter {
     if (!item.isRepetition) this.#takenBack.settle(session.id)
   }
 
-  #supersedeRange(key: Uint8Array, session: CachedSession, path: string, trails: Trails): void {
+  #supersedeRange(key: Uint8Array, session: CachedSession, path: string, trails: Told): void {
     const sinceSeq = this.#seqOf(key, session)
     const since = this.#sql.event.get(key, session.id) as unknown as Row | undefined
     const { lastSeq, lastAt } = this.#trail(path, session.id, trails)

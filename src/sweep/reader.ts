@@ -221,6 +221,7 @@ class BatchBuilder {
           keys: (item.keys ?? []).map((key) => this.#ids.key(item.session, key)),
           sinceKey: item.sinceKey === undefined ? null : this.#ids.key(item.session, item.sinceKey),
           isRepetition: item.isRepetition ?? false,
+          toldAs: item.toldAs ?? null,
           eventCount: this.#batch.events.length,
           reason: item.reason,
         })

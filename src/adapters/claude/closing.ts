@@ -22,12 +22,14 @@ export function* closeTurn(line: Line, drafts: readonly Draft[]): Generator<Item
   if (!closing || !line.isOnMain) return
   if (goesOn(line) || (!closing.isCertain && drafts.some(isStop))) {
     delete state.closing
-    if (closing.isTold)
+    // Also where it was not told now: an earlier reading of a shorter file may have told it.
+    if (!closing.isCertain || closing.isTold)
       yield {
         type: 'supersede',
         session: state.session,
         keys: [closing.event.key],
         isRepetition: true,
+        toldAs: 'completion',
         reason: 'the turn went on',
       }
     return

@@ -56,10 +56,17 @@ export function endAtEnd(state: State): Item[] {
 
 function endOf(closing: Closing, isOver: boolean): Item[] {
   if (isOver) return closing.isTold ? [] : [endEvent(closing)]
-  if (!closing.isTold) return []
+  // Also where it was not told now: an earlier reading of a shorter file may have told it.
   const keys = [endKey(closing)]
   return [
-    { type: 'supersede', session: closing.session, keys, isRepetition: true, reason: 'the turn went on' },
+    {
+      type: 'supersede',
+      session: closing.session,
+      keys,
+      isRepetition: true,
+      toldAs: 'completion',
+      reason: 'the turn went on',
+    },
   ]
 }
 
