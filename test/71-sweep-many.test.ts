@@ -37,7 +37,7 @@ const lineOf = (at: number): string =>
 it('slices give what one sweep gives; what moved, is gone or came back is seen across them', async () => {
   const world = homeOf(50)
   const first = await world.sweep({ slice: 7 })
-  expect([first.counts.new, first.sourceCount, first.sessionUids.size]).toEqual([50, 50, 50])
+  expect([first.counts.new, first.sourceCount, first.sessions.size]).toEqual([50, 50, 50])
   const whole = new World(world.home)
   await whole.sweep()
   expect(differences(world.dump().events, whole.dump().events)).toEqual([])
@@ -57,7 +57,7 @@ it('slices give what one sweep gives; what moved, is gone or came back is seen a
 
 it('plans 5,000 sources a slice at a time', () => {
   const world = homeOf(5000)
-  const nothing = { mark: () => undefined, marks: () => [], cursor: () => undefined }
+  const nothing = { mark: () => undefined, marks: () => [], marksOf: () => [], cursor: () => undefined }
   const report = newReport(true)
   const scope = { isFull: true, seen: [], named: [] }
   const options = { config: new Config({ env: world.env }), adapters: ADAPTERS, env: world.env }

@@ -306,6 +306,8 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   ) WITHOUT ROWID;
   INSERT INTO stretches SELECT session, 1, min(path), NULL FROM source_sessions GROUP BY session HAVING count(*) = 1;
   `,
+  // A file that has another name now is looked up: of a million that are gone no list is held.
+  'CREATE INDEX sources_file ON sources (inode, born_at)',
 ]
 
 function workFirst(cache: Database): void {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { fromSqlite } from '../errors.ts'
 import type { Batch, Cursor, CursorMark } from './batch.ts'
-import { readCursor, readMark, readMarks } from './cursors.ts'
+import { readCursor, readMark, readMarks, readMarksOf } from './cursors.ts'
 import { type Database, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
@@ -74,6 +74,10 @@ class SqliteStore implements Store {
 
   marks(scope?: readonly string[]): Iterable<CursorMark> {
     return readMarks(this.#cache, scope)
+  }
+
+  marksOf(file: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>): CursorMark[] {
+    return readMarksOf(this.#cache, file)
   }
 
   cursor(path: string): Cursor | undefined {

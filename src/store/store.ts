@@ -10,7 +10,8 @@ import type { Salvage } from './salvage.ts'
 export interface WriteReport {
   newEventCount: number
   changedEventCount: number
-  sessionUids: Set<string>
+  /** Those that were written to, with their numbers in the cache. */
+  sessions: Map<string, number>
 }
 
 export interface SessionPlace {
@@ -24,6 +25,8 @@ export interface Store {
   mark(path: string): CursorMark | undefined
   /** Of all sources, or those at and below some paths; one of them twice where these overlap. */
   marks(scope?: readonly string[]): Iterable<CursorMark>
+  /** Of a file, under all names it was read by, in the order of these. */
+  marksOf(file: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>): CursorMark[]
   /** All that is known of where one source stands. */
   cursor(path: string): Cursor | undefined
   /**

@@ -31,7 +31,14 @@ import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
 import { carryOut, plans, type Task } from './plan.ts'
 import { indexFromBodies } from './reindex.ts'
-import { addSource, newAccount, newReport, type SourceReport, type SweepReport } from './report.ts'
+import {
+  addSession,
+  addSource,
+  newAccount,
+  newReport,
+  type SourceReport,
+  type SweepReport,
+} from './report.ts'
 import { type ReaderSettings, readerContext, readTasks, signalsAreIn } from './tasks.ts'
 
 export interface SweepOptions {
@@ -297,7 +304,7 @@ class CommitGroup {
   }
 
   add(batch: Batch): void {
-    this.#ahead.withdraw(this.#store.write([batch], true).sessionUids)
+    this.#ahead.withdraw(this.#store.write([batch], true).sessions)
     this.#batchCount++
     this.#bytes += batch.payloads.length
     collectAfter(batch.payloads.length)
@@ -308,8 +315,8 @@ class CommitGroup {
     const written = this.#store.write([])
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
-    for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
-    this.#ahead.add(written.sessionUids)
+    for (const [uid, id] of written.sessions) addSession(this.#report, uid, id)
+    this.#ahead.add(written.sessions.keys())
     this.#batchCount = 0
     this.#bytes = 0
   }
