@@ -26,6 +26,8 @@ export interface RetentionOptions extends PlanOptions {
   /** Makes sessions evictable by writing their digests. Without it nothing un-analyzed can be saved. */
   analyzeNow?: (uids: readonly string[]) => Promise<void> | void
   onEvent?: (event: RetentionEvent) => void
+  /** Told how many sessions have gone in a round. */
+  onRound?: (count: number) => void
 }
 
 export interface RetentionReport {
@@ -77,6 +79,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
         addStep(report, step)
         if (step.reason === 'hard_cap') tell(options, report, 'data_loss', step.uid, step.bytes, now)
       }
+      options.onRound?.(next.steps.length)
     }
     if (next.analyzeNow.length > 0) {
       await attempt(() => analyzeNow?.(next.analyzeNow))
@@ -106,7 +109,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
 }
 
 /** Sessions that go in one round, of each kind: a million at once would not fit into memory. */
-const AT_ONCE = 20_000
+const AT_ONCE = 10_000
 /** Steps, and sessions that were analyzed for them, that are told by name. */
 const MAX_TOLD = 20_000
 /** Receipts that are open together. */

@@ -124,7 +124,7 @@ class SqliteStore implements Store {
     return settleAll(this.#cache, this.#memory, place)
   }
 
-  undigested(ruleVersion: string, fingerprintPrefix: string): string[] {
+  undigested(ruleVersion: string, fingerprintPrefix: string): Iterable<string[]> {
     return undigested(this.#cache, this.#memory, ruleVersion, fingerprintPrefix)
   }
 

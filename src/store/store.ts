@@ -40,8 +40,11 @@ export interface Store {
   markMissing(paths: readonly string[], at: number | null): void
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
-  /** Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. */
-  undigested(ruleVersion: string, fingerprintPrefix: string): string[]
+  /**
+   * Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. In
+   * pieces, at least one, which may be empty.
+   */
+  undigested(ruleVersion: string, fingerprintPrefix: string): Iterable<string[]>
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
   /**

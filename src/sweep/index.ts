@@ -75,7 +75,7 @@ export interface SweepProgress {
 /** Bytes of payloads, and batches, in one commit. */
 const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
-/** Sources after which it is worth the time to collect garbage: some 50 ms. */
+/** Sources, or sessions that went, after which it is worth the time to collect garbage: some 50 ms. */
 const MANY_TASKS = 4000
 /** Bytes of payloads that a repair looks at before it collects garbage. */
 const MENDED_BYTES = 32 << 20
@@ -178,11 +178,14 @@ function settleLogs(store: Store, report: SweepReport): void {
 function retentionHooks(
   store: Store,
   { config, onEvent }: SweepOptions,
-): Pick<RetentionOptions, 'analyzeNow' | 'onEvent'> {
+): Pick<RetentionOptions, 'analyzeNow' | 'onEvent' | 'onRound'> {
   const analyzeNow = async (): Promise<void> => {
     await analyze(store, config)
   }
-  return { analyzeNow, ...(onEvent ? { onEvent } : {}) }
+  const onRound = (count: number): void => {
+    if (count > MANY_TASKS) collectAfter(Number.POSITIVE_INFINITY)
+  }
+  return { analyzeNow, onRound, ...(onEvent ? { onEvent } : {}) }
 }
 
 /** Whoever writes to a memory holds this; returns what frees it. Throws BUSY when somebody else does. */
