@@ -68,7 +68,7 @@ describe('a first sweep', () => {
     const report = json('sweep')
     expect(Object.keys(report).sort()).toEqual(
       names(
-        'changed_events coverage coverage_count dry_run duration_ms interrupted new_events problem_count problems read_bytes roots scope sessions sources started_at',
+        'changed_events coverage coverage_count dry_run duration_ms interrupted new_events problem_count problems read_bytes roots scope session_count sessions sources started_at',
       ),
     )
     const coverage = report['coverage'] as {

@@ -1,16 +1,24 @@
 // Very many small files: they are planned and read in slices, with the same result, and memory does not grow with them.
+// `npm run bench:many -- --files 1000000` sweeps as many as it is told.
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { Config } from '../src/config.ts'
+import { candidates } from '../src/retention/candidates.ts'
+import { policyOf } from '../src/retention/policy.ts'
+import type { HeldSession } from '../src/retention/sessions.ts'
+import type { CursorMark } from '../src/store/batch.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { Gone } from '../src/sweep/gone.ts'
 import { plans } from '../src/sweep/plan.ts'
-import { newReport } from '../src/sweep/report.ts'
+import { addSession, newReport } from '../src/sweep/report.ts'
 import { differences } from './setup/dump.ts'
 import { World } from './setup/sweeping.ts'
 
+const EVERYWHERE = { isFull: true, seen: [], named: [] }
 const idOf = (at: number): string => `${at.toString(16).padStart(8, '0')}-4444-4444-8444-444444444444`
 
 function homeOf(count: number): World {
@@ -37,7 +45,7 @@ const lineOf = (at: number): string =>
 it('slices give what one sweep gives; what moved, is gone or came back is seen across them', async () => {
   const world = homeOf(50)
   const first = await world.sweep({ slice: 7 })
-  expect([first.counts.new, first.sourceCount, first.sessionUids.size]).toEqual([50, 50, 50])
+  expect([first.counts.new, first.sourceCount, first.sessions.size]).toEqual([50, 50, 50])
   const whole = new World(world.home)
   await whole.sweep()
   expect(differences(world.dump().events, whole.dump().events)).toEqual([])
@@ -57,14 +65,13 @@ it('slices give what one sweep gives; what moved, is gone or came back is seen a
 
 it('plans 5,000 sources a slice at a time', () => {
   const world = homeOf(5000)
-  const nothing = { mark: () => undefined, marks: () => [], cursor: () => undefined }
+  const nothing = { mark: () => undefined, marks: () => [], marksOf: () => [], cursor: () => undefined }
   const report = newReport(true)
-  const scope = { isFull: true, seen: [], named: [] }
   const options = { config: new Config({ env: world.env }), adapters: ADAPTERS, env: world.env }
   const store = openStore(world.paths)
   const gone = new Gone(store.read())
   const sizes: number[] = []
-  for (const one of plans(nothing, options, scope, gone, report, 1000)) sizes.push(one.tasks.length)
+  for (const one of plans(nothing, options, EVERYWHERE, gone, report, 1000)) sizes.push(one.tasks.length)
   store.close()
   expect(sizes).toEqual([1000, 1000, 1000, 1000, 1000, 0])
   expect(report.counts.new).toBe(5000)
@@ -75,4 +82,95 @@ it('counts problems, and keeps the first thousand', async () => {
   for (let at = 1; at <= 1200; at++) symlinkSync(pathOf(world, 0), pathOf(world, at))
   const report = await world.sweep()
   expect([report.problemCount, report.problems.length]).toEqual([1200, 1000])
+})
+
+/** What is still held once all is done, beyond what was before. */
+function heldAfter(work: () => unknown): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const before = process.memoryUsage().heapUsed
+  const result = work()
+  collect()
+  const held = process.memoryUsage().heapUsed - before
+  // Until here.
+  expect(result).toBeDefined()
+  return held
+}
+
+describe('memory does not grow with the number of', () => {
+  const COUNT = 200_000
+  /** A list of as many paths takes some 25 MB. */
+  const BOUND = 4 << 20
+
+  it('files that are gone', () => {
+    const world = homeOf(0)
+    const mark = (at: number): CursorMark => ({
+      path: `/nowhere/${idOf(at)}.jsonl`,
+      flavor: 'claude',
+      adapterVersion: 1,
+      device: 1,
+      inode: at,
+      bornAt: 1,
+      size: 1,
+      modifiedAt: 1,
+      companions: '',
+      missingAt: null,
+    })
+    function* marks(): Generator<CursorMark> {
+      for (let at = 0; at < COUNT; at++) yield mark(at)
+    }
+    const known = { mark: () => undefined, marks, marksOf: () => [], cursor: () => undefined }
+    const report = newReport(true)
+    const options = { config: new Config({ env: world.env }), adapters: ADAPTERS, env: world.env }
+    const store = openStore(world.paths)
+    const slices = plans(known, options, EVERYWHERE, new Gone(store.read()), report, 1000)
+    const held = heldAfter(() => {
+      // All but the last slice, while the planner is still at it.
+      while (report.counts.missing < COUNT) slices.next()
+      return slices
+    })
+    store.close()
+    expect(report.counts.missing).toBe(COUNT)
+    expect(held).toBeLessThan(BOUND)
+  })
+
+  it('sessions that were read', () => {
+    const report = newReport(true)
+    const held = heldAfter(() => {
+      for (let id = 1; id <= COUNT; id++)
+        for (const again of [id, Math.ceil(id / 2)]) addSession(report, `claude:${idOf(again)}`, again)
+      return report
+    })
+    expect([report.sessions.size, report.sessionUids.length]).toEqual([COUNT, 20_000])
+    expect(held).toBeLessThan(BOUND)
+  })
+
+  it('sessions that may be evicted', () => {
+    function* all(): Generator<HeldSession> {
+      for (let at = COUNT; at > 0; at--)
+        yield {
+          uid: `claude:${idOf(at)}`,
+          bytes: 4096,
+          fileBytes: 4096,
+          rowBytes: 0,
+          scatteredBytes: 0,
+          ingestedAt: at,
+          lastAt: at,
+          analyzedAt: at,
+          isPinned: false,
+          isSoleCopy: false,
+          isAnalysisTried: false,
+        }
+    }
+    const policy = policyOf(new Config({ env: {} }))
+    let first: readonly HeldSession[] = []
+    const held = heldAfter(() => {
+      first = candidates(all(), policy, COUNT, 1000).sessions
+      return first
+    })
+    expect(first.map((one) => one.lastAt).slice(0, 3)).toEqual([1, 2, 3])
+    expect(first).toHaveLength(1000)
+    expect(held).toBeLessThan(BOUND)
+  })
 })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Config } from '../src/config.ts'
+import { candidates } from '../src/retention/candidates.ts'
 import { type Plan, type Policy, plan, type RawSession, type Usage } from '../src/retention/plan.ts'
 import { policyOf } from '../src/retention/policy.ts'
 
@@ -377,5 +378,39 @@ describe('the policy', () => {
       })
     expect(() => one('raw_max_age_days', '-1')).toThrow(/a whole number from 0 on/)
     expect(() => one('cadence', 'hourly')).toThrow(/one of daily, weekly, on-hook/)
+  })
+})
+
+describe('of very many sessions', () => {
+  /** The plan over the first so many of each pass. */
+  const planOfFirst = ({ policy, sessions, usage }: Case, limit: number): Plan => {
+    const held = sessions.map((one) => ({ ...one, fileBytes: one.bytes, rowBytes: 0, scatteredBytes: 0 }))
+    return plan(policy, candidates(held, policy, NOW, limit).sessions, usage, NOW)
+  }
+
+  it('a plan over the first of each pass is the beginning of the plan over all, until nothing is left to do', () => {
+    let cutCount = 0
+    fc.assert(
+      fc.property(cases, fc.integer({ min: 1, max: 6 }), (input, limit) => {
+        const whole = planOf(input)
+        const done: Plan['steps'] = []
+        let now = input
+        for (let next = planOfFirst(now, limit); ; next = planOfFirst(now, limit)) {
+          expect(next.steps).toEqual(whole.steps.slice(done.length, done.length + next.steps.length))
+          done.push(...next.steps)
+          if (next.analyzeNow.length > 0) {
+            expect(whole.analyzeNow).toEqual(expect.arrayContaining(next.analyzeNow))
+            return
+          }
+          if (next.steps.length === 0) break
+          if (done.length < whole.steps.length) cutCount++
+          now = carriedOut(now, next)
+        }
+        expect(done).toEqual(whole.steps)
+        expect(whole.analyzeNow).toEqual([])
+      }),
+      RUNS,
+    )
+    expect(cutCount).toBeGreaterThan(100)
   })
 })

@@ -72,9 +72,9 @@ describe('a fork of a session that is gone', () => {
       uid: string
     }[]
     store.evict([{ uid: origin?.uid as string, reason: 'age', bytes: 1 }], Date.now())
-    const { sessionUids } = store.write(lines('b', 400))
+    const { sessions } = store.write(lines('b', 400))
     const ahead = new Ahead(store.read())
-    ahead.add(sessionUids)
+    ahead.add(sessions.keys())
     while (ahead.next());
     store.settle(place)
     digestChanged(store, { buckets: {} })

@@ -32,14 +32,14 @@ export async function runDemo(options: DemoCommand): Promise<void> {
       ? mkdtempSync(join(tmpdir(), 'recollect-demo-'))
       : resolve(parseName(options.dir, '--dir'))
   const report = await sweepInto(home, { HOME: SAMPLES })
-  if (report.sessionUids.size === 0 && report.counts.unchanged === 0) {
+  if (report.sessions.size === 0 && report.counts.unchanged === 0) {
     if (options.dir === undefined) rmSync(home, { recursive: true })
     throw new RecollectError('NOT_FOUND', 'the bundled samples are missing', {
       where: SAMPLES,
       hint: 'install the package again',
     })
   }
-  if (options.json) return printJson({ home, samples: true, sessions: [...report.sessionUids].sort() })
+  if (options.json) return printJson({ home, samples: true, sessions: report.sessionUids.toSorted() })
   print(`${demoLines(home, report).join('\n')}\n`)
   process.env['RECOLLECT_HOME'] = home
   await (await import('./status.ts')).showStatus({})

@@ -3,7 +3,7 @@ import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
 import { BOUND_DAYS } from '../retention/clock.ts'
 import type { ForgetPlan } from '../retention/forget.ts'
 import { namesOf, stepJson } from '../retention/json.ts'
-import type { Reason } from '../retention/plan.ts'
+import type { Reason, Step } from '../retention/plan.ts'
 import type { TimedPlan } from '../retention/planning.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { formatBytes, formatDay, plural } from './format.ts'
@@ -35,6 +35,7 @@ export function reportRetentionEvent(event: RetentionEvent): void {
 export function retentionJson(report: RetentionReport): Record<string, unknown> {
   return {
     dry_run: false,
+    step_count: report.stepCount,
     steps: report.steps.map(stepJson),
     analyzed: report.analyzed,
     usage_before_bytes: report.usageBeforeBytes,
@@ -79,12 +80,17 @@ export function planLines(plan: TimedPlan, handle: Pick<ReadHandle, 'memory'>): 
 
 export function retentionLines(report: RetentionReport): string[] {
   const lines = [
-    `evicted ${plural(report.steps.length, 'session')}, raw cache ${formatBytes(report.usageBeforeBytes)} → ${formatBytes(report.usageAfterBytes)}`,
+    `evicted ${plural(report.stepCount, 'session')}, raw cache ${formatBytes(report.usageBeforeBytes)} → ${formatBytes(report.usageAfterBytes)}`,
   ]
-  const sole = report.steps.filter((step) => step.isSoleCopy).map((step) => step.uid)
-  if (sole.length > 0) lines.push(`only copies among them: ${sole.join(', ')}`)
-  const lost = report.steps.filter((step) => step.reason === 'hard_cap')
-  if (lost.length > 0) lines.push(`lost before analysis: ${lost.map((step) => step.uid).join(', ')}`)
+  const named = (which: (step: Step) => boolean, count: number): string => {
+    const uids = report.steps.filter(which).map((step) => step.uid)
+    return [...uids, ...(count > uids.length ? [`and ${count - uids.length} more`] : [])].join(', ')
+  }
+  const { soleCopyCount, lostCount } = report
+  if (soleCopyCount > 0)
+    lines.push(`only copies among them: ${named((step) => step.isSoleCopy, soleCopyCount)}`)
+  if (lostCount > 0)
+    lines.push(`lost before analysis: ${named((step) => step.reason === 'hard_cap', lostCount)}`)
   if (!report.isErased) lines.push('a reader held up erasing; the next sweep finishes it')
   return lines
 }

@@ -83,7 +83,7 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
     keepBallast(retention.paths.cacheDirectory, retention.policy.rawSoftCapBytes)
     if (options.json) printJson(retentionJson(report))
     else printLines(retentionLines(report))
-    if (report.steps.some((step) => step.reason === 'hard_cap')) process.exitCode = EXIT.partial
+    if (report.lostCount > 0) process.exitCode = EXIT.partial
   })
   if (!options.dryRun) reportHub(await tellHub(new Config()))
 }

@@ -123,7 +123,8 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
     read_bytes: rest.readBytes,
     new_events: rest.newEventCount,
     changed_events: rest.changedEventCount,
-    sessions: [...sessionUids].sort(),
+    session_count: rest.sessions.size,
+    sessions: sessionUids.toSorted(),
     roots: rest.roots,
     coverage_count: rest.sourceCount,
     coverage: rest.sources.map((source) => ({
@@ -149,7 +150,7 @@ function toText(report: SweepReport): string {
   const took = formatDuration(report.endedAt - report.startedAt)
   const lines = [
     `${filesText(report.counts)}`,
-    `${plural(report.newEventCount, 'new event')} in ${plural(report.sessionUids.size, 'session')}, ${formatBytes(report.readBytes)} read in ${took}`,
+    `${plural(report.newEventCount, 'new event')} in ${plural(report.sessions.size, 'session')}, ${formatBytes(report.readBytes)} read in ${took}`,
   ]
   const { gaps, unknown } = report
   if (Object.keys(gaps).length > 0) lines.push(`not understood: ${listCounts(gaps)}`)

@@ -38,7 +38,7 @@ function toJson(event: WatchEvent): Record<string, unknown> {
         sources: report.counts,
         new_events: report.newEventCount,
         read_bytes: report.readBytes,
-        sessions: [...report.sessionUids].sort(),
+        sessions: report.sessionUids.toSorted(),
         problem_count: report.problemCount,
         duration_ms: report.endedAt - report.startedAt,
       }
@@ -70,7 +70,7 @@ function tellEvent(event: WatchEvent): void {
       const { newEventCount, sessionUids, readBytes, problems } = event.report
       if (newEventCount > 0)
         print(
-          `${time} ${plural(newEventCount, 'new event')} in ${[...sessionUids].join(' ')}, ${formatBytes(readBytes)} read`,
+          `${time} ${plural(newEventCount, 'new event')} in ${sessionUids.join(' ')}, ${formatBytes(readBytes)} read`,
         )
       for (const { path, reason } of problems.slice(0, 3))
         tell(`${time} skipped ${printable(path)}: ${reason}\n`)

@@ -31,7 +31,7 @@ export class Ahead {
   }
 
   /** Of these payloads are still to be written; they come again when they are. */
-  withdraw(uids: ReadonlySet<string>): void {
+  withdraw(uids: { has(uid: string): boolean }): void {
     for (const uid of this.#waiting) if (uids.has(uid)) this.#waiting.delete(uid)
   }
 

@@ -30,7 +30,14 @@ const GROUP = 256
 
 /** Returns how many sessions were digested. */
 export function digestChanged(store: Store, options: DigestOptions): number {
-  const uids = store.undigested(ruleVersion(options.buckets), FINGERPRINT_PREFIX)
+  let count = 0
+  for (const uids of store.undigested(ruleVersion(options.buckets), FINGERPRINT_PREFIX))
+    count += digestAll(store, uids, options)
+  return count
+}
+
+/** The same of sessions that are known to have changed. */
+export function digestAll(store: Store, uids: readonly string[], options: DigestOptions): number {
   if (uids.length === 0) return 0
   const reader = sessionReader(store.read())
   let rows: DigestRow[] = []

@@ -5,7 +5,7 @@ import { compact } from '../store/erase.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import type { Plan, Step, Usage } from './plan.ts'
 import { type Measured, type PlanOptions, planAt, usageOf, usageToCome } from './planning.ts'
-import { blocksOf, type Holdings, holdings } from './sessions.ts'
+import { fileBytesOf, Holdings } from './sessions.ts'
 import { SoleCopies } from './sole-copies.ts'
 import { keepBallast } from './usage.ts'
 
@@ -26,10 +26,16 @@ export interface RetentionOptions extends PlanOptions {
   /** Makes sessions evictable by writing their digests. Without it nothing un-analyzed can be saved. */
   analyzeNow?: (uids: readonly string[]) => Promise<void> | void
   onEvent?: (event: RetentionEvent) => void
+  /** Told how many sessions have gone in a round. */
+  onRound?: (count: number) => void
 }
 
 export interface RetentionReport {
+  /** The first of them, and how many there were: of what could not be read again, and what was lost un-analyzed. */
   steps: Step[]
+  stepCount: number
+  soleCopyCount: number
+  lostCount: number
   analyzed: string[]
   usageBeforeBytes: number
   usageAfterBytes: number
@@ -53,11 +59,11 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   const tried = new Set<string>()
   const rounds = new Rounds(options, now)
   const isTried = (uid: string): boolean => !analyzeNow || tried.has(uid)
-  let held = holdings(store.read())
+  let held = new Holdings(store.read())
   const soleCopies = new SoleCopies(store.read().memory, options.isAsked ?? false, now)
   for (let isCompact = false; ; ) {
     const { next, toldBytes } = soleCopies.spare((isHeld) =>
-      planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale, isHeld }),
+      planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale, isHeld, limit: AT_ONCE }),
     )
     // What is too old goes however much room there is; for the rest, what lies idle goes first.
     if (!isCompact && (next.steps.some((step) => step.reason !== 'age') || next.analyzeNow.length > 0)) {
@@ -68,18 +74,19 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     }
     if (toldBytes > 0) tellOnce(options, report, 'only_copies', toldBytes, now)
     if (next.steps.length > 0) {
-      usage = rounds.evict(next, usage, held)
-      held = holdings(store.read(), held)
-      report.steps.push(...next.steps)
-      for (const { uid, bytes, reason } of next.steps)
-        if (reason === 'hard_cap') tell(options, report, 'data_loss', uid, bytes, now)
+      usage = rounds.evict(next, usage)
+      for (const step of next.steps) {
+        addStep(report, step)
+        if (step.reason === 'hard_cap') tell(options, report, 'data_loss', step.uid, step.bytes, now)
+      }
+      options.onRound?.(next.steps.length)
     }
     if (next.analyzeNow.length > 0) {
       await attempt(() => analyzeNow?.(next.analyzeNow))
-      held = holdings(store.read())
+      held = new Holdings(store.read())
     }
     for (const uid of next.analyzeNow) tried.add(uid)
-    report.analyzed.push(...next.analyzeNow)
+    report.analyzed.push(...next.analyzeNow.slice(0, Math.max(0, MAX_TOLD - report.analyzed.length)))
     if (next.steps.length > 0 || next.analyzeNow.length > 0) continue
     if (rounds.isToErase) {
       usage = rounds.finish()
@@ -101,6 +108,20 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
   }
 }
 
+/** Sessions that go in one round, of each kind: a million at once would not fit into memory. */
+const AT_ONCE = 10_000
+/** Steps, and sessions that were analyzed for them, that are told by name. */
+const MAX_TOLD = 20_000
+/** Receipts that are open together. */
+const MAX_OPEN = 50_000
+
+function addStep(report: RetentionReport, step: Step): void {
+  report.stepCount++
+  if (step.isSoleCopy) report.soleCopyCount++
+  if (step.reason === 'hard_cap') report.lostCount++
+  if (report.steps.length < MAX_TOLD) report.steps.push(step)
+}
+
 /** More than this share of what was expected is not believed: else a session might go that need not. */
 const CAUTION = 1.01
 
@@ -108,7 +129,7 @@ const CAUTION = 1.01
 class Rounds {
   readonly #options: RetentionOptions
   readonly #now: number
-  readonly #receipts: EvictReport['receipts'] = []
+  #receipts: EvictReport['receipts'] = []
   #startBytes = 0
   /** Something went whose bytes are still in the file. */
   isToErase = false
@@ -122,18 +143,21 @@ class Rounds {
   }
 
   /** Returns what will be used once it is erased. */
-  evict({ steps }: Plan, before: Measured, held: Holdings): Measured {
+  evict({ steps }: Plan, before: Measured): Measured {
     if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
+    // Files are as large as they are, and where payloads had to move, what they moved to is.
+    const handle = this.#options.store.read()
+    const expected = steps.reduce((sum, { uid, bytes }) => sum + bytes - fileBytesOf(handle, uid), 0)
     const { receipts } = this.#options.store.evict(steps, this.#now, true)
     this.#receipts.push(...receipts)
     this.isToErase = true
     const after = usageToCome(this.#options)
-    // Files are as large as they are, and where payloads had to move, what they moved to is.
-    const files = new Map(held.rows.map((row) => [row.session_uid, blocksOf(row.segment_size)]))
-    const expected = steps.reduce((sum, step) => sum + step.bytes - (files.get(step.uid) ?? 0), 0)
     const share = (before.databaseBytes - after.databaseBytes) / (expected || 1)
     this.scale = Math.min(1, Math.max(0.25, this.scale * share * CAUTION))
-    return after
+    if (this.#receipts.length < MAX_OPEN) return after
+    const usage = this.finish()
+    this.noteFreed(usage)
+    return usage
   }
 
   /** Returns what is used. */
@@ -146,12 +170,16 @@ class Rounds {
 
   noteFreed(after: Usage): void {
     noteFreed(this.#options.store, this.#receipts, Math.max(0, this.#startBytes - after.rawBytes))
+    this.#receipts = []
   }
 }
 
 function newReport(usage: Usage): RetentionReport {
   return {
     steps: [],
+    stepCount: 0,
+    soleCopyCount: 0,
+    lostCount: 0,
     analyzed: [],
     usageBeforeBytes: usage.rawBytes,
     usageAfterBytes: usage.rawBytes,

@@ -2,7 +2,7 @@
 import type { EvictReport, ReadHandle } from '../store/store.ts'
 import { compactQuietly, noteFreed, type RetentionOptions } from './apply.ts'
 import { type Named, namesOf } from './json.ts'
-import { holdings } from './sessions.ts'
+import { holdingOf } from './sessions.ts'
 import { allocatedBytes } from './usage.ts'
 
 export interface ForgetPlan extends Named {
@@ -19,7 +19,6 @@ export interface ForgetPlan extends Named {
 
 /** What would go. Changes nothing. */
 export function planForget(handle: ReadHandle, uid: string): ForgetPlan {
-  const { rows, facts, soleCopies } = holdings(handle)
   const session = handle.memory
     .prepare(
       `SELECT event_count AS eventCount, source_path AS sourcePath,
@@ -31,9 +30,7 @@ export function planForget(handle: ReadHandle, uid: string): ForgetPlan {
     uid,
     ...namesOf(handle)(uid),
     ...(session ?? { eventCount: 0, sourcePath: null, decisionCount: 0 }),
-    rawBytes: rows.find((row) => row.session_uid === uid)?.segment_size ?? 0,
-    isPinned: facts.get(uid)?.is_pinned === 1,
-    isSoleCopy: soleCopies.has(uid),
+    ...holdingOf(handle, uid),
   }
 }
 

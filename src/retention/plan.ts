@@ -148,7 +148,7 @@ class Draft {
 const isSole = (session: RawSession): boolean => session.isSoleCopy
 
 type Analyzed = RawSession & { analyzedAt: number }
-const isAnalyzed = (session: RawSession): session is Analyzed => session.analyzedAt !== null
+export const isAnalyzed = (session: RawSession): session is Analyzed => session.analyzedAt !== null
 
 /** Oldest first, and as many as the budget pass will need. */
 function worthAnalyzing(sessions: readonly RawSession[], excessBytes: number): string[] {
@@ -166,11 +166,11 @@ function worthAnalyzing(sessions: readonly RawSession[], excessBytes: number): s
 const compare = (a: number | string, b: number | string): number => (a < b ? -1 : a > b ? 1 : 0)
 const activityOf = (session: RawSession): number => session.lastAt ?? session.ingestedAt
 
-function byActivity(a: RawSession, b: RawSession): number {
+export function byActivity(a: RawSession, b: RawSession): number {
   return compare(activityOf(a), activityOf(b)) || compare(a.uid, b.uid)
 }
 
 /** Many are analyzed in one sweep: among those, the one that was active longest ago goes first. */
-function byAnalysis(a: Analyzed, b: Analyzed): number {
+export function byAnalysis(a: Analyzed, b: Analyzed): number {
   return compare(a.analyzedAt, b.analyzedAt) || byActivity(a, b)
 }

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { bytesOnceErased } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { Store } from '../store/store.ts'
+import { type Candidates, candidates } from './candidates.ts'
 import { isClockAhead } from './clock.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
-import { type HeldSession, type Holdings, holdings, rawSessions } from './sessions.ts'
+import { type HeldSession, Holdings } from './sessions.ts'
 import { allocatedBytes, databaseBytes } from './usage.ts'
 
 export interface PlanOptions {
@@ -22,10 +23,11 @@ export interface TimedPlan extends Plan {
   heldByClockBytes: number
 }
 
-/** What retention would do now. */
+/** What retention would do now, to the end. */
 export function planNow(options: PlanOptions): TimedPlan {
-  const held = holdings(options.store.read())
-  return planAt(options, usageOf(options.paths), { held, isTried: () => false, scale: 1, isHeld: false })
+  const held = new Holdings(options.store.read())
+  const learned = { held, isTried: () => false, scale: 1, isHeld: false, limit: Number.POSITIVE_INFINITY }
+  return planAt(options, usageOf(options.paths), learned)
 }
 
 /** What is known since the run began. */
@@ -37,6 +39,8 @@ interface Learned {
   scale: number
   /** Only copies stay this time. */
   isHeld: boolean
+  /** How many sessions of each kind a plan may take up: it can be made again for the rest. */
+  limit: number
 }
 
 export function planAt(options: PlanOptions, usage: Measured, learned: Learned): TimedPlan {
@@ -52,29 +56,30 @@ export function planAt(options: PlanOptions, usage: Measured, learned: Learned):
   }
 }
 
-function planWith(
-  policy: Policy,
-  usage: Measured,
-  { held, isTried, scale, isHeld }: Learned,
-  now: number,
-): Plan {
-  const sessions = rawSessions(held, usage.databaseBytes, isTried).map((one) =>
-    isHeld && one.isSoleCopy ? { ...one, isPinned: true } : one,
-  )
+function planWith(policy: Policy, usage: Measured, learned: Learned, now: number): Plan {
+  const { held, isTried, scale, isHeld, limit } = learned
+  const all = held.sessions(usage.databaseBytes, isTried)
+  const first = candidates(isHeld ? pinningOnlyCopies(all) : all, policy, now, limit)
   const planOf = (freed: (one: HeldSession) => number): Plan => {
-    const scaled = sessions.map((one) => ({ ...one, bytes: one.fileBytes + Math.round(freed(one) * scale) }))
+    const scaled = first.sessions.map((one) => ({
+      ...one,
+      bytes: one.fileBytes + Math.round(freed(one) * scale),
+    }))
     return plan(policy, scaled, usage, now)
   }
   const optimistic = planOf((one) => one.rowBytes)
-  return isMost(sessions, optimistic.steps) ? optimistic : planOf((one) => one.rowBytes - one.scatteredBytes)
+  return isMost(first, optimistic.steps) ? optimistic : planOf((one) => one.rowBytes - one.scatteredBytes)
+}
+
+function* pinningOnlyCopies(sessions: Iterable<HeldSession>): Generator<HeldSession> {
+  for (const one of sessions) yield one.isSoleCopy ? { ...one, isPinned: true } : one
 }
 
 /** Pages that sessions share are given back when more than half of what stands in them goes. */
-function isMost(sessions: readonly HeldSession[], steps: readonly Step[]): boolean {
+function isMost({ sessions, scatteredBytes }: Candidates, steps: readonly Step[]): boolean {
   const going = new Set(steps.map((step) => step.uid))
-  const scattered = (some: readonly HeldSession[]): number =>
-    some.reduce((sum, one) => sum + one.scatteredBytes, 0)
-  return 2 * scattered(sessions.filter((one) => going.has(one.uid))) > scattered(sessions)
+  const goingBytes = sessions.reduce((sum, one) => sum + (going.has(one.uid) ? one.scatteredBytes : 0), 0)
+  return 2 * goingBytes > scatteredBytes
 }
 
 /** Of the raw bytes, those of the database are shared out among sessions. */

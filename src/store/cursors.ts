@@ -39,6 +39,19 @@ export function* readMarks(cache: Database, scope?: readonly string[]): Generato
   }
 }
 
+/** Of one file, under every name it was read by. */
+export function readMarksOf(
+  cache: Database,
+  { device, inode, bornAt }: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>,
+): CursorMark[] {
+  const rows = prepared(
+    cache,
+    `SELECT ${MARK} FROM sources WHERE inode = ? AND born_at = ? AND device = ? ORDER BY path`,
+  )
+  rows.setReturnArrays(true)
+  return (rows.all(inode, bornAt, device) as unknown as MarkRow[]).map(markFrom)
+}
+
 /** All that is known of where one source stands. */
 export function readCursor(cache: Database, path: string): Cursor | undefined {
   const row = prepared(cache, 'SELECT * FROM sources WHERE path = ?').get(path)

@@ -84,11 +84,17 @@ export function remakeDigestWords(memory: Database): void {
   })
 }
 
+const AT_ONCE = 500
+
 function indexDigests(memory: Database, which: string): void {
   const words = new DigestWords(memory)
-  const rows = memory.prepare(`SELECT session_uid, digest FROM digests WHERE ${which}`).all() as unknown as {
-    session_uid: string
-    digest: string
-  }[]
-  for (const row of rows) words.put(row.session_uid, row.digest)
+  const page = memory.prepare(
+    `SELECT session_uid, digest FROM digests WHERE session_uid > ? AND ${which} ORDER BY session_uid LIMIT ${AT_ONCE}`,
+  )
+  for (let last = '', count = AT_ONCE; count === AT_ONCE; ) {
+    const rows = page.all(last) as unknown as { session_uid: string; digest: string }[]
+    for (const row of rows) words.put(row.session_uid, row.digest)
+    count = rows.length
+    last = rows.at(-1)?.session_uid ?? last
+  }
 }

@@ -13,50 +13,74 @@ import type { DigestRow, Fold } from './store.ts'
 export const KNOWS_MORE = `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
   WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND s.event_count > ?2`
 
-export function undigested(
+const AT_ONCE = 10_000
+
+/** Why a digest has to be made: its session has other events, or only what is told of them has changed; else other rules. */
+interface Due {
+  uid: string
+  at: number
+  isChanged: 0 | 1
+  isCorrected: 0 | 1
+}
+
+// One by one: put together otherwise, every digest there is would be looked at. A digest whose events are gone is only told
+// anew what it counted in vain, and what its failures are called by now.
+const DUE = `SELECT session_uid AS uid, 1 AS isChanged, 0 AS isCorrected FROM sessions
+    WHERE (analyzed_at IS NULL OR analyzed_at < ingested_at) AND ?1 IS NOT NULL
+  UNION ALL SELECT session_uid, 0, 0 FROM digests WHERE rule_version < ?1
+  UNION ALL SELECT session_uid, 0, 0 FROM digests WHERE rule_version > ?1
+  UNION ALL SELECT session_uid, 0, 1 FROM copied JOIN digests USING (session_uid) WHERE NOT is_told
+  UNION ALL SELECT session_uid, 0, 1 FROM failures
+    WHERE (fingerprint < ?2 OR fingerprint > ?2 || '~') AND sample NOT LIKE '%…'`
+const ACTIVE_AT = 'coalesce(s.ended_at, s.started_at, 0)'
+
+/**
+ * In pieces, because there may be a million; at least one, which may be empty. What was active longest ago is analyzed
+ * first: in that order it may have to go.
+ */
+export function* undigested(
   cache: Database,
   memory: Database,
   ruleVersion: string,
   fingerprintPrefix: string,
-): string[] {
+): Generator<string[]> {
   indexOldDigests(memory)
-  // One by one: put together in SQL, every digest there is would be looked at.
-  const [changed = [], ...byOthers] = [
-    'SELECT session_uid FROM sessions WHERE (analyzed_at IS NULL OR analyzed_at < ingested_at) AND ?1 IS NOT NULL',
-    'SELECT session_uid FROM digests WHERE rule_version < ?1',
-    'SELECT session_uid FROM digests WHERE rule_version > ?1',
-  ].map((sql) => uidsOf(memory.prepare(sql).all(ruleVersion)))
-  // A digest whose events are gone is only told anew what it counted in vain, and what its failures are called by now.
-  const frozen = memory
-    .prepare(
-      `SELECT session_uid FROM copied JOIN digests USING (session_uid) WHERE NOT is_told
-       UNION SELECT session_uid FROM failures
-       WHERE (fingerprint < ?1 OR fingerprint > ?1 || '~') AND sample NOT LIKE '%…'`,
-    )
-    .all(fingerprintPrefix)
-  const [corrected, due] = [new Set(uidsOf(frozen)), new Set(changed)]
+  const page = memory.prepare(
+    `SELECT uid, ${ACTIVE_AT} AS at, isChanged, isCorrected FROM (${DUE}) LEFT JOIN sessions s ON s.session_uid = uid
+     WHERE (${ACTIVE_AT}, uid) > (?3, ?4) ORDER BY 2, 1 LIMIT ${AT_ONCE}`,
+  )
   const here = cache.prepare(
     'SELECT event_count FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
   const knowsMore = memory.prepare(KNOWS_MORE)
-  const canBeMade = (uid: string): boolean => {
+  const canBeMade = ({ uid, isChanged }: Due): boolean => {
     const row = here.get(uid) as { event_count: number } | undefined
-    return row !== undefined && (due.has(uid) || !knowsMore.get(uid, row.event_count))
+    return row !== undefined && (isChanged === 1 || !knowsMore.get(uid, row.event_count))
   }
-  const uids = inOrder(memory, new Set([...due, ...byOthers.flat(), ...corrected]))
-  return uids.filter((uid) => corrected.has(uid) || canBeMade(uid))
+  let last = { at: Number.MIN_SAFE_INTEGER, uid: '' }
+  for (let isMore = true; isMore; ) {
+    const rows = page.all(ruleVersion, fingerprintPrefix, last.at, last.uid) as unknown as Due[]
+    isMore = rows.length === AT_ONCE
+    const due = eachOnce(rows)
+    // There may be more rows of the last one.
+    if (isMore && due.length > 1) due.pop()
+    last = due.at(-1) ?? last
+    yield due.filter((one) => one.isCorrected === 1 || canBeMade(one)).map(({ uid }) => uid)
+  }
 }
 
-const uidsOf = (rows: readonly unknown[]): string[] =>
-  (rows as readonly { session_uid: string }[]).map((row) => row.session_uid)
-
-/** What was active longest ago is analyzed first: in that order it may have to go. */
-function inOrder(memory: Database, uids: ReadonlySet<string>): string[] {
-  const last = memory.prepare(
-    'SELECT coalesce(ended_at, started_at, 0) AS at FROM sessions WHERE session_uid = ?',
-  )
-  const at = new Map([...uids].map((uid) => [uid, (last.get(uid) as { at: number } | undefined)?.at ?? 0]))
-  return [...uids].sort((a, b) => (at.get(a) ?? 0) - (at.get(b) ?? 0) || (a < b ? -1 : 1))
+/** Rows of one session stand together. */
+function eachOnce(rows: readonly Due[]): Due[] {
+  const due: Due[] = []
+  for (const row of rows) {
+    const before = due.at(-1)
+    if (before?.uid !== row.uid) due.push({ ...row })
+    else {
+      before.isChanged = before.isChanged || row.isChanged
+      before.isCorrected = before.isCorrected || row.isCorrected
+    }
+  }
+  return due
 }
 
 /** Where the digest of a session can go on; undefined when it has to begin again. */

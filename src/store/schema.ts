@@ -332,6 +332,8 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
   // What is told again by other events counts nowhere: not among the events either.
   `UPDATE cached SET event_count = event_count - r.count
    FROM (SELECT session, count(*) AS count FROM events WHERE flags & 16 GROUP BY session) r WHERE r.session = cached.id`,
+  // A file that has another name now is looked up: of a million that are gone no list is held.
+  'CREATE INDEX sources_file ON sources (inode, born_at)',
 ]
 
 /** What an event does, how it ended and what it means, as places in the lists of `model.ts`. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { fromSqlite } from '../errors.ts'
 import type { Batch, Cursor, CursorMark } from './batch.ts'
-import { readCursor, readMark, readMarks } from './cursors.ts'
+import { readCursor, readMark, readMarks, readMarksOf } from './cursors.ts'
 import { type Database, openDatabase, transaction } from './database.ts'
 import { undigested, writeDigests } from './digests.ts'
 import { Evictor } from './evict.ts'
@@ -76,6 +76,10 @@ class SqliteStore implements Store {
     return readMarks(this.#cache, scope)
   }
 
+  marksOf(file: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>): CursorMark[] {
+    return readMarksOf(this.#cache, file)
+  }
+
   cursor(path: string): Cursor | undefined {
     return readCursor(this.#cache, path)
   }
@@ -120,7 +124,7 @@ class SqliteStore implements Store {
     return settleAll(this.#cache, this.#memory, place)
   }
 
-  undigested(ruleVersion: string, fingerprintPrefix: string): string[] {
+  undigested(ruleVersion: string, fingerprintPrefix: string): Iterable<string[]> {
     return undigested(this.#cache, this.#memory, ruleVersion, fingerprintPrefix)
   }
 

@@ -10,7 +10,8 @@ import type { Salvage } from './salvage.ts'
 export interface WriteReport {
   newEventCount: number
   changedEventCount: number
-  sessionUids: Set<string>
+  /** Those that were written to, with their numbers in the cache. */
+  sessions: Map<string, number>
 }
 
 export interface SessionPlace {
@@ -24,6 +25,8 @@ export interface Store {
   mark(path: string): CursorMark | undefined
   /** Of all sources, or those at and below some paths; one of them twice where these overlap. */
   marks(scope?: readonly string[]): Iterable<CursorMark>
+  /** Of a file, under all names it was read by, in the order of these. */
+  marksOf(file: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>): CursorMark[]
   /** All that is known of where one source stands. */
   cursor(path: string): Cursor | undefined
   /**
@@ -37,8 +40,11 @@ export interface Store {
   markMissing(paths: readonly string[], at: number | null): void
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
-  /** Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. */
-  undigested(ruleVersion: string, fingerprintPrefix: string): string[]
+  /**
+   * Sessions whose digest is missing, older than their events, or made by other rules, and whose events are here. In
+   * pieces, at least one, which may be empty.
+   */
+  undigested(ruleVersion: string, fingerprintPrefix: string): Iterable<string[]>
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
   /**

@@ -143,8 +143,7 @@ export class CacheWriter {
     if (this.#words.isFull) this.#words.write()
     // Also a session that only got facts, usage or a longer file has to be settled.
     for (const { sessionUid } of [...batch.facts, ...batch.usage, ...batch.limits]) {
-      this.#report.sessionUids.add(sessionUid)
-      this.#session(sessionUid)
+      this.#report.sessions.set(sessionUid, this.#session(sessionUid).id)
     }
     if (sessionUid !== null) this.#session(sessionUid)
     writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
@@ -199,7 +198,7 @@ export class CacheWriter {
     const session = this.#session(uid)
     const span = this.#spans.get(uid) ?? { firstAt: null, lastAt: null }
     this.#spans.set(uid, span)
-    this.#report.sessionUids.add(uid)
+    this.#report.sessions.set(uid, session.id)
     return { uid, session, trail: this.#trail(path, session.id, trails), span }
   }
 
@@ -384,4 +383,4 @@ export class CacheWriter {
   }
 }
 
-const newReport = (): WriteReport => ({ newEventCount: 0, changedEventCount: 0, sessionUids: new Set() })
+const newReport = (): WriteReport => ({ newEventCount: 0, changedEventCount: 0, sessions: new Map() })

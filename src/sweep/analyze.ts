@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { ruleVersion } from '../digest/digest.ts'
 import { FINGERPRINT_PREFIX } from '../digest/errors.ts'
-import { type DigestOptions, digestChanged } from '../digest/index.ts'
+import { type DigestOptions, digestAll } from '../digest/index.ts'
 import { keepPrices, sessionPrices } from '../query/prices.ts'
 import type { Store } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -15,10 +15,12 @@ export async function analyze(
 ): Promise<number> {
   const overrides = overridesOf(config)
   const buckets = config.get('digest.buckets')
-  const uids = store.undigested(ruleVersion(buckets), FINGERPRINT_PREFIX)
   const handle = store.read()
-  const prices = await keepPrices(handle, overrides, uids)
-  if (uids.length === 0) return 0
-  const priceOf = sessionPrices(handle, prices)
-  return digestChanged(store, { buckets, priceOf, ...options })
+  let count = 0
+  for (const uids of store.undigested(ruleVersion(buckets), FINGERPRINT_PREFIX)) {
+    const prices = await keepPrices(handle, overrides, uids)
+    count += digestAll(store, uids, { buckets, priceOf: sessionPrices(handle, prices), ...options })
+    if (options.signal?.aborted) break
+  }
+  return count
 }

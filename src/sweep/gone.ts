@@ -1,8 +1,8 @@
 // Keeps out what is gone on purpose: an evicted session comes back only when its source grew or everything is read
 // again; a forgotten one never.
-import { evictedUids, forgottenUids } from '../retention/sessions.ts'
 import { type Change, type FileFacts, hasSameEnds, isSameFile } from '../sources/identity.ts'
 import { type Batch, type Cursor, ID_BYTES } from '../store/batch.ts'
+import { evictedPart, hasEvicted, hasForgotten, isForgotten } from '../store/dropped.ts'
 import { startOver } from '../store/start-over.ts'
 import type { ReadHandle } from '../store/store.ts'
 
@@ -14,26 +14,25 @@ interface Task {
 
 export class Gone {
   readonly #cache: ReadHandle['cache']
-  /** All of them, and those of which only something is gone. */
-  readonly #evicted: Set<string>
-  readonly #evictedInPart: Set<string>
-  readonly #forgotten: Set<string>
+  readonly #memory: ReadHandle['memory']
+  readonly #hasEvicted: boolean
+  readonly #hasForgotten: boolean
   /** Sources that were only touched. */
   #touched: [path: string, facts: FileFacts][] = []
 
   constructor(handle: ReadHandle) {
     this.#cache = handle.cache
-    this.#evicted = evictedUids(handle)
-    this.#evictedInPart = evictedUids(handle, 'in part')
-    this.#forgotten = forgottenUids(handle)
+    this.#memory = handle.memory
+    this.#hasEvicted = hasEvicted(handle.cache)
+    this.#hasForgotten = hasForgotten(handle.memory)
   }
 
   /** Whether a source has to be left as it is. Of one that was only touched, or has a newer adapter, nothing is news. */
   isSettled(cursor: Cursor | undefined, facts: FileFacts, change: Change, isFull: boolean): boolean {
     const uid = cursor?.sessionUid
     if (!cursor || !uid) return false
-    if (this.#forgotten.has(uid)) return true
-    if (change !== 'changed' || isFull || !this.#evicted.has(uid)) return false
+    if (this.#isForgotten(uid)) return true
+    if (change !== 'changed' || isFull || evictedPart(this.#cache, uid) !== 'all') return false
     // The cache got another memory, which knows nothing of the session: it has to be read.
     if (cursor.adapterVersion < 0) return false
     if (facts.size !== cursor.size || facts.companions !== cursor.companions) return false
@@ -58,13 +57,13 @@ export class Gone {
    * back. Of any other, what is gone stays gone: its keys tell.
    */
   revive(tasks: readonly Task[]): void {
-    if (this.#evictedInPart.size === 0) return
+    if (!this.#hasEvicted) return
     const [sources, sessions] = this.#kin()
     const whole = new Set<string>()
     const concerned = new Set<string>()
     for (const { cursor, isResumed, facts } of tasks) {
       if (!cursor || isResumed) continue
-      const evicted = sessions(cursor.path).filter((uid) => this.#evictedInPart.has(uid))
+      const evicted = sessions(cursor.path).filter((uid) => evictedPart(this.#cache, uid) !== 'none')
       if (evicted.length === 0 || facts.size < cursor.offset || !saysTheSame(cursor)) continue
       whole.add(cursor.path)
       for (const uid of evicted) concerned.add(uid)
@@ -88,15 +87,25 @@ export class Gone {
     ]
   }
 
+  #isForgotten(uid: string): boolean {
+    return this.#hasForgotten && isForgotten(this.#memory, uid)
+  }
+
   /** A batch without what is forgotten: the same object where there is nothing of it. */
   strip(batch: Batch): Batch {
-    if (this.#forgotten.size === 0) return batch
-    const stays = ({ sessionUid }: { sessionUid: string }): boolean => !this.#forgotten.has(sessionUid)
+    if (!this.#hasForgotten) return batch
+    const known = new Map<string, boolean>()
+    const isGone = (uid: string): boolean => {
+      const isKnown = known.get(uid) ?? this.#isForgotten(uid)
+      known.set(uid, isKnown)
+      return isKnown
+    }
+    const stays = ({ sessionUid }: { sessionUid: string }): boolean => !isGone(sessionUid)
     const kept = [...batch.events.keys()].filter((at) => stays(batch.events[at] as { sessionUid: string }))
     const ids = new Uint8Array(kept.length * ID_BYTES)
     for (const [to, from] of kept.entries())
       ids.set(batch.ids.subarray(from * ID_BYTES, (from + 1) * ID_BYTES), to * ID_BYTES)
-    const isMain = batch.cursor.sessionUid !== null && this.#forgotten.has(batch.cursor.sessionUid)
+    const isMain = batch.cursor.sessionUid !== null && isGone(batch.cursor.sessionUid)
     return {
       ...batch,
       cursor: isMain ? { ...batch.cursor, state: 'null' } : batch.cursor,
@@ -106,7 +115,7 @@ export class Gone {
       facts: batch.facts.filter(stays),
       titles: batch.titles.filter(stays),
       names: batch.names.filter(stays),
-      edges: batch.edges.filter((edge) => stays(edge) && !this.#forgotten.has(edge.parentUid ?? '')),
+      edges: batch.edges.filter((edge) => stays(edge) && !isGone(edge.parentUid ?? '')),
       supersedes: batch.supersedes.filter(stays),
       gaps: isMain ? [] : batch.gaps,
       unknown: isMain ? {} : batch.unknown,

@@ -31,7 +31,14 @@ import { collectAfter } from './garbage.ts'
 import { Gone } from './gone.ts'
 import { carryOut, plans, type Task } from './plan.ts'
 import { indexFromBodies } from './reindex.ts'
-import { addSource, newAccount, newReport, type SourceReport, type SweepReport } from './report.ts'
+import {
+  addSession,
+  addSource,
+  newAccount,
+  newReport,
+  type SourceReport,
+  type SweepReport,
+} from './report.ts'
 import { type ReaderSettings, readerContext, readTasks, signalsAreIn } from './tasks.ts'
 
 export interface SweepOptions {
@@ -68,7 +75,7 @@ export interface SweepProgress {
 /** Bytes of payloads, and batches, in one commit. */
 const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
-/** Sources after which it is worth the time to collect garbage: some 50 ms. */
+/** Sources, or sessions that went, after which it is worth the time to collect garbage: some 50 ms. */
 const MANY_TASKS = 4000
 /** Bytes of payloads that a repair looks at before it collects garbage. */
 const MENDED_BYTES = 32 << 20
@@ -171,11 +178,14 @@ function settleLogs(store: Store, report: SweepReport): void {
 function retentionHooks(
   store: Store,
   { config, onEvent }: SweepOptions,
-): Pick<RetentionOptions, 'analyzeNow' | 'onEvent'> {
+): Pick<RetentionOptions, 'analyzeNow' | 'onEvent' | 'onRound'> {
   const analyzeNow = async (): Promise<void> => {
     await analyze(store, config)
   }
-  return { analyzeNow, ...(onEvent ? { onEvent } : {}) }
+  const onRound = (count: number): void => {
+    if (count > MANY_TASKS) collectAfter(Number.POSITIVE_INFINITY)
+  }
+  return { analyzeNow, onRound, ...(onEvent ? { onEvent } : {}) }
 }
 
 /** Whoever writes to a memory holds this; returns what frees it. Throws BUSY when somebody else does. */
@@ -297,7 +307,7 @@ class CommitGroup {
   }
 
   add(batch: Batch): void {
-    this.#ahead.withdraw(this.#store.write([batch], true).sessionUids)
+    this.#ahead.withdraw(this.#store.write([batch], true).sessions)
     this.#batchCount++
     this.#bytes += batch.payloads.length
     collectAfter(batch.payloads.length)
@@ -308,8 +318,8 @@ class CommitGroup {
     const written = this.#store.write([])
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
-    for (const uid of written.sessionUids) this.#report.sessionUids.add(uid)
-    this.#ahead.add(written.sessionUids)
+    for (const [uid, id] of written.sessions) addSession(this.#report, uid, id)
+    this.#ahead.add(written.sessions.keys())
     this.#batchCount = 0
     this.#bytes = 0
   }

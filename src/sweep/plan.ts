@@ -9,7 +9,7 @@ import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../
 import { addProblem, problemOf } from '../sources/problem.ts'
 import { extraRoots } from '../sources/roots.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
-import type { Cursor, CursorMark } from '../store/batch.ts'
+import type { Cursor } from '../store/batch.ts'
 import type { Store } from '../store/store.ts'
 import type { Gone } from './gone.ts'
 import type { SweepOptions } from './index.ts'
@@ -32,12 +32,12 @@ interface Plan {
   lost: string[]
 }
 
-type Known = Pick<Store, 'mark' | 'marks' | 'cursor'>
+type Known = Pick<Store, 'mark' | 'marks' | 'marksOf' | 'cursor'>
 
 /** Sources of a slice that there is something to do about. More than nearly anyone has: their order, and sessions whose files are in two slices, are seen to only within one. */
 const SLICE = 10_000
 
-/** At least one, which may be empty; the last names what is gone. Each is to be carried out before the next is asked for. */
+/** At least one, which may be empty; the last ones name what is gone. Each is to be carried out before the next is asked for. */
 export function* plans(
   known: Known,
   options: SweepOptions,
@@ -47,37 +47,39 @@ export function* plans(
   slice = SLICE,
 ): Generator<Plan> {
   const { found, where } = look(options, scope, report)
-  const absent = absentSources(known, where, options)
-  const planner = new Planner(known, options, absent.byFile, gone, report)
+  const planner = new Planner(known, options, gone, report)
   for (const one of found) {
     planner.add(one)
-    if (planner.size >= slice) yield planner.take([])
+    if (planner.size < slice) continue
+    yield planner.take([])
+    planner.forgetMoves()
   }
-  const lost = [...absent.lost].filter((path) => !planner.moved.has(path))
-  report.counts.missing = lost.length
+  let lost: string[] = []
+  for (const { path, flavor, missingAt } of known.marks(where)) {
+    // Not found below the roots is not gone: they may have been others, or not readable.
+    if (missingAt !== null || !isInScope(flavor, options) || planner.isMoved(path) || !isGone(path)) continue
+    report.counts.missing++
+    lost.push(path)
+    if (lost.length < slice) continue
+    yield planner.take(lost)
+    planner.forgetMoves()
+    lost = []
+  }
   yield planner.take(lost)
 }
 
 class Planner {
-  /** From which path to which, in all slices. */
-  readonly moved = new Map<string, string>()
+  /** Paths that sources had before, as far as it is not written down. */
+  readonly #moved = new Set<string>()
   readonly #known: Known
   readonly #options: SweepOptions
-  readonly #absent: ReadonlyMap<string, string>
   readonly #gone: Gone
   readonly #report: SweepReport
   #slice: Omit<Plan, 'lost'> = emptyPlan()
 
-  constructor(
-    known: Known,
-    options: SweepOptions,
-    absent: ReadonlyMap<string, string>,
-    gone: Gone,
-    report: SweepReport,
-  ) {
+  constructor(known: Known, options: SweepOptions, gone: Gone, report: SweepReport) {
     this.#known = known
     this.#options = options
-    this.#absent = absent
     this.#gone = gone
     this.#report = report
   }
@@ -109,7 +111,7 @@ class Planner {
     const before = mark ? path : this.#nameBefore(one, facts)
     const cursor = mark || before !== path ? this.#known.cursor(before) : undefined
     if (cursor && before !== path) {
-      this.moved.set(before, path)
+      this.#moved.add(before)
       this.#slice.moved.set(before, path)
     }
     const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
@@ -121,34 +123,29 @@ class Planner {
 
   /** Of a source that is not known under its name: that of the file it was, or of what stood in for it. */
   #nameBefore({ adapter, source }: Found, facts: FileFacts): string {
-    const old = this.#absent.get(fileId(facts))
-    const isMoved =
-      old !== undefined && !this.moved.has(old) && this.#known.mark(old)?.flavor === adapter.flavor
-    if (isMoved) this.#report.counts.moved++
+    // A file that is there under its old name has a second one now: a hard link is another name, not a move.
+    const old = this.#known
+      .marksOf(facts)
+      .findLast((mark) => mark.flavor === adapter.flavor && !this.isMoved(mark.path) && isGone(mark.path))
+    if (old) {
+      this.#report.counts.moved++
+      return old.path
+    }
     const { path, standIn } = source
-    return isMoved ? old : standIn !== undefined && !this.moved.has(standIn) ? standIn : path
+    return standIn !== undefined && !this.isMoved(standIn) ? standIn : path
+  }
+
+  isMoved(path: string): boolean {
+    return this.#moved.has(path)
+  }
+
+  /** What was carried out is not known under its old name any more. */
+  forgetMoves(): void {
+    for (const path of this.#moved) if (!this.#known.mark(path)) this.#moved.delete(path)
   }
 }
 
 const emptyPlan = (): Omit<Plan, 'lost'> => ({ tasks: [], moved: new Map(), back: [] })
-
-/** What is known and not there any more: by file, because it may have moved, and what nobody has missed before. */
-function absentSources(
-  known: Known,
-  where: readonly string[] | undefined,
-  options: SweepOptions,
-): { byFile: Map<string, string>; lost: Set<string> } {
-  const byFile = new Map<string, string>()
-  const lost = new Set<string>()
-  for (const mark of known.marks(where)) {
-    // Not found below the roots is not gone: they may have been others, or not readable. Nor is a file that has a second
-    // name: a hard link is another name, not a move.
-    if (!isInScope(mark, options) || !isGone(mark.path)) continue
-    byFile.set(fileId(mark), mark.path)
-    if (mark.missingAt === null) lost.add(mark.path)
-  }
-  return { byFile, lost }
-}
 
 /** Not as directories are walked: `s/…` would come before `s.jsonl`. */
 const byPath = (a: Task, b: Task): number => (a.source.path < b.source.path ? -1 : 1)
@@ -244,9 +241,6 @@ function isGone(path: string): boolean {
 }
 
 /** A sweep of one flavor knows nothing about the files of another. */
-function isInScope(cursor: CursorMark, options: SweepOptions): boolean {
-  return options.adapters.some((adapter) => adapter.flavor === cursor.flavor)
+function isInScope(flavor: string, options: SweepOptions): boolean {
+  return options.adapters.some((adapter) => adapter.flavor === flavor)
 }
-
-const fileId = (file: { device: number; inode: number; bornAt: number }): string =>
-  `${file.device}:${file.inode}:${file.bornAt}`

@@ -1,5 +1,6 @@
 // What a sweep would read, without reading it: `recollect sweep --dry-run`. Changes nothing, and takes no lock.
-import { readCursor, readMark, readMarks } from '../store/cursors.ts'
+import type { FileFacts } from '../sources/identity.ts'
+import { readCursor, readMark, readMarks, readMarksOf } from '../store/cursors.ts'
 import { openOrEmpty, storePaths } from '../store/reading.ts'
 import { Gone } from './gone.ts'
 import type { SweepOptions } from './index.ts'
@@ -17,6 +18,7 @@ export function preview(options: SweepOptions): SweepReport {
     const known = {
       mark: (path: string) => readMark(cache, path),
       marks: (scope?: readonly string[]) => readMarks(cache, scope),
+      marksOf: (file: FileFacts) => readMarksOf(cache, file),
       cursor: (path: string) => readCursor(cache, path),
     }
     const report = newReport(true)

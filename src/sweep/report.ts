@@ -4,6 +4,7 @@ import type { RetentionReport } from '../retention/apply.ts'
 import type { Found } from '../sources/discover.ts'
 import type { Change, FileFacts } from '../sources/identity.ts'
 import type { Problems } from '../sources/problem.ts'
+import { IdSet } from '../store/id-set.ts'
 import type { RepairReport } from '../store/store.ts'
 
 export interface SourceReport {
@@ -33,8 +34,10 @@ export interface SweepReport extends Problems {
   usageCount: number
   settledCount: number
   digestedCount: number
-  sessionUids: Set<string>
-  /** Of what was read the first, and how many there are: a million of them would not fit into memory. */
+  /** Sessions that were written to: the first of them, and all by their numbers in the cache. A million names would not fit into memory. */
+  sessionUids: string[]
+  sessions: IdSet
+  /** Of what was read the first, and how many there are. */
   sources: SourceReport[]
   sourceCount: number
   /** What was not understood in all of them, by reason and by name. */
@@ -62,7 +65,8 @@ export function newReport(isFull: boolean): SweepReport {
     usageCount: 0,
     settledCount: 0,
     digestedCount: 0,
-    sessionUids: new Set(),
+    sessionUids: [],
+    sessions: new IdSet(),
     sources: [],
     sourceCount: 0,
     gaps: newCounts(),
@@ -72,13 +76,20 @@ export function newReport(isFull: boolean): SweepReport {
   }
 }
 
-const MAX_SOURCES = 20_000
+/** Sources, or sessions, that are told by name. */
+const MAX_TOLD = 20_000
 const MAX_NAMES = 1000
+
+export function addSession(report: SweepReport, uid: string, id: number): void {
+  if (report.sessions.has(id)) return
+  report.sessions.add(id)
+  if (report.sessionUids.length < MAX_TOLD) report.sessionUids.push(uid)
+}
 
 /** Of a source that is done with. */
 export function addSource(report: SweepReport, account: SourceReport): void {
   report.sourceCount++
-  if (report.sources.length < MAX_SOURCES) report.sources.push(account)
+  if (report.sources.length < MAX_TOLD) report.sources.push(account)
   addUp(report.gaps, account.gaps)
   addUp(report.unknown, account.unknown)
 }
