@@ -92,13 +92,14 @@ function shellCommand(spot: Spot, content: unknown[]): EventItem | undefined {
   return exit ? { ...event, exitCode: Number(exit[1]) } : event
 }
 
+const RESULT = '\n<result>\n'
+const RESULT_HEAD = /^(?:Exit code: [^\n]*\n)?(?:Duration: [^\n]*\n)?(?:Output:\n)?/
+
 /** What a person would see of it. */
 function typedAndGiven(command: string, text: string): string {
-  const given =
-    /\n<result>\n(?:Exit code: [^\n]*\n)?(?:Duration: [^\n]*\n)?(?:Output:\n)?([\s\S]*?)\n?<\/result>/.exec(
-      text,
-    )
-  return given?.[1] ? `${command}\n${given[1]}` : command
+  const [from, to] = [text.indexOf(RESULT), text.lastIndexOf('\n</result>')]
+  const given = from === -1 || to < from ? '' : text.slice(from + RESULT.length, to).replace(RESULT_HEAD, '')
+  return given === '' ? command : `${command}\n${given}`
 }
 
 /** Files before 0.32 name their directory only in the context they show the model. */

@@ -101,19 +101,24 @@ function fromText(text: string, value: unknown): Output {
 }
 
 const RUNNING_SCRIPT = /^Script running with cell ID (\S+)\n(?:Wall time:? [^\n]*\n)?(?:Output:\n?)?/
-const SANDBOX = /^failed in sandbox(?: \S+ with execution error)?: ?/
+const SANDBOX = /^failed in sandbox(?: \S+ with (?:execution error|exit code:? -?\d+))?: ?/
 const DENIED = /^sandbox denied exec error, exit code:? (-?\d+), stdout: ([\s\S]*), stderr: ([\s\S]*)$/
 
 /** Older clients said before the output where a command had failed. */
 function fromSandbox(plain: Output): Output {
-  if (!SANDBOX.test(plain.text)) return plain
   const sandboxed = /^failed in sandbox \S+ with (?:execution error: [^\n]*?)?exit code:? (-?\d+)/.exec(
     plain.text.slice(0, HEADER_LENGTH),
   )
-  const said = plain.text.replace(SANDBOX, '')
-  const [, , stdout = '', stderr = ''] = DENIED.exec(said) ?? []
-  const told = { ...plain, said: [stdout, stderr].filter(Boolean).join('\n') || said }
+  const told = withoutSandbox(plain)
   return sandboxed ? withStatus(told, Number(sandboxed[1]), undefined) : told
+}
+
+function withoutSandbox(plain: Output): Output {
+  const head = SANDBOX.exec(plain.text)
+  if (!head) return plain
+  const said = plain.text.slice(head[0].length)
+  const [, , stdout = '', stderr = ''] = DENIED.exec(said) ?? []
+  return { ...plain, said: [stdout, stderr].filter(Boolean).join('\n') || said }
 }
 
 /** The head of a script's output is a part of its own, and what the script printed are the others. */

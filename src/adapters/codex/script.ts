@@ -26,6 +26,9 @@ export function readScript(source: string): Script {
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', 0: '\0' }
 const MAX_DEPTH = 8
 
+/** Not a literal, or more than one. */
+const NONE = Symbol('none')
+
 /** Reads values that are written out: texts, numbers, lists and objects of them. */
 class Literals {
   readonly #source: string
@@ -38,49 +41,47 @@ class Literals {
 
   /** The only argument of a call; undefined for anything that is more than a literal. */
   argument(): unknown {
-    try {
-      const value = this.#value(MAX_DEPTH)
-      this.#skip(',')
-      return this.#skip(')') ? value : undefined
-    } catch {
-      return undefined
-    }
+    const value = this.#value(MAX_DEPTH)
+    this.#skip(',')
+    return value !== NONE && this.#skip(')') ? value : undefined
   }
 
   #value(depth: number): unknown {
     const first = this.#next()
-    if (depth === 0) throw new SyntaxError('too deep')
+    if (depth === 0) return NONE
     if (first === '"' || first === "'" || first === '`') return this.#text(first)
     if (first === '{') return this.#object(depth)
     if (first === '[') return this.#list(depth)
-    const word = this.#match(/-?\d+(?:\.\d+)?|true|false|null/y)
-    return JSON.parse(word) as unknown
+    const word = this.#match(/-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null/y)
+    return word === undefined ? NONE : (JSON.parse(word) as unknown)
   }
 
-  #object(depth: number): Record<string, unknown> {
+  #object(depth: number): unknown {
     const entries: [string, unknown][] = []
     this.#at++
     while (!this.#skip('}')) {
       const first = this.#next()
       const name = first === '"' || first === "'" ? this.#text(first) : this.#match(/[A-Za-z_$][\w$]*/y)
-      if (!this.#skip(':')) throw new SyntaxError('not written out')
-      entries.push([name, this.#value(depth - 1)])
-      if (!this.#skip(',') && this.#next() !== '}') throw new SyntaxError('not written out')
+      if (typeof name !== 'string' || !this.#skip(':')) return NONE
+      const value = this.#value(depth - 1)
+      if (value === NONE || (!this.#skip(',') && this.#next() !== '}')) return NONE
+      entries.push([name, value])
     }
     return Object.fromEntries(entries)
   }
 
-  #list(depth: number): unknown[] {
+  #list(depth: number): unknown {
     const values: unknown[] = []
     this.#at++
     while (!this.#skip(']')) {
-      values.push(this.#value(depth - 1))
-      if (!this.#skip(',') && this.#next() !== ']') throw new SyntaxError('not written out')
+      const value = this.#value(depth - 1)
+      if (value === NONE || (!this.#skip(',') && this.#next() !== ']')) return NONE
+      values.push(value)
     }
     return values
   }
 
-  #text(quote: string): string {
+  #text(quote: string): string | typeof NONE {
     let text = ''
     for (this.#at++; this.#at < this.#source.length; this.#at++) {
       const char = this.#source[this.#at] as string
@@ -88,11 +89,10 @@ class Literals {
         this.#at++
         return text
       }
-      if (char === '\\') text += this.#escaped()
-      else if (quote === '`' && char === '$' && this.#source[this.#at + 1] === '{') break
-      else text += char
+      if (quote === '`' && char === '$' && this.#source[this.#at + 1] === '{') return NONE
+      text += char === '\\' ? this.#escaped() : char
     }
-    throw new SyntaxError('not written out')
+    return NONE
   }
 
   /** The character an escape stands for; ends on its last one. */
@@ -100,7 +100,7 @@ class Literals {
     const char = this.#source[++this.#at] ?? ''
     // A line goes on in the next.
     if (char === '\n') return ''
-    const code = /x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy
+    const code = /x([\da-f]{2})|u([\da-f]{4})|u\{(10[\da-f]{4}|[\da-f]{1,5})\}/iy
     code.lastIndex = this.#at
     const found = code.exec(this.#source)
     if (!found) return ESCAPES[char] ?? char
@@ -120,11 +120,10 @@ class Literals {
     return true
   }
 
-  #match(pattern: RegExp): string {
+  #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at
     const word = pattern.exec(this.#source)?.[0]
-    if (word === undefined) throw new SyntaxError('not written out')
-    this.#at += word.length
+    this.#at += word?.length ?? 0
     return word
   }
 }
