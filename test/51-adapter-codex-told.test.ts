@@ -58,7 +58,7 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(results.filter((event) => event.state === undefined)).toEqual([])
     for (const event of results)
       expect(event.state === 'failed').toBe(event.kind === 'error' || !!event.exitCode)
-    expect(events.filter((event) => event.text !== undefined)).toEqual([])
+    expect(events.filter((event) => event.said === '')).toEqual([])
   })
 
   test('outputs have nothing of the client around them', () => {

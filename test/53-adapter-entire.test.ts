@@ -256,9 +256,9 @@ describe('transcripts of agents with an adapter', () => {
   const idOf = (path: string): string =>
     /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(basename(path))?.[0] ?? ''
   const told = (events: EventItem[]) =>
-    events.map(({ kind, text, summary, tool, callId, ts, exitCode }) => ({
+    events.map(({ kind, said, summary, tool, callId, ts, exitCode }) => ({
       kind,
-      text,
+      said,
       summary,
       tool,
       callId,

@@ -4,6 +4,7 @@ import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { linesOf } from '../src/event/body.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { resolveSession } from '../src/query/ids.ts'
 import { lineageOf } from '../src/query/lineage.ts'
@@ -42,7 +43,7 @@ function compare(handle: ReadHandle, one: Recorded): void {
   const events = [...sessionEvents(handle, one.uid)]
   const found = events.map((event) => ({
     said: event.role,
-    body: bodies.text(event.payload_ref) ?? 'unreadable',
+    body: linesOf(bodies.text(event.payload_ref) ?? 'unreadable').raw,
     ts: event.ts,
   }))
   // What belongs to the turn as a whole goes with its first event, behind what is the event's own.

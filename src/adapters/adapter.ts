@@ -51,8 +51,6 @@ export interface EventItem {
    * string as in `payload` where possible. Left out for noise, and on calls, whose `act` is searched.
    */
   said?: string
-  /** To be replaced by `said` and `act`. */
-  text?: string
   /** On calls: what is done. */
   act?: Act
   /** On results: how the call ended. */

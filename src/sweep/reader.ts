@@ -337,7 +337,8 @@ class BatchBuilder {
   #searched(item: EventItem, told: Told, again: Findings): string {
     if (told.said !== undefined) return told.said
     if (item.act !== undefined) return searchedIn(told)
-    return item.text === undefined ? '' : this.#context.redactor.text(item.text, again)
+    // Of a body that is too deep to keep.
+    return item.said === undefined ? '' : this.#context.redactor.text(item.said, again)
   }
 
   #factsOf(session: string): PreparedFacts {

@@ -259,12 +259,12 @@ function repeating(steps: () => Steps): void {
     it_.write(
       's',
       event('a', 'k1'),
-      event('a', 'k2', { kind: 'tool_result', role: 'tool', text: 'before', payload: 1 }),
+      event('a', 'k2', { kind: 'tool_result', role: 'tool', said: 'before', payload: 1 }),
     )
     it_.settle()
     const again = it_.append(
       's',
-      event('a', 'k2', { kind: 'error', role: 'tool', text: 'after', payload: 1 }),
+      event('a', 'k2', { kind: 'error', role: 'tool', said: 'after', payload: 1 }),
     )
     it_.settle()
     expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 1 })
@@ -492,7 +492,7 @@ function hostility(steps: () => Steps): void {
     const items: Item[] = [
       event(nasty, nasty, {
         summary: nasty,
-        text: nasty,
+        said: nasty,
         tool: nasty,
         agent: nasty,
         callId: nasty,

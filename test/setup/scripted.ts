@@ -52,7 +52,7 @@ export const event = (session: string, key: string, fields: Partial<EventItem> =
   kind: 'user_msg',
   role: 'user',
   summary: `said ${key}`,
-  text: `text of ${key}`,
+  said: `text of ${key}`,
   payload: { said: key },
   ...fields,
 })

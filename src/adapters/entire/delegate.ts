@@ -99,7 +99,7 @@ function keyOf(names: Names, event: EventItem): string {
   const { key, originKey, ts } = event
   if (!BY_LINE.test(key) || originKey === undefined || ts === null) return key
   // Entire takes the cipher text out of hidden thoughts, in some versions: only what can be read is the same everywhere.
-  const what = event.kind === 'thinking' ? `thinking:${hashOf(event.said ?? event.text)}` : originKey
+  const what = event.kind === 'thinking' ? `thinking:${hashOf(event.said)}` : originKey
   const made = `${what}@${ts}`
   const known = names.made.find((entry) => entry[0] === made)
   if (known) return `${made}~${++known[1]}`
