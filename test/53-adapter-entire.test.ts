@@ -394,7 +394,7 @@ describe('transcripts of agents with an adapter', () => {
   test('a transcript in parts is read as one, also from a position inside a part', () => {
     for (const { path } of [native[0], native.at(-1)].flatMap((one) => one ?? [])) {
       const all = readFileSync(path, 'utf8').trimEnd().split('\n')
-      const whole = news(readAll(entire, checkpoint(fresh(), 'aabbccddeeff', all.join('\n'))))
+      const whole = held(news(readAll(entire, checkpoint(fresh(), 'aabbccddeeff', all.join('\n')))))
       const [one, two] = [Math.ceil(all.length / 3), Math.ceil((2 * all.length) / 3)]
       const first = checkpoint(fresh(), 'aabbccddeeff', all.slice(0, one).join('\n'))
       writeFileSync(`${first}.001`, all.slice(one, two).join('\n'))

@@ -183,7 +183,7 @@ function writing(steps: () => Steps): void {
   it('keeps a body once, in one write, in two and in two sessions', () => {
     const it_ = steps()
     const body = { said: 'the same '.repeat(2000) }
-    const same = { payload: body, text: body.said }
+    const same = { payload: body, said: body.said }
     const count = (): number =>
       (it_.store.read().cache.prepare('SELECT count(*) AS n FROM payloads').get() as { n: number }).n
     it_.write('s', event('a', 'k1', same), event('a', 'k2', same))
