@@ -260,7 +260,7 @@ describe('the end of a turn that no record tells', () => {
         }
     }
     expect(items.some((one) => one.type === 'supersede' && one.isRepetition)).toBe(true)
-    expect(held(items)).toEqual(itemsOf(path))
+    expect(held(items)).toEqual(held(itemsOf(path)))
     expect(ends(items)).toHaveLength(1)
   })
 })
