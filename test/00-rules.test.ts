@@ -232,6 +232,47 @@ describe('names', () => {
   })
 })
 
+/** Those who show and count what adapters told. */
+const READERS = /^src\/(?:digest|query|export|mcp|cli|web|retro|hub|doctor|index\.ts|decide\.ts)/
+const nameOf = (node: ts.Node): string =>
+  ts.isIdentifier(node) ? node.text : ts.isPropertyAccessExpression(node) ? node.name.text : ''
+
+describe('events', () => {
+  it('are read as they were told: nobody judges their summaries or looks into records', () => {
+    const found: string[] = []
+    for (const [path, file] of parsed) {
+      if (!READERS.test(path)) continue
+      const readsBodies = importsOf(path).some((one) => /^src\/(?:event|export|store\/bodies)/.test(one))
+      const visit = (node: ts.Node): void => {
+        const isGuess =
+          (ts.isCallExpression(node) && isJudging(node)) ||
+          (isAccess(node) && nameOf(node.expression) === 'raw' && readsBodies) ||
+          (ts.isImportSpecifier(node) &&
+            /^(?:editsIn|mappedEdits|originalIn|legacyTold)$/.test(node.name.text))
+        if (isGuess)
+          found.push(
+            `${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1} ${node.getText()}`,
+          )
+        ts.forEachChild(node, visit)
+      }
+      visit(file)
+    }
+    expect(found).toEqual([])
+  })
+})
+
+const isAccess = (node: ts.Node): node is ts.PropertyAccessExpression | ts.ElementAccessExpression =>
+  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)
+
+/** `PATTERN.test(event.summary)`, `summary.match(PATTERN)`, `summary.startsWith('turn')`. */
+function isJudging({ expression, arguments: given }: ts.CallExpression): boolean {
+  if (!ts.isPropertyAccessExpression(expression)) return false
+  const { expression: of, name } = expression
+  return /^(?:test|exec)$/.test(name.text)
+    ? given.some((one) => nameOf(one) === 'summary')
+    : /^(?:match|matchAll|search|startsWith|includes)$/.test(name.text) && nameOf(of) === 'summary'
+}
+
 /** What opens a file, or reads one by its name. */
 const OPENS =
   /^(?:open|readFile|createReadStream|createWriteStream|writeFile|appendFile|copyFile|cp|promises)/

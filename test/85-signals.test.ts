@@ -49,7 +49,7 @@ describe('signals', () => {
     const script = new Script().prompt('go').interrupt().prompt('go').interrupt()
     for (let at = 0; at < 2; at++) script.add({ mark: 'compaction' })
     for (let at = 0; at < 3; at++) script.add({ kind: 'retry', summary: 'request failed, retrying' })
-    script.result('x', 'shell', null, 'This command requires approval')
+    script.add({ kind: 'error', role: 'tool', mark: 'denied', summary: 'This command requires approval' })
     expect(names(script).sort()).toEqual([
       'context_thrash',
       'permission_denied',

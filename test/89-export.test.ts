@@ -81,8 +81,10 @@ describe('of every session the real agents wrote', () => {
           .map((line) => JSON.parse(line) as Record<string, unknown>)
         expect(head).toMatchObject({ type: 'session', session: { session_uid: uid } })
         const events = [...sessionEvents(handle, uid)]
-        expect(lines.map(({ type: _, call: __, payload: ___, ...event }) => event)).toEqual(events)
-        expect(lines.every((line) => line['payload'] !== null)).toBe(true)
+        expect(lines.map(({ type: _, call: __, payload: ___, told: ____, ...event }) => event)).toEqual(
+          events,
+        )
+        expect(lines.every((line) => line['payload'] !== null && line['told'] !== null)).toBe(true)
       }
     })
   })
