@@ -109,6 +109,12 @@ export const SOURCE_BYTES = `SELECT coalesce(sum(size), 0) AS size FROM (${OWN_S
 
 const NOTHING_COPIED = { turns: 0, retries: 0, errors: 0 }
 
+const SAVE = `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?,
+  source_bytes = ?, repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
+  evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END,
+  started_at = iif(own_at = 0, ended_at, coalesce(started_at, ended_at)), own_at = iif(started_at IS NULL, 0, own_at)
+  WHERE session_uid = ?`
+
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(
   cache: Database,
@@ -137,13 +143,7 @@ function describe(
     'SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule',
   )
   const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
-  const save = memory.prepare(
-    `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
-     repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
-     evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END,
-     started_at = iif(own_at = 0, ended_at, coalesce(started_at, ended_at)), own_at = iif(started_at IS NULL, 0, own_at)
-     WHERE session_uid = ?`,
-  )
+  const save = memory.prepare(SAVE)
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>
     if (knowsMore.get(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))

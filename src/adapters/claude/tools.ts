@@ -158,7 +158,9 @@ function madeIn(outcome: unknown): { made?: Made } {
 
 /** The whole file as it was before an edit. */
 const originalIn = (outcome: unknown): string | undefined =>
-  isRecord(outcome) ? (str(outcome['originalFile']) ?? str(outcome['original_file'])) : undefined
+  isRecord(outcome)
+    ? (str(outcome['originalFile']) ?? str(outcome['originalFileContents']) ?? str(outcome['original_file']))
+    : undefined
 
 /** An output without what the client puts around it. */
 function unwrapped(said: string): string {
