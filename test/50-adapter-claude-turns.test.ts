@@ -157,7 +157,8 @@ describe('the end of a turn', () => {
       assistant('a4', 'u3', [text('Nothing')]),
     ]
     expect(keysOf(records)).toEqual(['a3#end', 'a4#end'])
-    expect(of(readRecords(records), 'supersede')).toEqual([])
+    // It may have been told when the file was shorter.
+    expect(of(readRecords(records), 'supersede').map((item) => item.keys)).toEqual([['a1#end']])
   })
 
   test.each<[string, unknown[]]>([

@@ -333,11 +333,10 @@ class BatchBuilder {
     return { body, told: {} }
   }
 
-  /** What a search should find: what is said, or what a call was given. */
+  /** What a search should find: what is said, also in a body too deep to keep, or what a call was given. */
   #searched(item: EventItem, told: Told, again: Findings): string {
     if (told.said !== undefined) return told.said
     if (item.act !== undefined) return searchedIn(told)
-    // Of a body that is too deep to keep.
     return item.said === undefined ? '' : this.#context.redactor.text(item.said, again)
   }
 

@@ -408,8 +408,8 @@ export async function recordRun(
       told.push(
         tell('assistant', { ...(callId && { id: callId.toWellFormed() }), name, input: goForm(given) }),
         tell('tool', {
-          ...(output && { output: output.toWellFormed() }),
           ...(error && { error: error.toWellFormed() }),
+          ...(output && { output: output.toWellFormed() }),
         }),
       )
     }
