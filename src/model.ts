@@ -85,9 +85,6 @@ export interface SessionFacts {
   relation?: 'main' | 'subagent' | 'fork'
 }
 
-/** Begins the summary of a result where a person changed what a call proposed, and let it be done: an intervention, and no refusal. */
-export const CHANGED_BY_PERSON = 'changed by a person'
-
 const CALL_KINDS: ReadonlySet<EventKind> = new Set(['tool_call', 'edit', 'test_run', 'retry'])
 
 export const isCallKind = (kind: EventKind): boolean => CALL_KINDS.has(kind)

@@ -29,7 +29,7 @@ function addShow(program: Command): void {
     .option('--thinking', 'unfold what the model thought')
     .option('--format <format>', 'text, md, html or json')
     .option('--json', 'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],…}')
-    .option('--payload', 'with --json: the full redacted body of each event')
+    .option('--payload', 'with --json: what is told of each event, and its redacted record')
     .option('--raw', "the agent's own records, redacted, one per line")
     .action(async (id, options) => (await import('./show.ts')).showSession(id, options))
   addExamples(

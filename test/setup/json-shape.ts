@@ -11,7 +11,7 @@ const MAPS = new Set([
   'evidence',
 ])
 /** Whatever an agent or a person wrote. */
-const ANY = new Set(['payload', 'value'])
+const ANY = new Set(['payload', 'value', 'input'])
 
 export interface Field {
   types: Set<string>

@@ -204,6 +204,7 @@ function hookError(attachment: Record<string, unknown>, draft: Draft): Draft {
   return {
     ...draft,
     kind: 'error',
+    mark: 'hook',
     summary: `${name} hook failed: ${firstLine(text)}`,
     ...(text === '' ? {} : { said: text }),
   }
@@ -263,9 +264,16 @@ export function otherDrafts(line: Line): Draft[] {
       return [summary(line, draft)]
     case 'pr-link':
     case 'frame-link': {
-      const link = str(record['prUrl']) ?? str(record['frameUrl']) ?? ''
+      const request = str(record['prUrl'])
+      const link = request ?? str(record['frameUrl']) ?? ''
       return [
-        { ...draft, kind: 'completion', summary: `${type} ${link}`.trim(), ...(link ? { said: link } : {}) },
+        {
+          ...draft,
+          kind: 'completion',
+          summary: `${type} ${link}`.trim(),
+          ...(link && { said: link }),
+          ...(request && { made: { commits: [], pullRequests: [request] } }),
+        },
       ]
     }
     case 'queue-operation':

@@ -1,7 +1,7 @@
 // Tool calls and their results: kinds, one-line summaries, what is done, what is said, how it ended, who said no.
 import type { Made } from '../../event/body.ts'
 import { editsIn } from '../../event/edits.ts'
-import { CHANGED_BY_PERSON, type Deed } from '../../model.ts'
+import type { Deed } from '../../model.ts'
 import { closeCall, openCall } from '../calls.ts'
 import { isRecord, list, num, str } from '../guards.ts'
 import { contentText, firstLine } from '../text.ts'
@@ -134,7 +134,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
   const durationMs = tookMs(outcome) ?? call?.durationMs
   if (durationMs !== undefined) draft.durationMs = durationMs
   draft.summary = resultSummary(said ?? '', exitCode)
-  if (draft.mark === 'changed-by-person') draft.summary = `${CHANGED_BY_PERSON}: ${draft.summary}`
+  if (draft.mark === 'changed-by-person') draft.summary = `changed by a person: ${draft.summary}`
   return draft
 }
 
