@@ -5,7 +5,7 @@
 //   searchSessions(handle, query, options)  the same, grouped by session: what a person reads
 //
 // A query without a word that has to be there finds nothing; no query is an error.
-import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { DAY, type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { prepared } from '../store/database.ts'
 import { conversationOrder } from '../store/order.ts'
@@ -161,7 +161,7 @@ const WEIGHTS: Record<EventKind, number> = {
 const LAST_ANSWER = 1.6
 const WEIGHED_ANSWERS = 80
 const DIGEST_WEIGHT = 2
-const HALF_LIFE_MS = 90 * 86_400_000
+const HALF_LIFE_MS = 90 * DAY
 
 type Narrowed = SearchOptions & NarrowedFilter
 

@@ -6,8 +6,8 @@ import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'n
 import { basename, dirname, join } from 'node:path'
 import { fromSqlite, RecollectError } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
-import { type Database, type Migration, openDatabase, transaction } from './database.ts'
 import { connect } from '../sqlite/driver.ts'
+import { type Database, type Migration, openDatabase, transaction } from './database.ts'
 import { DamagedFile, type StoredRow, type Value } from './pages.ts'
 import { pageDamage } from './verify.ts'
 

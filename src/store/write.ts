@@ -146,7 +146,7 @@ export class CacheWriter {
       this.#report.sessionUids.add(sessionUid)
       this.#session(sessionUid)
     }
-    if (sessionUid !== null) this.#session(sessionUid)
+    if (sessionUid !== null && !batch.isForgotten) this.#session(sessionUid)
     writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
     writeSpent(batch.usage, this.#sql.spent, (uid, key) => {
       const session = this.#session(uid)

@@ -99,6 +99,7 @@ export class Gone {
     const isMain = batch.cursor.sessionUid !== null && this.#forgotten.has(batch.cursor.sessionUid)
     return {
       ...batch,
+      isForgotten: isMain,
       cursor: isMain ? { ...batch.cursor, state: 'null' } : batch.cursor,
       events: batch.events.filter(stays),
       ids,
