@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
+import { DAY } from './model.ts'
 import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
 
 export { SETTINGS } from './settings.ts'
@@ -277,8 +278,8 @@ const DURATION_UNITS: Record<string, number> = {
   s: 1000,
   m: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
+  d: DAY,
+  w: 7 * DAY,
 }
 
 /** `"30s"` → 30000 ms; a bare number is milliseconds. */
@@ -288,12 +289,10 @@ export function parseDuration(value: unknown): number | undefined {
   return match ? Math.round(Number(match[1]) * (DURATION_UNITS[match[2] as string] as number)) : undefined
 }
 
-const DAY_MS = 86_400_000
-
 /** `"2026-11-01"` → days since 1970-01-01; undefined if there is no such day (Date would make one of the 30th of February). */
 export function parseDay(text: string): number | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) ? at / DAY_MS : undefined
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) ? at / DAY : undefined
 }
 
 /** An age such as `7d`, or a date with a time of day, in UTC or local; undefined if there is no such time. */
@@ -310,7 +309,7 @@ export function parseInstant(text: string, now = Date.now()): number | undefined
 
 /** When a day begins on this machine's clock. */
 function localDayStart(day: number): number {
-  const at = new Date(day * DAY_MS)
+  const at = new Date(day * DAY)
   return new Date(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()).getTime()
 }
 

@@ -50,6 +50,9 @@ export const MARKS = [
 ] as const
 export type Mark = (typeof MARKS)[number]
 
+/** In milliseconds: what times are told in. Days of a calendar are not always as long (`query/timezone.ts`). */
+export const DAY = 86_400_000
+
 /** Tokens in disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
 export interface Tokens {
   /** Without cache reads and writes. */

@@ -132,6 +132,35 @@ describe('the repository of a session', () => {
   })
 })
 
+describe("the note beside a sub-agent's file", () => {
+  const ID = '14444444-4444-4444-8444-444444444444'
+  it.each([
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), [{ companion: 1 }]],
+    ['a directory', (path: string) => mkdirSync(path), [{ companion: 1 }]],
+    ['half written', (path: string) => writeFileSync(path, '{"toolUse'), [{}]],
+    ['not there', () => undefined, [{}]],
+  ] as const)('that is %s: named where it is in the way, and the file is read', async (_, put, gaps) => {
+    const world = new World()
+    const directory = join(world.home, '.claude', 'projects', '-w', ID, 'subagents')
+    mkdirSync(directory, { recursive: true })
+    const line = {
+      type: 'user',
+      uuid: 'u1',
+      parentUuid: null,
+      sessionId: ID,
+      agentId: 'a1',
+      isSidechain: true,
+      message: { role: 'user', content: 'look' },
+    }
+    writeFileSync(join(directory, 'agent-a1.jsonl'), `${JSON.stringify(line)}\n`)
+    put(join(directory, 'agent-a1.meta.json'))
+    const report = await world.sweep()
+    expect(report.newEventCount).toBe(1)
+    expect(report.sources.map((one) => one.gaps)).toEqual(gaps)
+    world.remove()
+  })
+})
+
 describe('a session', () => {
   it('takes no note of a sub-agent from behind a link', async () => {
     const world = new World()

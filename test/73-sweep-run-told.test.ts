@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findDigest } from '../src/digest/patterns.ts'
+import { sessionEvents } from '../src/query/events.ts'
 import { World } from './setup/sweeping.ts'
 
 const RUN = '2025-01-15-ticket-to-pr-TK421'
@@ -100,6 +101,37 @@ describe('a run says of itself', () => {
         rule: 'told',
         tokens: [5200, 8400],
       })
+  })
+
+  it.each([
+    ['completed', 'run completed'],
+    ['failed', 'run failed'],
+    ['canceled', 'run canceled'],
+    ['running', null],
+  ])('%s: the event that says so is its evidence, and each answer is one response', async (status, said) => {
+    const world = new World()
+    try {
+      const directory = join(world.home, '.devflow', 'runs', RUN)
+      mkdirSync(directory, { recursive: true })
+      writeFileSync(
+        join(directory, 'transcript.json'),
+        JSON.stringify({ ...EXAMPLE, ...withMeta({ status }) }),
+      )
+      await world.sweep()
+      const { told, responses } = world.read((handle) => {
+        const uid = uidOf(handle.memory)
+        const seqs = findDigest(handle, uid)?.outcome_detail.seqs ?? []
+        const events = [...sessionEvents(handle, uid)].filter((event) => seqs.includes(event.seq))
+        return {
+          told: events.map((event) => event.summary),
+          responses: handle.memory.prepare('SELECT sum(responses) AS n FROM usage_slots').get(),
+        }
+      })
+      expect(told).toEqual(said === null ? [] : [said])
+      expect(responses).toEqual({ n: 1 })
+    } finally {
+      world.remove()
+    }
   })
 
   it('a status nobody described says nothing: the rules decide', async () => {

@@ -422,6 +422,10 @@ describe('a forgotten session', () => {
       expect(wordsFound(memory.home, [...gone.words, `.....${title.slice(0, 9)}`])).toEqual([])
       for (const table of ['sessions', 'usage', 'edges'])
         expect(memory.rows(`SELECT 1 FROM ${table} WHERE session_uid = ?`, gone.uid)).toEqual([])
+      const inCache = memory.with((store) =>
+        store.read().cache.prepare('SELECT session_uid FROM cached').all(),
+      )
+      expect(inCache).toEqual([{ session_uid: kept.uid }])
       expect(memory.rows('SELECT reason, hash FROM receipts')).toEqual([{ reason: 'forgotten', hash: '' }])
       expect(eventsOf(kept).length).toBe(16)
       expect(memory.problems()).toEqual([])

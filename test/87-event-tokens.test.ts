@@ -175,18 +175,21 @@ describe('allowances', () => {
           left: null,
           window_minutes: 300,
           resets_at: '2026-01-02T10:00:00.000Z',
+          is_over: true,
           observed_at: '2026-01-02T05:10:00.000Z',
           session_uid: `codex:${THREAD}`,
           windows: [
             {
               used_percent: 2,
               resets_at: '2026-01-02T10:00:00.000Z',
+              is_over: true,
               first_observed_at: '2026-01-02T05:10:00.000Z',
               last_observed_at: '2026-01-02T05:10:00.000Z',
             },
             {
               used_percent: 90,
               resets_at: '2026-01-02T05:00:00.000Z',
+              is_over: true,
               first_observed_at: '2026-01-02T00:02:00.000Z',
               last_observed_at: '2026-01-02T00:50:00.000Z',
             },
@@ -194,7 +197,10 @@ describe('allowances', () => {
         },
       ],
     })
-    expect(cli(world.env, 'usage', 'limits').stdout).toMatch(/codex:primary +plus +5h +2%/)
+    expect(cli(world.env, 'usage', 'limits').stdout).toMatch(/codex:primary +plus +5h +was 2%.*, past/)
+    // Before its reset a window is the one that counts; the one before it is over.
+    const [open] = world.read((handle) => limitsReport(handle, { now: DAY + 35_000_000 })).limits
+    expect([open?.is_over, open?.windows.map((one) => one.is_over)]).toEqual([false, [false, true]])
     expect(
       world.read((handle) => limitsReport(handle, { untilAt: DAY + 3_600_000 })).limits[0]?.used_percent,
     ).toBe(90)

@@ -103,6 +103,8 @@ export interface UsageItem extends Tokens {
   model: string | null
   /** `turn` where one record covers several responses. */
   scope: 'response' | 'turn'
+  /** How many responses it stands for, where that is not one: a rest of a sum, or a cost, stands for none. */
+  responses?: number
   isSidechain?: boolean
   /** True when these tokens are already contained in another session's records: kept, never summed. */
   nested?: boolean

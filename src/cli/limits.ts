@@ -39,7 +39,7 @@ const COLUMNS: Column<LimitRow>[] = [
   { title: 'PLAN', cell: (row) => row.plan ?? '', optional: 1 },
   { title: 'WINDOW', right: true, cell: (row) => windowText(row.window_minutes), optional: 0 },
   { title: 'USED', right: true, cell: usedText },
-  { title: 'RESETS', cell: (row) => formatTime(row.resets_at) },
+  { title: 'RESETS', cell: (row) => `${formatTime(row.resets_at)}${row.is_over ? ', past' : ''}` },
   { title: 'SEEN', cell: (row) => formatTime(row.observed_at) },
 ]
 
@@ -48,8 +48,9 @@ function toText({ limits }: LimitsReport): string {
   return tableLines(limits, COLUMNS).join('\n')
 }
 
-function usedText({ used_percent, left }: LimitRow): string {
-  return used_percent === null ? `${left ?? '?'} left` : `${used_percent}%`
+/** Of a window that is over: what it was, not what it is. */
+function usedText({ used_percent, left, is_over }: LimitRow): string {
+  return `${is_over ? 'was ' : ''}${used_percent === null ? `${left ?? '?'} left` : `${used_percent}%`}`
 }
 
 /** Some providers tell a minute less than they mean. */

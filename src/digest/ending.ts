@@ -8,6 +8,8 @@ export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'compl
 
 export interface EndingFacts {
   last: { what: Beat; seq: number } | null
+  /** Of the conversation, whatever it is. */
+  lastSeq: number | null
   /** Where the last turn began. */
   promptSeq: number | null
   /** Calls of the last turn without a result. */
@@ -30,6 +32,7 @@ export interface TurnFacts {
 /** Plain data, so that it can be kept and gone on from. */
 export interface EndingState {
   last: EndingFacts['last']
+  lastSeq: number | null
   promptSeq: number | null
   turnCount: number
   turn: { callCount: number; editCount: number; failed: Seqs; hasLastFailed: boolean }
@@ -44,6 +47,7 @@ const MAX_OPEN = 64
 
 export const newEnding = (): EndingState => ({
   last: null,
+  lastSeq: null,
   promptSeq: null,
   turnCount: 0,
   turn: newTurn(),
@@ -61,6 +65,7 @@ export class Ending {
   /** `hasFailed`: of a result, as far as it is one to be called a failure. */
   add(event: DigestEvent, hasFailed: boolean): void {
     if (event.isSidechain || event.isPart) return
+    this.#now.lastSeq = event.seq
     if (event.kind === 'user_msg') this.#begin(event.seq)
     else if (isCall(event)) this.#call(event)
     else if (isResult(event)) this.#result(event, hasFailed)
@@ -74,10 +79,11 @@ export class Ending {
   }
 
   finish(): EndingFacts {
-    const { last, promptSeq, open, turn, turnCount } = this.#now
+    const { last, lastSeq, promptSeq, open, turn, turnCount } = this.#now
     const { callCount, editCount, failed, hasLastFailed } = turn
     return {
       last,
+      lastSeq,
       promptSeq,
       openCalls: [...open.values()],
       turn: {

@@ -37,7 +37,8 @@ export function outcomeOf(
     rule,
     seqs: [...new Set(seqs.filter((seq) => seq !== null))],
   })
-  if (told !== null) return verdict(told, 1, 'told', ending.last?.seq ?? null)
+  // The event that says so comes last; that a session is still under way no event says.
+  if (told !== null) return verdict(told, 1, 'told', told === 'unknown' ? null : ending.lastSeq)
   if (ending.last === null) return verdict('unknown', 0, 'nothing-happened')
   const { what, seq } = ending.last
   if (what === 'interrupt') return verdict('abandoned', 0.95, 'interrupted', seq)

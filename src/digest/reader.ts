@@ -17,7 +17,7 @@ import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { Database } from '../store/database.ts'
-import { foldOf, KNOWS_MORE } from '../store/digests.ts'
+import { foldOf, knowingMore } from '../store/digests.ts'
 import { conversationOrder, type Order } from '../store/order.ts'
 import { FLAG, ROLES, wordOf } from '../store/rows.ts'
 import { OWN_SOURCES } from '../store/settle.ts'
@@ -195,7 +195,7 @@ function storedDigests(
     "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
   )
   const counted = cache.prepare('SELECT event_count FROM cached WHERE session_uid = ?')
-  const knowsMore = memory.prepare(KNOWS_MORE)
+  const knowsMore = knowingMore(cache, memory)
   // Once the digest of later events was frozen in its turn, it was frozen without them.
   const repeated = memory.prepare('SELECT kind FROM repeated WHERE session_uid = ? AND evicted_seq = ?')
   const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
@@ -205,7 +205,7 @@ function storedDigests(
     frozen(uid) {
       const { event_count: count } = (counted.get(uid) ?? { event_count: 0 }) as { event_count: number }
       const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      const isAll = seq === null || knowsMore.get(uid, count) !== undefined
+      const isAll = seq === null || knowsMore(uid, count)
       return isAll ? (stored.get(uid) as StoredDigest | undefined) : undefined
     },
     copied(uid) {

@@ -1,17 +1,19 @@
 // The agents: which are here, whether their transcripts are read before they delete them, and what of their files cannot
 // be read.
+
 import { sep } from 'node:path'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import type { Config } from '../config.ts'
+import { DAY } from '../model.ts'
 import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
 import type { Problem } from '../sources/problem.ts'
 import { extraRoots, namedRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { checkDeletions } from './deletions.ts'
-import { ageText, DAY, type Finding, finding } from './finding.ts'
+import { ageText, type Finding, finding } from './finding.ts'
 import { plural } from './words.ts'
 
 const SHOWN = 5

@@ -1,13 +1,15 @@
 // What can be told of a memory at once, without asking agents or reading it through: how large and how fresh it is, what
 // was lost, what was not understood. `recollect status` shows the bad part of it, `recollect doctor` all.
+
 import type { Config } from '../config.ts'
+import { DAY } from '../model.ts'
 import { countLost } from '../query/lost.ts'
 import { policyOf } from '../retention/policy.ts'
 import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
 import { peekSpool, readSpoolState } from '../sources/spool.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { ageText, DAY, type Finding, finding } from './finding.ts'
+import { ageText, type Finding, finding } from './finding.ts'
 import { formatBytes, plural } from './words.ts'
 
 const SHOWN = 5

@@ -1,5 +1,6 @@
 // What reads sessions without being asked: hooks in the agents, a schedule of the system, a watcher; and whether agents know
 // the server through which they can ask. Looks only; asks agents' own programs what they have registered.
+
 import type { Integration } from '../adapters/integration.ts'
 import { MCP_CLIENTS, type McpClient } from '../adapters/mcp.ts'
 import { type HookStatus, lastFired, statusOf } from '../capture/hook-status.ts'
@@ -7,9 +8,10 @@ import { SCHEDULERS, type ScheduleStatus, scheduleStatus } from '../capture/sche
 import { EVERY_MS } from '../capture/schedule-text.ts'
 import { isWatched } from '../capture/watch.ts'
 import { commandText, lookAt, type Registration, SERVER_NAME, serverEntry } from '../mcp/register.ts'
+import { DAY } from '../model.ts'
 import { readSpoolState } from '../sources/spool.ts'
 import type { AgentContext } from './agents.ts'
-import { ageText, DAY, type Finding, finding } from './finding.ts'
+import { ageText, type Finding, finding } from './finding.ts'
 
 /** For an agent's program to answer; it may check its servers first. */
 const PATIENCE_MS = 20_000

@@ -1,11 +1,13 @@
 // What agents are about to delete of their own transcripts, and whether it is kept here. Looks at the files as they are now.
+
 import { statSync } from 'node:fs'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
+import { DAY } from '../model.ts'
 import { discover, type Found } from '../sources/discover.ts'
 import type { ReadHandle } from '../store/store.ts'
-import { DAY, type Finding, finding } from './finding.ts'
+import { type Finding, finding } from './finding.ts'
 import { formatBytes, plural } from './words.ts'
 
 export const WITHIN_DAYS = 7

@@ -53,8 +53,6 @@ export function finding(
   return { id, severity, subject: more.subject ?? null, text, fix: more.fix ?? null }
 }
 
-export const DAY = 86_400_000
-
 /** `3 h`, `12 d`: enough to judge by. */
 export function ageText(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000))

@@ -2,13 +2,14 @@
 
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { DAY } from '../model.ts'
 import type { Database } from '../store/database.ts'
 import type { StorePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { loadPrices, PRICE_LIST } from '../usage/prices.ts'
-import { DAY, type Finding, finding } from './finding.ts'
+import { type Finding, finding } from './finding.ts'
 
 /** A larger database is only looked through when asked: it takes seconds. */
 const QUICK_CHECK_BYTES = 64 << 20

@@ -6,12 +6,16 @@ export interface LimitsQuestion {
   sinceAt?: number
   untilAt?: number
   flavor?: string
+  /** Epoch milliseconds; the present by default. */
+  now?: number
 }
 
 /** Between two resets: the highest that was told. */
 export interface LimitWindow {
   used_percent: number | null
   resets_at: string | null
+  /** It began anew since: how much is used by now nobody told. */
+  is_over: boolean
   first_observed_at: string
   last_observed_at: string
 }
@@ -26,6 +30,7 @@ export interface LimitRow {
   left: string | null
   window_minutes: number | null
   resets_at: string | null
+  is_over: boolean
   observed_at: string
   session_uid: string
   windows: LimitWindow[]
@@ -48,7 +53,7 @@ interface Reading {
 }
 
 export function limitsReport({ memory }: Pick<ReadHandle, 'memory'>, question: LimitsQuestion): LimitsReport {
-  const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER, flavor = null } = question
+  const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER, flavor = null, now = Date.now() } = question
   const readings = memory
     .prepare(
       `SELECT s.flavor, l.name, l.plan, l.used_percent, l.left, l.window_minutes, l.resets_at, l.at, l.session_uid
@@ -61,12 +66,14 @@ export function limitsReport({ memory }: Pick<ReadHandle, 'memory'>, question: L
     const key = `${reading.flavor}\0${reading.name}`
     byLimit.set(key, [...(byLimit.get(key) ?? []), reading])
   }
-  return { limits: [...byLimit.values()].map(rowOf) }
+  return { limits: [...byLimit.values()].map((some) => rowOf(some, now)) }
 }
 
 const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-function rowOf(readings: readonly Reading[]): LimitRow {
+const isOver = (resetsAt: number | null, now: number): boolean => resetsAt !== null && resetsAt <= now
+
+function rowOf(readings: readonly Reading[], now: number): LimitRow {
   const { flavor, name, plan, used_percent, left, window_minutes, resets_at, at, session_uid } = readings.at(
     -1,
   ) as Reading
@@ -78,16 +85,17 @@ function rowOf(readings: readonly Reading[]): LimitRow {
     left,
     window_minutes,
     resets_at: isoOf(resets_at),
+    is_over: isOver(resets_at, now),
     observed_at: isoOf(at) as string,
     session_uid,
-    windows: windowsOf(readings).reverse(),
+    windows: windowsOf(readings, now).reverse(),
   }
 }
 
 /** The same moment is told some minutes apart where an agent wrote how long it still was. */
 const SAME_RESET_MS = 5 * 60_000
 
-function windowsOf(readings: readonly Reading[]): LimitWindow[] {
+function windowsOf(readings: readonly Reading[], now: number): LimitWindow[] {
   const windows: LimitWindow[] = []
   let resetsAt: number | null = null
   for (const { used_percent, resets_at, at } of readings) {
@@ -102,6 +110,7 @@ function windowsOf(readings: readonly Reading[]): LimitWindow[] {
       windows.push({
         used_percent,
         resets_at: isoOf(resets_at),
+        is_over: isOver(resets_at, now),
         first_observed_at: observedAt,
         last_observed_at: observedAt,
       })

@@ -1,4 +1,5 @@
 // The first look: figures of a span of time, cost per day and model, a year of days, what runs now.
+import { DAY } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
 import type { PriceBook } from '../usage/prices.ts'
 import { type Brief, briefsOf, type Line } from './briefs.ts'
@@ -40,7 +41,6 @@ export interface OverviewTotals {
   usage: UsageRow
 }
 
-const DAY = 86_400_000
 const DEAREST = 6
 /** A session counts as running while its last event is not older. */
 export const LIVE_MS = 10 * 60_000

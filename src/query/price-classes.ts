@@ -1,10 +1,10 @@
 // What has to be told apart because its price differs: the time between two changes of prices, the quarter of an hour of
 // models that are cheaper by night, the size of the prompt. As SQL over `u`, a row of the summed ledger; what does not
 // differ is not told apart, since each distinction makes a question dearer.
+import { DAY } from '../model.ts'
 import { PROMPT_STEPS, SLOT_MS } from '../store/slots.ts'
 import type { PriceBook, PriceChanges } from '../usage/prices.ts'
 
-const DAY_MS = 86_400_000
 const QUARTERS = 96
 
 export interface PriceClasses {
@@ -44,7 +44,7 @@ type Row = [model: string, period: number, quarter: number, over: number, ...rat
 export function classRates(prices: PriceBook, models: readonly string[], now = Date.now()): Row[] {
   const { startsAt, byTimeOfDay, byPrompt } = prices.changes(models)
   const periods: [number, number][] = [
-    [0, (startsAt[0] ?? now) - DAY_MS],
+    [0, (startsAt[0] ?? now) - DAY],
     ...startsAt.map((at, i): [number, number] => [i + 1, at]),
     [-1, now],
   ]
@@ -71,7 +71,7 @@ export function classRates(prices: PriceBook, models: readonly string[], now = D
 function quartersOf(period: number, at: number): [quarter: number, at: number][] {
   const without: [number, number] = [-1, at]
   if (period === -1) return [without]
-  const next = (quarter: number): number => at + ((((quarter * SLOT_MS - at) % DAY_MS) + DAY_MS) % DAY_MS)
+  const next = (quarter: number): number => at + ((((quarter * SLOT_MS - at) % DAY) + DAY) % DAY)
   const all = Array.from({ length: QUARTERS }, (_, i): [number, number] => [i, next(i)])
   return period === 0 ? [without, ...all] : all
 }

@@ -6,7 +6,7 @@
 //
 // A query without a word that has to be there finds nothing; no query is an error.
 import { searchedIn } from '../event/words.ts'
-import { type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { DAY, type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import { prepared } from '../store/database.ts'
 import { conversationOrder } from '../store/order.ts'
@@ -162,7 +162,7 @@ const WEIGHTS: Record<EventKind, number> = {
 const LAST_ANSWER = 1.6
 const WEIGHED_ANSWERS = 80
 const DIGEST_WEIGHT = 2
-const HALF_LIFE_MS = 90 * 86_400_000
+const HALF_LIFE_MS = 90 * DAY
 
 type Narrowed = SearchOptions & NarrowedFilter
 

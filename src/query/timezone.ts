@@ -1,8 +1,10 @@
 // Days as a time zone has them, for instants that are counted in slots of a quarter of an hour. Offsets are constant
 // between few transitions, so they are found once and a query can apply them to any number of rows.
+
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../errors.ts'
+import { DAY } from '../model.ts'
 import { SLOT_MS } from '../store/slots.ts'
 
 /** From this slot on (until the next one) local time is UTC plus this many seconds. */
@@ -158,13 +160,13 @@ function firstWhere(from: number, to: number, test: (at: number) => boolean): nu
 }
 
 /** `2026-11-15`; of a year with more than four digits as ISO 8601 writes it, `+012026-11-15`. */
-export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, -14)
+export const dateOf = (day: number): string => new Date(day * DAY).toISOString().slice(0, -14)
 
 /** The ISO week a day is in: `2026-W46`. It belongs to the year of its Thursday. */
 export function weekOf(day: number): string {
   const weekday = (((day + 3) % 7) + 7) % 7
   const thursday = day - weekday + 3
-  const year = new Date(thursday * 86_400_000).getUTCFullYear()
-  const week = Math.floor((thursday - Date.UTC(year, 0, 1) / 86_400_000) / 7) + 1
+  const year = new Date(thursday * DAY).getUTCFullYear()
+  const week = Math.floor((thursday - Date.UTC(year, 0, 1) / DAY) / 7) + 1
   return `${year}-W${String(week).padStart(2, '0')}`
 }

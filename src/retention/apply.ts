@@ -1,5 +1,6 @@
 // Carries a plan out: measure, plan, evict, and again until nothing is left to do. Analysis that is needed first is the
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
+import { DAY } from '../model.ts'
 import { transaction } from '../store/database.ts'
 import { compact } from '../store/erase.ts'
 import type { EvictReport, Store } from '../store/store.ts'
@@ -230,8 +231,6 @@ function tell(
   report.events.push(event)
   options.onEvent?.(event)
 }
-
-const DAY = 86_400_000
 
 /** A state that lasts is logged once a day, not once a sweep. */
 function tellOnce(

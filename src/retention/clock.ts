@@ -1,8 +1,8 @@
 // Whether the clock can be believed when it says that something is old. One that is years ahead, if only for one sweep, would
 // make everything old at once.
+import { DAY } from '../model.ts'
 import type { ReadHandle } from '../store/store.ts'
 
-const DAY = 86_400_000
 /** Whoever works with agents leaves a file, or sweeps, more often than this; who was away for longer waits for the next file. */
 export const BOUND_DAYS = 30
 

@@ -1,12 +1,13 @@
 // Whether a sweep has to evict at all. Answered from sums the databases hold: under all caps it costs next to nothing.
+
 import { join } from 'node:path'
+import { DAY } from '../model.ts'
 import type { StorePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type Policy, SETTLING_DAYS } from './plan.ts'
 import type { Cadence } from './policy.ts'
 import { databaseBytes, MAX_OVERHEAD_BYTES } from './usage.ts'
 
-const DAY = 86_400_000
 const PERIOD: Record<Cadence, number> = { daily: DAY, weekly: 7 * DAY, 'on-hook': 0 }
 const BLOCK = 4096
 

@@ -1,8 +1,8 @@
 // Which raw sessions go, and why: a pure function of policy, sessions, usage and time. It decides, nothing else; what it
 // returns is printed by a dry run and applied by apply.ts. The passes are those of the coding-session-memory design, §5.2;
 // in each of them what can be read again goes first, and an only copy last.
+import { DAY } from '../model.ts'
 
-const DAY = 86_400_000
 /** Raw that just came in stays for so many days, however old the session is: somebody asked for it. */
 export const SETTLING_DAYS = 7
 

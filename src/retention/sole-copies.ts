@@ -1,9 +1,8 @@
 // Only copies do not go without a word: the first time they would, it is said, and they stay for a day in which they can be
 // pinned. Above the hard cap there is no such day; then it is said right before.
+import { DAY } from '../model.ts'
 import type { Database } from '../store/database.ts'
 import type { TimedPlan } from './planning.ts'
-
-const DAY = 86_400_000
 
 export class SoleCopies {
   /** Nothing has to be said any more. */

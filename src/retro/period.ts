@@ -1,5 +1,7 @@
 // The days a retrospective is about, and the days before them that it is compared with. Days are those of a time zone.
+
 import { RecollectError } from '../errors.ts'
+import { DAY } from '../model.ts'
 import { dateOf, type TimeZone, weekOf } from '../query/timezone.ts'
 import { SLOT_MS } from '../store/slots.ts'
 
@@ -18,8 +20,6 @@ export interface PeriodWish {
   since?: string
   until?: string
 }
-
-const DAY_MS = 86_400_000
 
 /** The last seven days unless told otherwise. */
 export function periodOf(wish: PeriodWish, zone: TimeZone, now: number): Period {
@@ -56,7 +56,7 @@ export function labelOf({ firstDay, endDay }: Period): string {
 function dayOf(text: string, today: number, where: string): number {
   const age = /^(\d{1,5})d$/.exec(text)
   if (age) return today - Number(age[1])
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) / DAY_MS : Number.NaN
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) / DAY : Number.NaN
   // The thirtieth of February is read as a day of March.
   if (Number.isInteger(day) && dateOf(day) === text) return day
   throw new RecollectError('USAGE', `${text} is no day`, { where, hint: 'such as 2026-11-01, or 30d' })
@@ -65,7 +65,7 @@ function dayOf(text: string, today: number, where: string): number {
 function isoWeek(text: string): Period {
   const match = /^(\d{4})-?W(\d{2})$/i.exec(text)
   // The fourth of January is always in the first week.
-  const fourth = match ? Date.UTC(Number(match[1]), 0, 4) / DAY_MS : 0
+  const fourth = match ? Date.UTC(Number(match[1]), 0, 4) / DAY : 0
   const monday = fourth - ((((fourth + 3) % 7) + 7) % 7) + (Number(match?.[2]) - 1) * 7
   if (match && weekOf(monday) === `${match[1]}-W${match[2]}`) return { firstDay: monday, endDay: monday + 7 }
   throw new RecollectError('USAGE', `${text} is no week`, { where: '--week', hint: 'such as 2026-W46' })
@@ -76,5 +76,5 @@ function monthOf(text: string): Period {
   if (!match)
     throw new RecollectError('USAGE', `${text} is no month`, { where: '--month', hint: 'such as 2026-11' })
   const [year, month] = [Number(match[1]), Number(match[2])]
-  return { firstDay: Date.UTC(year, month - 1, 1) / DAY_MS, endDay: Date.UTC(year, month, 1) / DAY_MS }
+  return { firstDay: Date.UTC(year, month - 1, 1) / DAY, endDay: Date.UTC(year, month, 1) / DAY }
 }

@@ -93,6 +93,7 @@ export interface PreparedUsage extends Tokens {
   ts: number | null
   model: string | null
   scope: 'response' | 'turn'
+  responses: number
   isSidechain: boolean
   isNested: boolean
   /** Counts nowhere if it is there, and is not written if it is not. */
@@ -192,6 +193,8 @@ export interface Batch {
   unknown: Record<string, number>
   /** Redactions in facts, by session and rule. */
   findings: Record<string, Record<string, number>>
+  /** The source's own session was forgotten: of the batch only its cursor is written. */
+  isForgotten?: boolean
 }
 
 export const payloadOf = ({ payloadAt, payloadLength }: PreparedEvent, batch: Batch): Uint8Array =>

@@ -4,14 +4,29 @@
 import { type Database, prepared, transaction } from './database.ts'
 import { DigestWords, indexOldDigests } from './digest-words.ts'
 import { packText, unpackText } from './packed.ts'
+import { FLAG } from './rows.ts'
 import type { DigestRow, Fold } from './store.ts'
 
 /**
  * Whether a session with a digest had more events than so many, and none of those is later: the cache was deleted, and the
  * agent no longer has all of the session's files. Such a digest stays, and so do the counters made with it.
  */
-export const KNOWS_MORE = `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
-  WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND s.event_count > ?2`
+export function knowingMore(cache: Database, memory: Database): (uid: string, eventCount: number) => boolean {
+  const more = memory.prepare(
+    `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
+     WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND s.event_count > ?2`,
+  )
+  // Memories of before counted these as well.
+  const repeated = cache.prepare(
+    `SELECT count(*) AS count FROM events WHERE session = (SELECT id FROM cached WHERE session_uid = ?)
+     AND flags & ${FLAG.repeated}`,
+  )
+  return (uid, eventCount) => {
+    if (more.get(uid, eventCount) === undefined) return false
+    const { count } = repeated.get(uid) as { count: number }
+    return count === 0 || more.get(uid, eventCount + count) !== undefined
+  }
+}
 
 const AT_ONCE = 10_000
 
@@ -52,10 +67,10 @@ export function* undigested(
   const here = cache.prepare(
     'SELECT event_count FROM cached c WHERE session_uid = ? AND EXISTS (SELECT 1 FROM events WHERE session = c.id)',
   )
-  const knowsMore = memory.prepare(KNOWS_MORE)
+  const knowsMore = knowingMore(cache, memory)
   const canBeMade = ({ uid, isChanged }: Due): boolean => {
     const row = here.get(uid) as { event_count: number } | undefined
-    return row !== undefined && (isChanged === 1 || !knowsMore.get(uid, row.event_count))
+    return row !== undefined && (isChanged === 1 || !knowsMore(uid, row.event_count))
   }
   let last = { at: Number.MIN_SAFE_INTEGER, uid: '' }
   for (let isMore = true; isMore; ) {

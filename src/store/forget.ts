@@ -50,7 +50,12 @@ export function forgetInCache(cache: Database, uid: string): void {
       .prepare(`DELETE FROM ${table} WHERE path IN (SELECT path FROM sources WHERE session_uid = ?)`)
       .run(uid)
   }
-  cache.prepare('DELETE FROM findings WHERE session = (SELECT id FROM cached WHERE session_uid = ?)').run(uid)
+  // Its number may be given to another session: nothing may be left under it.
+  for (const table of ['findings', 'source_sessions'])
+    cache
+      .prepare(`DELETE FROM ${table} WHERE session = (SELECT id FROM cached WHERE session_uid = ?)`)
+      .run(uid)
+  cache.prepare('DELETE FROM cached WHERE session_uid = ?').run(uid)
   // An adapter's carry-over may hold words of the session.
   cache.prepare("UPDATE sources SET state = 'null' WHERE session_uid = ?").run(uid)
 }

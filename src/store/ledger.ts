@@ -30,7 +30,7 @@ export class Ledger {
     const costsMore = 'excluded.reported_cost > reported_cost'
     const counters = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning']
     const insert = `INSERT INTO ledger (session, response_id, ts, model, ${counters.join(', ')}, is_turn, is_sidechain,
-      is_nested, reported_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+      is_nested, reported_cost, responses) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
     this.#newUsage = memory.prepare(`${insert} ON CONFLICT DO NOTHING`)
     this.#addToSlot = memory.prepare(ADD_TO_SLOT)
     this.#usage = memory.prepare(
@@ -38,11 +38,21 @@ export class Ledger {
        ${counters.map((name) => `${name} = iif(${isGreater}, excluded.${name}, ${name})`).join(', ')},
        ts = coalesce(min(ts, excluded.ts), ts, excluded.ts), model = coalesce(excluded.model, model),
        is_sidechain = min(is_sidechain, excluded.is_sidechain), is_nested = max(is_nested, excluded.is_nested),
-       reported_cost = coalesce(excluded.reported_cost, reported_cost) WHERE ${isGreater} OR ${costsMore}
+       reported_cost = coalesce(excluded.reported_cost, reported_cost), responses = excluded.responses
+       WHERE ${isGreater} OR ${costsMore} OR excluded.responses <> responses
        OR coalesce(excluded.ts < ts, ts IS NULL AND excluded.ts IS NOT NULL) OR excluded.is_nested > is_nested
        OR (model IS NULL AND excluded.model IS NOT NULL)`,
     )
-    const all = ['ts', 'model', ...counters, 'is_turn', 'is_sidechain', 'is_nested', 'reported_cost']
+    const all = [
+      'ts',
+      'model',
+      ...counters,
+      'is_turn',
+      'is_sidechain',
+      'is_nested',
+      'reported_cost',
+      'responses',
+    ]
     this.#latest = memory.prepare(
       `${insert} ON CONFLICT (session, response_id) DO UPDATE SET ${all.map((name) => `${name} = excluded.${name}`).join(', ')}
        WHERE ${all.map((name) => `${name} IS NOT excluded.${name}`).join(' OR ')}`,
@@ -80,6 +90,7 @@ export class Ledger {
       one.isSidechain ? 1 : 0,
       one.isNested ? 1 : 0,
       one.reportedCost,
+      one.responses,
     ]
     // A new response of a session that goes on is added to its sums; whatever else happens, they are made again.
     if (one.isRepetition) {

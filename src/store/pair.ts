@@ -28,7 +28,7 @@ export function pairUp(memory: Database, cache: Database): void {
 
 /**
  * Whether every session that has a digest is known to the cache. It stays so, since sessions come to both and no row of
- * `cached` ever goes: whoever searches a cache that is whole need not look for more in all digests.
+ * `cached` goes but with its digest, when it is forgotten: whoever searches a cache that is whole need not look for more in all digests.
  */
 function isWhole(memory: Database, cache: Database): boolean {
   const { uids } = memory.prepare('SELECT json_group_array(session_uid) AS uids FROM digest_texts').get() as {

@@ -180,6 +180,17 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   `,
   // How it ended, where the program that ran it says so itself.
   'ALTER TABLE sessions ADD COLUMN told_outcome TEXT',
+  // How many responses a record of the ledger stands for: parts of a sum, and costs, stand for none.
+  `
+  ALTER TABLE ledger ADD COLUMN responses INTEGER NOT NULL DEFAULT 1;
+  DROP VIEW usage;
+  CREATE VIEW usage AS
+    SELECT s.session_uid, l.response_id, l.ts,
+      (SELECT m.model FROM ledger_models m WHERE m.number = l.model) AS model,
+      l.input, l.cache_read, l.cache_write_5m, l.cache_write_1h, l.output, l.reasoning,
+      iif(l.is_turn, 'turn', 'response') AS scope, l.is_sidechain, l.is_nested, l.reported_cost, l.is_counted, l.responses
+    FROM ledger l JOIN ledger_sessions s ON s.number = l.session;
+  `,
   // Which of the events whose keys are kept it did not count as its own (ranges of seqs).
   "ALTER TABLE kept_keys ADD COLUMN not_own TEXT NOT NULL DEFAULT '[]'",
   // Events that turned out to count nowhere when those up to `evicted_seq` had gone, and what they were counted as.

@@ -4,7 +4,7 @@
 
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
-import { KNOWS_MORE } from './digests.ts'
+import { knowingMore } from './digests.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
 import { linkLateParents } from './late-parents.ts'
@@ -107,14 +107,6 @@ export const OWN_SOURCES = `SELECT path, max(size) AS size FROM sources WHERE se
   GROUP BY device, inode, born_at`
 export const SOURCE_BYTES = `SELECT coalesce(sum(size), 0) AS size FROM (${OWN_SOURCES})`
 
-const NOTHING_COPIED = { turns: 0, retries: 0, errors: 0 }
-
-const SAVE = `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?,
-  source_bytes = ?, repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
-  evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END,
-  started_at = iif(own_at = 0, ended_at, coalesce(started_at, ended_at)), own_at = iif(started_at IS NULL, 0, own_at)
-  WHERE session_uid = ?`
-
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(
   cache: Database,
@@ -123,30 +115,13 @@ function describe(
   place: (session: SessionPlace) => Place,
 ): void {
   const now = Date.now()
-  const counts = cache.prepare(
-    `SELECT event_count, turn_count, retry_count, error_count, next_seq - 1 > evicted_seq AS has_raw, evicted_seq
-     FROM cached WHERE id = ?`,
+  const { counts, inVain, readAgain, knowsMore, told, bytes, isGone, findings, where, save } = describing(
+    cache,
+    memory,
   )
-  // Counted while they were not known as copies; read in again, they are.
-  const copied = memory.prepare('SELECT turns, retries, errors FROM copied WHERE session_uid = ?')
-  const readAgain = ['copied', 'repeated'].map((table) =>
-    memory.prepare(`DELETE FROM ${table} WHERE session_uid = ?`),
-  )
-  const repeated = memory.prepare('SELECT count(*) AS count FROM repeated WHERE session_uid = ?')
-  const knowsMore = memory.prepare(KNOWS_MORE)
-  const told = memory.prepare(
-    'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
-  )
-  const bytes = cache.prepare(SOURCE_BYTES)
-  const isGone = cache.prepare(IS_GONE)
-  const findings = cache.prepare(
-    'SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule',
-  )
-  const where = memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?')
-  const save = memory.prepare(SAVE)
   for (const { id, session_uid } of sessions) {
     const row = counts.get(id) as Record<string, number>
-    if (knowsMore.get(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))
+    if (knowsMore(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))
     const found = findings.all(id) as unknown as { rule: string; count: number }[]
     const at = where.get(session_uid) as { cwd: string | null; git_remote: string | null } | undefined
     const { repo, domain } = place({
@@ -155,9 +130,9 @@ function describe(
       gitRemote: at?.git_remote ?? null,
     })
     if (row['evicted_seq'] === 0) for (const drop of readAgain) drop.run(session_uid)
-    const less = (copied.get(session_uid) ?? NOTHING_COPIED) as typeof NOTHING_COPIED
+    const less = inVain.get(session_uid) as Record<'turns' | 'retries' | 'errors' | 'events', number>
     save.run(
-      (row['event_count'] as number) - (repeated.get(session_uid) as { count: number }).count,
+      (row['event_count'] as number) - less.events,
       (row['turn_count'] as number) - less.turns,
       (row['retry_count'] as number) - less.retries,
       (row['error_count'] as number) - less.errors,
@@ -170,5 +145,37 @@ function describe(
       row['has_raw'] as number,
       session_uid,
     )
+  }
+}
+
+function describing(cache: Database, memory: Database) {
+  return {
+    counts: cache.prepare(
+      `SELECT event_count, turn_count, retry_count, error_count, next_seq - 1 > evicted_seq AS has_raw, evicted_seq
+       FROM cached WHERE id = ?`,
+    ),
+    // Counted while they were not known as copies, or repetitions; read in again, they are.
+    inVain: memory.prepare(
+      `SELECT coalesce(max(turns), 0) AS turns, coalesce(max(retries), 0) AS retries, coalesce(max(errors), 0) AS errors,
+       (SELECT count(*) FROM repeated WHERE session_uid = ?1) AS events FROM copied WHERE session_uid = ?1`,
+    ),
+    readAgain: ['copied', 'repeated'].map((table) =>
+      memory.prepare(`DELETE FROM ${table} WHERE session_uid = ?`),
+    ),
+    knowsMore: knowingMore(cache, memory),
+    told: memory.prepare(
+      'SELECT event_count, turn_count, retry_count, error_count FROM sessions WHERE session_uid = ?',
+    ),
+    bytes: cache.prepare(SOURCE_BYTES),
+    isGone: cache.prepare(IS_GONE),
+    findings: cache.prepare('SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule'),
+    where: memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?'),
+    save: memory.prepare(
+      `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
+       repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,
+       evicted_at = CASE WHEN ? THEN NULL ELSE evicted_at END,
+       started_at = iif(own_at = 0, ended_at, coalesce(started_at, ended_at)), own_at = iif(started_at IS NULL, 0, own_at)
+       WHERE session_uid = ?`,
+    ),
   }
 }

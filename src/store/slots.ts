@@ -27,7 +27,7 @@ const SUMS = [
 const summed = (
   which: string,
 ): string => `SELECT session_uid, CASE WHEN ts >= 0 THEN ts / ${SLOT_MS} ELSE -1 END AS slot, coalesce(model, '') AS model,
-  ${OVER} AS prompt_over, count(*) AS responses, count(reported_cost) AS reported,
+  ${OVER} AS prompt_over, sum(responses) AS responses, count(reported_cost) AS reported,
   ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
   FROM usage WHERE is_counted AND NOT is_nested AND ${which} GROUP BY 1, 2, 3, 4`
 const SUMMED = summed('session_uid IN (SELECT session_uid FROM stale_slots)')

@@ -145,7 +145,7 @@ export class CacheWriter {
     for (const { sessionUid } of [...batch.facts, ...batch.usage, ...batch.limits]) {
       this.#report.sessions.set(sessionUid, this.#session(sessionUid).id)
     }
-    if (sessionUid !== null) this.#session(sessionUid)
+    if (sessionUid !== null && !batch.isForgotten) this.#session(sessionUid)
     writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
     writeSpent(batch.usage, this.#sql.spent, (uid, key) => {
       const session = this.#session(uid)

@@ -1,6 +1,8 @@
 // What set a sweep off, and so how far it has to look; afterwards, what is written down for the next one.
+
 import { ADAPTERS } from '../adapters/index.ts'
 import type { RecollectError } from '../errors.ts'
+import { DAY } from '../model.ts'
 import { addProblem, problemOf } from '../sources/problem.ts'
 import {
   firedOf,
@@ -15,7 +17,7 @@ import type { Scope } from './plan.ts'
 import type { SweepReport } from './report.ts'
 
 /** Sweeps of what was touched may go on for so long; then everything is looked at once. */
-const FULL_EVERY = 86_400_000
+const FULL_EVERY = DAY
 
 const NOTHING: Spool = { lines: [], isVague: true, finish: () => undefined }
 

@@ -108,6 +108,7 @@ export class Gone {
     const isMain = batch.cursor.sessionUid !== null && isGone(batch.cursor.sessionUid)
     return {
       ...batch,
+      isForgotten: isMain,
       cursor: isMain ? { ...batch.cursor, state: 'null' } : batch.cursor,
       events: batch.events.filter(stays),
       ids,

@@ -1,9 +1,11 @@
 // What there is to read, and what has moved, gone or come back: a plan first, which `sweep --dry-run` shows; then the
 // latter are written down at once. Very many sources are planned and read in slices: of a million files only so much is
 // held at a time.
+
 import { lstatSync } from 'node:fs'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
+import { DAY } from '../model.ts'
 import { type Found, find } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
 import { addProblem, problemOf } from '../sources/problem.ts'
@@ -150,7 +152,7 @@ const emptyPlan = (): Omit<Plan, 'lost'> => ({ tasks: [], moved: new Map(), back
 /** Not as directories are walked: `s/…` would come before `s.jsonl`. */
 const byPath = (a: Task, b: Task): number => (a.source.path < b.source.path ? -1 : 1)
 
-const weekOf = (time: number): number => Math.floor(time / (7 * 86_400_000))
+const weekOf = (time: number): number => Math.floor(time / (7 * DAY))
 
 /** Writes down what needs no reading: one row each. */
 export function carryOut(store: Store, { tasks, moved, back, lost }: Plan, gone: Gone): void {

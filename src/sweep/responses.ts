@@ -25,6 +25,7 @@ export function preparedUsage(
     output: tokenCount(item.output),
     reasoning: tokenCount(item.reasoning),
     scope: item.scope,
+    responses: tokenCount(item.responses ?? 1),
     isSidechain: item.isSidechain ?? false,
     isNested: item.nested ?? false,
     ...(item.isRepetition ? { isRepetition: true } : {}),

@@ -1,6 +1,8 @@
 // What a token of a model cost at a time. The list comes from a maintained package, loaded only when money is asked for;
 // the user's own prices go before it. A model that neither knows has no price: never a price of zero.
+
 import type { ConditionalPrice, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
+import { DAY } from '../model.ts'
 import aliases from './aliases.json' with { type: 'json' }
 import { rateOf } from './money.ts'
 import type { Overrides, OwnPrice } from './overrides.ts'
@@ -55,8 +57,6 @@ interface Listing {
 }
 
 const QUARTER = 900_000
-const DAY = 86_400_000
-
 /** Loads the list, unless all there is to be priced was looked up before. */
 export async function loadPrices(overrides: Overrides, kept?: KeptPrices): Promise<PriceBook> {
   const names = kept?.names.map((model) => listedName(model, overrides))

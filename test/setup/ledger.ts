@@ -30,9 +30,9 @@ export function fill(memory: Database, responses: readonly Response[]): void {
     INSERT OR IGNORE INTO ledger_models (model) SELECT NEW.model WHERE NEW.model IS NOT NULL;
     INSERT INTO ledger SELECT number, NEW.response_id, NEW.ts, (SELECT number FROM ledger_models WHERE model = NEW.model),
       NEW.input, NEW.cache_read, NEW.cache_write_5m, NEW.cache_write_1h, NEW.output, NEW.reasoning, NEW.scope = 'turn',
-      NEW.is_sidechain, NEW.is_nested, NEW.reported_cost, NEW.is_counted
+      NEW.is_sidechain, NEW.is_nested, NEW.reported_cost, NEW.is_counted, NEW.responses
     FROM ledger_sessions WHERE session_uid = NEW.session_uid; END`)
-  const insert = memory.prepare(`INSERT INTO usage VALUES (${Array(15).fill('?').join(', ')})`)
+  const insert = memory.prepare(`INSERT INTO usage VALUES (${Array(16).fill('?').join(', ')})`)
   for (const [i, one] of responses.entries()) {
     const uid = one.session ?? 'a:1'
     const [flavor = '', id = ''] = uid.split(':')
@@ -54,6 +54,7 @@ export function fill(memory: Database, responses: readonly Response[]): void {
       one.isNested ? 1 : 0,
       one.reportedCost ?? null,
       one.isCounted === false ? 0 : 1,
+      1,
     )
     memory.prepare('INSERT OR IGNORE INTO stale_slots VALUES (?)').run(uid)
   }

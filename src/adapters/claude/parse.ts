@@ -23,15 +23,16 @@ import { copyAt, type Place, placeOf } from './paths.ts'
 import { delivered } from './queue.ts'
 import { attachmentDrafts, nameSession, otherDrafts, systemDrafts } from './records.ts'
 import { noteResume } from './resumed.ts'
-import { mainUuids, noteTold, spawner } from './spawn.ts'
+import { mainUuids, noteTold, sidecarGap, spawner } from './spawn.ts'
 import { SYNTHETIC, usageOf } from './usage.ts'
 
-export function read(source: Source, from: Position | null, memo: SweepMemo = newMemo()): Generator<Item> {
+export function* read(source: Source, from: Position | null, memo: SweepMemo = newMemo()): Generator<Item> {
   const { path } = source
   const where: Place = placeOf(path) ??
     copyAt(path) ?? { kind: 'main', projectDir: dirname(path), session: undefined, agent: undefined }
   let reader: Reader | undefined
-  return readLines(
+  if (where.kind === 'agent') yield* sidecarGap(path)
+  yield* readLines(
     path,
     from,
     () => newState(where.session ?? innerSession(path) ?? basename(path, '.jsonl')),

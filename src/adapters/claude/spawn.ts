@@ -4,8 +4,9 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { parseLine } from '../../files/jsonl.ts'
-import { openForReading, readBeginning } from '../../files/reading.ts'
-import type { SweepMemo } from '../adapter.ts'
+import { openForReading, openIfThere, readBeginning } from '../../files/reading.ts'
+import type { Item, SweepMemo } from '../adapter.ts'
+import { unreadable } from '../companions.ts'
 import { isRecord, list, str } from '../guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
 import { type Line, type Parent, promptHash } from './line.ts'
@@ -74,6 +75,17 @@ export function noteTold(line: Line, text: string | undefined): void {
   if (!isFirst || agent === undefined || text === undefined) return
   const { session } = line.state
   line.items.push({ type: 'alias', session, name: agentName(agent), of: promptName(text), isGuess: true })
+}
+
+/** Something else than a file in its place, or one that may not be read. That it is not there, or half written, is no gap. */
+export function* sidecarGap(path: string): Generator<Item> {
+  const sidecar = sidecarOf(path)
+  try {
+    const fd = openIfThere(sidecar)
+    if (fd !== undefined) closeSync(fd)
+  } catch (error) {
+    yield unreadable(sidecar, error)
+  }
 }
 
 function readSidecar(path: string): Record<string, unknown> {

@@ -1,9 +1,11 @@
 // A reverted thread goes on in a second file that names where in the first one it branched off. What the older files of
 // the thread hold behind that point was taken back. Both sides say so: a new file names the keys in the older ones when
 // it begins, and an older file marks its own lines as it is read, so that it does not matter which is read first.
+
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
+import { DAY } from '../../model.ts'
 import type { Item, SweepMemo } from '../adapter.ts'
 import { isRecord, num, str } from '../guards.ts'
 import { readRecords } from './lines.ts'
@@ -127,8 +129,6 @@ function dayBefore(thread: string): string {
   const born = birthOf(thread)
   return born === undefined ? '' : new Date(born - DAY).toISOString().slice(0, 10).replaceAll('-', '/')
 }
-
-const DAY = 86_400_000
 
 function revertedThreads(files: ThreadFile[]): Map<string, ThreadFile[]> {
   const threads = new Map<string, ThreadFile[]>()

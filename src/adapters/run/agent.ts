@@ -5,7 +5,7 @@ import { claim, FLAVOR, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: FLAVOR,
   title: 'Runs',
-  version: 5,
+  version: 6,
   roots,
   claim,
   load: () => import('./parse.ts'),

@@ -154,10 +154,12 @@ function* callItems(
   yield { type: 'event', ...place, key: `${key}/result`, ...result, payload }
 }
 
+const hasTokens = ({ tokensIn, tokensOut }: RunTurn): boolean => Boolean(tokensIn || tokensOut)
+
 function usageOf(
   session: string,
   turn: string,
-  { tokensIn, tokensOut }: RunTurn,
+  { role, tokensIn, tokensOut }: RunTurn,
   ts: number | null,
 ): UsageItem | undefined {
   if (!tokensIn && !tokensOut) return undefined
@@ -170,6 +172,7 @@ function usageOf(
     input: Math.max(0, tokensIn ?? 0),
     output: Math.max(0, tokensOut ?? 0),
     scope: 'response',
+    responses: role === 'assistant' ? 1 : 0,
     isLatest: true,
   }
 }
@@ -199,6 +202,8 @@ function totalOf(
     ts: when(metadata.startedAt),
     ...(isWhole ? { input: Math.max(0, totalTokensIn), output: Math.max(0, totalTokensOut) } : left),
     scope: 'turn',
+    // Those that have no record of their own, or none that counts.
+    responses: turns.filter((turn) => turn.role === 'assistant' && (isWhole || !hasTokens(turn))).length,
     isLatest: true,
   }
   // Nothing is left out: one that an earlier state of the file needed counts no more.
@@ -235,6 +240,7 @@ function* endItems(session: string, metadata: RunMeta): Generator<Item> {
       id: `run:${session}:cost`,
       ts: when(startedAt),
       scope: 'turn',
+      responses: 0,
       reportedCost,
     }
   if (status === 'running') return

@@ -1,12 +1,13 @@
 // A year of days, a column per week. Darker means more; each day leads to its sessions.
+
 import type { JSX } from 'preact'
+import { DAY } from '../../../model.ts'
 import { plural } from '../format.ts'
 import { to } from '../router.ts'
 import { useWidth } from './size.ts'
 
 const LEFT = 30
 const TOP = 18
-const DAY = 86_400_000
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 export interface CalendarDay {
