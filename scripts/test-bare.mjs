@@ -1,6 +1,7 @@
 // `npm run test:bare`: the README's commands on a machine that has next to nothing: Node, git and the small programs every
 // system has; no systemd, cron, browser, tmux, zsh or fish, no git identity, an empty home. In a clone of what is here, as
-// root (if we are root) and as an ordinary user. `--short` runs only the files that look at the machine, with what was built here.
+// root (if we are root) and as an ordinary user, who may not write where root installed and built. `--short` runs only the files
+// that look at the machine, with what was built here.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -17,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
 const PROGRAMS = `node npm npx git sh env grep sed tar gzip find xargs diff ps
-  basename cat chmod chown cp cut date dd dirname echo false head id kill ln ls mkdir mkfifo mktemp mv nice od
+  basename cat chmod chown cp cut date dd dirname echo false head id kill ln ls mkdir mkfifo mknod mktemp mv nice od
   printf pwd readlink rm rmdir sleep sort stat tail tee test touch tr true uname uniq wc`.split(/\s+/)
 
 /** What they do depends on programs, users or the home. */
@@ -102,6 +103,8 @@ try {
     const idOf = (flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
     const owner = { uid: idOf('-u'), gid: idOf('-g') }
     execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, ...readdirSync(base).map(place)])
+    for (const made of isBuilt ? ['node_modules', 'dist'] : ['node_modules'])
+      execFileSync('chown', ['-R', '0:0', join(place('clone'), made)])
     const failedToo = run('an ordinary user', owner)
     if (failedToo) failures.push(`as an ordinary user: ${failedToo}`)
   }

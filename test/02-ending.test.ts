@@ -13,7 +13,13 @@ const run = (...names: string[]): { status: number | null; said: string; left: s
     'test/programs/leaving/vitest.config.ts',
     ...names,
   ]
-  const env = { ...process.env, TMPDIR, RECOLLECT_TEST_NO_BUILD: '1', NO_COLOR: '1' }
+  const env = {
+    ...process.env,
+    TMPDIR,
+    NO_COLOR: '1',
+    RECOLLECT_TEST_NO_BUILD: '1',
+    RECOLLECT_TEST_ENDING_MS: '500',
+  }
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
   return {
     status,

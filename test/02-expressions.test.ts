@@ -57,7 +57,7 @@ describe('regular expressions', () => {
     expect(wrong).toEqual([])
   })
 
-  it('are linear where they are built of parts', { timeout: 120_000 }, async () => {
+  it('are linear where they are built of parts', async () => {
     const here = built.filter(({ file }) => !Object.hasOwn(BUILT_LATER, file))
     expect(here.filter((one) => one.isLater)).toEqual([])
     const found = await builtBy(new Set(here.map((one) => one.file)))

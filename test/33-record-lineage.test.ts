@@ -25,6 +25,7 @@ import {
   SessionHistoryEventType,
   type SessionHistoryOptions,
 } from '../src/record/index.ts'
+import { IS_LONG } from './setup/long.ts'
 import { isHere } from './setup/programs.ts'
 
 const CALL = join(import.meta.dirname, 'programs/lineage-call.mjs')
@@ -462,7 +463,8 @@ describe('killed in the middle', () => {
 
   it.skipIf(!strace).each<[string, string[], string, string]>([
     ['saveSessionId', ['b'], 'compacted b<a', 'b'],
-    ['swap', ['f'], 'swapped f<a', 'f'],
+    // It takes the same way.
+    ...(IS_LONG ? [['swap', ['f'], 'swapped f<a', 'f'] as [string, string[], string, string]] : []),
     ['clear', [], 'cleared a', ''],
   ])(
     '%s: at every step both files are old, or the next call carries both to new',

@@ -163,7 +163,7 @@ describe('our own transcripts', () => {
       }),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 
   test('what was split off is put back; what is lost is a gap, and the line is read with its preview', async () => {
     const cwd = fresh()
@@ -287,7 +287,7 @@ describe('transcripts of agents with an adapter', () => {
           expect(session?.events.filter((event) => event.parentKey && !keys.has(event.parentKey))).toEqual([])
       }
     }
-  }, 60_000)
+  })
   const uniqueByKey = (events: EventItem[]): EventItem[] => [
     ...new Map(events.map((event) => [event.key, event])).values(),
   ]
@@ -375,7 +375,7 @@ describe('transcripts of agents with an adapter', () => {
       ),
       { numRuns: 60 },
     )
-  }, 60_000)
+  })
 
   test('reading in steps gives what reading at once gives', () => {
     const directory = join(fresh(), '.entire', 'metadata', UUID)
@@ -389,7 +389,7 @@ describe('transcripts of agents with an adapter', () => {
       }),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 
   test('a transcript in parts is read as one, also from a position inside a part', () => {
     for (const { path } of [native[0], native.at(-1)].flatMap((one) => one ?? [])) {

@@ -335,7 +335,7 @@ describe('run', () => {
       ),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 
   test('a large run is read from its gzip, which then is the source', async () => {
     const directory = fresh()

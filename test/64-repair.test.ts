@@ -1,6 +1,5 @@
 // Damage to the memory itself, done to real files: `sweep --repair` takes it out and reads it again from what the agents
 // still have; what they have not is lost, named, and nothing else is lost with it.
-import { spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +8,8 @@ import { NO_BODY } from '../src/store/references.ts'
 import { breakIndex, overwrite, segmentsOf } from './setup/damage.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
-import { cli, cliPath, copyTree, World } from './setup/sweeping.ts'
+import { runUntil } from './setup/stopping.ts'
+import { cli, copyTree, World } from './setup/sweeping.ts'
 
 let world: World
 beforeEach(async () => {
@@ -140,14 +140,9 @@ describe('a repair', () => {
     const untouched = problems()
     expect(untouched.length).toBeGreaterThan(2)
     let left = untouched
-    for (let wait = 60; left.length === untouched.length; wait += 15) {
+    for (let workMs = 60; left.length === untouched.length; workMs += 15) {
       expect(left).toEqual(untouched)
-      const child = spawn(process.execPath, [cliPath, 'sweep', '--repair'], {
-        env: { PATH: process.env['PATH'] ?? '', ...world.env },
-      })
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      setTimeout(() => child.kill('SIGKILL'), wait)
-      await ended
+      await runUntil({ PATH: process.env['PATH'] ?? '', ...world.env }, ['sweep', '--repair'], workMs)
       left = problems()
     }
     expect(left.every((problem) => problem.endsWith(NO_BODY))).toBe(true)

@@ -340,13 +340,13 @@ describe('two at once', () => {
     mkdirSync(directory, { recursive: true })
     for (const file of [1, 2, 3]) {
       const id = `${file}4444444-4444-4444-8444-444444444444`
-      const lines = Array.from({ length: 2500 }, (_, at) => ({
+      const lines = Array.from({ length: 800 }, (_, at) => ({
         type: 'user',
         uuid: `${file}-${at}`,
         parentUuid: null,
         sessionId: id,
         timestamp: new Date(1_794_000_000_000 + at).toISOString(),
-        message: { role: 'user', content: `line ${at} of ${file} ${hash('sha512', `${at}`).repeat(10)}` },
+        message: { role: 'user', content: `line ${at} of ${file} ${hash('sha512', `${at}`).repeat(32)}` },
       }))
       writeFileSync(join(directory, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     }

@@ -142,7 +142,7 @@ describe('two files of one session', () => {
       }),
       { numRuns: amountOf('MERGES', 10, 100), endOnFailure: true },
     )
-  }, 120_000)
+  })
 
   const ONCE = { whereResult: 'same', command: 0 } as const
   /** Asked in one directory, gone on with in another; the second file is read first. */
@@ -236,5 +236,5 @@ describe('two files of one session', () => {
     } finally {
       world.remove()
     }
-  }, 60_000)
+  })
 })

@@ -8,7 +8,7 @@ import { addLongSession, mixedHome } from './setup/mixed-home.ts'
 import { FLUSHES, hasStrace, runUntil, stopAt } from './setup/stopping.ts'
 import { World } from './setup/sweeping.ts'
 
-const KILLS = amountOf('KILLS', 8, 320)
+const KILLS = amountOf('KILLS', 5, 320)
 const IS_MANY = KILLS > 25
 const TIMEOUT = 60_000 + KILLS * 10_000
 
@@ -61,7 +61,7 @@ describe('kill -9', () => {
       for (let isKilled = true; isKilled; ) {
         const world = new World(home)
         // The first ones one by one; then ever fewer, unless there is time for all of them.
-        flushes += IS_MANY ? 1 : Math.max(1, Math.ceil(flushes / 2))
+        flushes += IS_MANY ? 1 : Math.max(1, flushes)
         isKilled = stopAt(world.env, ['sweep'], { name, number: flushes })
         await runUntil(world.env, ['sweep'])
         expectUndisturbed(world, `killed at ${name} ${flushes}`)

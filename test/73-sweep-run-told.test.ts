@@ -173,5 +173,5 @@ describe('a run says of itself', () => {
       }),
       { numRuns: 15 },
     )
-  }, 60_000)
+  })
 })

@@ -117,7 +117,7 @@ function holdSweeps(home: string): () => void {
 
 /** Sweeps that handlers started end by themselves; nothing may be left behind. */
 async function sweepsEnded(home: string): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 2000; tries++) {
     if (!existsSync(join(home, SPOOL, NUDGED))) {
       try {
         return takeSweepLock(home)()

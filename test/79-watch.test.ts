@@ -20,7 +20,7 @@ const pause = async (ms: number): Promise<void> => await new Promise((resolve) =
 
 async function until(isTrue: () => boolean, what: string): Promise<void> {
   for (const startedAt = performance.now(); !isTrue(); await pause(10))
-    if (performance.now() - startedAt > 30_000) throw new Error(`did not happen: ${what}`)
+    if (performance.now() - startedAt > 120_000) throw new Error(`did not happen: ${what}`)
 }
 
 describe('a tree', () => {

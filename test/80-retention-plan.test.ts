@@ -5,10 +5,11 @@ import { Config } from '../src/config.ts'
 import { candidates } from '../src/retention/candidates.ts'
 import { type Plan, type Policy, plan, type RawSession, type Usage } from '../src/retention/plan.ts'
 import { policyOf } from '../src/retention/policy.ts'
+import { amountOf } from './setup/long.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-15T12:00:00Z')
-const RUNS = { numRuns: 10_000 }
+const RUNS = { numRuns: amountOf('PLANS', 2_000, 10_000) }
 const POLICY: Policy = {
   rawSoftCapBytes: 1000,
   rawHardCapBytes: 2000,

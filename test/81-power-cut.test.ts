@@ -222,8 +222,11 @@ describe.skipIf(CUTS === 0).each(['ext4', 'xfs'] as const)('a hub on another dis
 
 describe.skipIf(!hasStrace).each(GROUNDS)('stopped (%s)', (ground) => {
   const disk = ground === 'kill' ? undefined : new CutDisk(temporary('disk'), ground)
-  const base = disk?.path ?? temporary('kill')
-
+  let base: string
+  // Not before: where all of these are skipped, nobody would remove it.
+  beforeAll(() => {
+    base = disk?.path ?? temporary('kill')
+  })
   afterAll(() => disk?.remove())
 
   function lay({ saved, home }: Deed): { memory: string; env: Record<string, string> } {

@@ -120,7 +120,7 @@ describe('nothing recorded is obeyed', () => {
   )
 })
 
-describe('on a terminal', () => {
+describe.skipIf(!isHere('script'))('on a terminal (script)', () => {
   const INVISIBLE = '\u200b\u{e0041}\u00ad\u2028\ufeff\u007f'
   const seen = (words: string): string => {
     const { stdout } = spawnSync(

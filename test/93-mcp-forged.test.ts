@@ -119,4 +119,4 @@ it('forges no line of any answer', async () => {
   const several = await client.call('session', { id: 'claude:s' })
   expect(several.isError).toBe(true)
   expect(several.text.split('\n').filter((line) => /^(claude:ffff|#99)/.test(line))).toEqual([])
-}, 120_000)
+})

@@ -164,7 +164,7 @@ beforeAll(async () => {
   add('show', cli(world.env, 'show', '@last', '--json').stdout)
   add('verify', cli(world.env, 'verify', '--json').stdout)
   if (process.env['RECOLLECT_TEST_UPDATE']) update()
-}, 120_000)
+})
 afterAll(() => world.remove())
 
 /** Of an account that has windows and credits, and once had no plan. */

@@ -15,6 +15,7 @@ import { Live } from '../src/web/server/live.ts'
 import { Memory } from '../src/web/server/memory.ts'
 import { Throttle } from '../src/web/server/throttle.ts'
 import { describeInBrowser } from './setup/browser.ts'
+import { IS_LONG } from './setup/long.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
 import { cliPath, temporary } from './setup/sweeping.ts'
 import { serve, type WebClient } from './setup/web.ts'
@@ -60,7 +61,8 @@ async function everyRoute(): Promise<string[]> {
   ]
   return [...new Set([...paths.map((path) => (path.startsWith('/') ? path : `/${path}`)), ...extra])]
 }
-const WAYS = METHODS.filter((method) => method !== 'CONNECT')
+const USUAL = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|PROPFIND)$/
+const WAYS = METHODS.filter((method) => method !== 'CONNECT' && (IS_LONG || USUAL.test(method)))
 
 describe('every route, asked in every way', () => {
   it('is behind the guard: name, then origin, then cookie, then token', async () => {
@@ -106,7 +108,7 @@ describe('every route, asked in every way', () => {
     expect(sweeps).toBe(0)
     expect((await web.post('/api/sweep', {})).status).toBe(200)
     expect(sweeps).toBe(1)
-  }, 120_000)
+  })
 })
 
 /** A server in a process of its own, as a person starts it. */
@@ -188,7 +190,7 @@ describe('who sends without end', () => {
     expect(peakMb(child) - before).toBeLessThan(120)
     expect(said()).toBe(quiet)
     expect(quiet).not.toContain('\u001b')
-  }, 120_000)
+  })
 
   it('reads why, however it sends', async () => {
     const own = { ...web.cookie, origin: web.origin, 'x-recollect-token': web.pageToken }
@@ -220,31 +222,41 @@ describe('who guesses the password', () => {
     'content-type': 'application/x-www-form-urlencoded',
   })
 
+  const AT_ONCE = 300
+  const wave = <T>(tried: (password: string) => Promise<T>): Promise<T>[] =>
+    Array.from({ length: AT_ONCE }, (_, at) => tried(`guess${at}`))
+
   it('is held up before it is looked at, right or wrong; others are not', async () => {
     const open = await serve(memory.home, { host: '0.0.0.0', password: 'correct horse' })
     onTestFinished(() => open.server.close())
+    // However long this takes, no time goes by: tries are given back by the clock.
+    const now = Date.now()
+    vi.useFakeTimers({ toFake: ['Date'], now })
+    onTestFinished(() => void vi.useRealTimers())
     const tried = (password: string, from = '127.0.0.1') =>
       open.raw('/login', form(open), 'POST', `password=${password}`, from)
-    const wrong: Promise<{ status: number }>[] = []
-    for (let at = 0; at < 3000; at++) wrong.push(tried(`guess${at}`))
+    // No more at a time than a system lets wait for a server: whom it turns away has not guessed.
+    const tries = IS_LONG ? 3000 : AT_ONCE
+    const statuses: number[] = []
+    while (statuses.length < tries - AT_ONCE)
+      statuses.push(...(await Promise.all(wave(tried))).map((one) => one.status))
+    const wrong = wave(tried)
     const right = await tried('correct+horse')
     expect([right.status, right.headers['set-cookie']]).toEqual([429, undefined])
     expect(Number(right.headers['retry-after'])).toBeGreaterThan(0)
     expect(right.body).toContain('was not looked at')
-    const statuses = (await Promise.all(wrong)).map((one) => one.status)
+    statuses.push(...(await Promise.all(wrong)).map((one) => one.status))
     expect(statuses.filter((status) => status === 303)).toHaveLength(5)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(2995)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(statuses.length - 5)
     // Somebody at another address comes in meanwhile.
     expect((await tried('correct+horse', '127.0.0.2')).headers['set-cookie']?.[0]).toMatch(/^recollect=/)
     // And who waits is looked at again: one try in ten seconds.
-    const later = Date.now() + 10_500
-    vi.useFakeTimers({ toFake: ['Date'], now: later })
-    onTestFinished(() => void vi.useRealTimers())
+    vi.setSystemTime(now + 10_500)
     expect((await tried('guess')).status).toBe(303)
     expect((await tried('correct+horse')).status).toBe(429)
-    vi.setSystemTime(later + 10_500)
+    vi.setSystemTime(now + 21_000)
     expect((await tried('correct+horse')).headers['set-cookie']?.[0]).toMatch(/^recollect=/)
-  }, 60_000)
+  })
 })
 
 describe('an address', () => {
@@ -328,7 +340,7 @@ describeInBrowser('a browser', () => {
     await other.fill('#password', 'correct horse')
     await other.click('button')
     await other.locator('.figures').waitFor()
-  }, 60_000)
+  })
 
   it('that is stopped leaves no file behind', async () => {
     const { child, url } = await started({ PATH: temporary('no-opener') }, [])

@@ -192,7 +192,7 @@ describeInBrowser('a transcript full of attacks', () => {
     expect(await web.page.locator('main img').count()).toBe(0)
   }
 
-  it('is shown as text', { timeout: 120_000 }, async () => {
+  it('is shown as text', async () => {
     await web.goto(`/s/claude:${ID}`)
     await web.page.locator('.said.prompt').first().waitFor()
     const text = await readAll()

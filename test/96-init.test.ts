@@ -1,11 +1,22 @@
 // The first run: what it shows, what it changes only when told to, and that it can be run again.
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { unpackAgent } from './setup/fixtures.ts'
 import { standInSchedulers } from './setup/stand-ins.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
+import { CTRL_C, CTRL_D, Terminal } from './setup/terminal.ts'
+
+const SCRIPT = '/usr/bin/script'
 
 let world: World
 let env: Record<string, string>
@@ -95,17 +106,34 @@ describe('init', () => {
     expect(readFileSync(settings(), 'utf8')).toBe('{ not json')
   })
 
-  it.skipIf(!existsSync('/usr/bin/script'))('asks on a terminal (script), and takes no for an answer', () => {
-    const typed = `${process.execPath} ${cliPath} init`
-    const done = spawnSync('/usr/bin/script', ['-qec', typed, '/dev/null'], {
-      // Nothing on the PATH: whatever is answered, no schedule of this machine can be reached.
-      env: { ...env, SHELL: '/bin/sh', TERM: 'dumb' },
-      input: 'n\nn\nn\nn\n',
-      encoding: 'utf8',
-      timeout: 30_000,
+  describe.skipIf(!existsSync(SCRIPT))('on a terminal (script)', () => {
+    const onTerminal = (): Terminal => {
+      // Nothing else is on the PATH: whatever is answered, no schedule of this machine can be reached.
+      symlinkSync(SCRIPT, join(world.base, 'bin', 'script'))
+      return new Terminal(`${process.execPath} ${cliPath} init`, {
+        env: { ...env, SHELL: '/bin/sh', TERM: 'dumb' },
+        cwd: world.base,
+      })
+    }
+    const QUESTION = 'Do it? [Y/n]'
+
+    it('asks before each step, and takes no for an answer, or the end of the input', async () => {
+      const terminal = onTerminal()
+      expect(await terminal.answer(QUESTION, 'n\r')).toContain('Settings:')
+      expect(await terminal.answer(QUESTION, CTRL_D)).toMatch(/left as it is[\s\S]*Hooks:/)
+      expect(await terminal.answer(QUESTION, 'no\r')).toMatch(/left as it is[\s\S]*Agents' own files:/)
+      expect(await terminal.ended()).toBe(0)
+      expect(terminal.screen).toMatch(/left as it is[\s\S]*claude +1 /)
+      expect([existsSync(settings()), existsSync(join(world.memory, 'config.toml'))]).toEqual([false, false])
     })
-    expect(done.stdout).toContain('Do it? [Y/n]')
-    expect(done.stdout).toContain('left as it is')
-    expect(existsSync(settings())).toBe(false)
+
+    it('does what is said yes to, and ends at Ctrl-C', async () => {
+      const terminal = onTerminal()
+      await terminal.answer(QUESTION, '\r')
+      expect(await terminal.answer(QUESTION, CTRL_C)).toContain('Hooks:')
+      expect(await terminal.ended()).toBe(130)
+      expect(terminal.screen).not.toMatch(/error|Do it/)
+      expect([existsSync(settings()), existsSync(join(world.memory, 'config.toml'))]).toEqual([false, true])
+    })
   })
 })

@@ -1,17 +1,28 @@
 // A question on the terminal. Where nobody can answer, the answer is no.
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 
 /** Whether there is somebody to ask. */
 export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY)
 
-/** `byDefault` is what an empty line says. */
+/** `byDefault` is what an empty line says. Ctrl-D says no; Ctrl-C ends the program, as it does while it works. */
 export async function ask(question: string, byDefault: 'yes' | 'no'): Promise<boolean> {
   if (!canAsk()) return false
   const asked = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const answer = await asked.question(`${question} ${byDefault === 'yes' ? '[Y/n]' : '[y/N]'} `)
+    const answer = await new Promise<string>((done) => {
+      asked.on('SIGINT', () => {
+        // Gives the terminal back as it was.
+        asked.close()
+        process.kill(process.pid, 'SIGINT')
+      })
+      asked.on('close', () => {
+        process.stderr.write('\n')
+        done('no')
+      })
+      asked.question(`${question} ${byDefault === 'yes' ? '[Y/n]' : '[y/N]'} `, done)
+    })
     return answer.trim() === '' ? byDefault === 'yes' : /^\s*(?:y|yes)\s*$/i.test(answer)
   } finally {
-    asked.close()
+    asked.removeAllListeners('close').close()
   }
 }

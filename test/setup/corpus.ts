@@ -2,10 +2,12 @@
 // and looks at what the store holds afterwards.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  accessSync,
   appendFileSync,
   chmodSync,
   chownSync,
   closeSync,
+  constants,
   cpSync,
   existsSync,
   mkdirSync,
@@ -18,9 +20,14 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { ADAPTERS } from '../../src/adapters/index.ts'
+import { Config } from '../../src/config.ts'
 import { sessionEvents } from '../../src/query/events.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
+import { openStore } from '../../src/store/sqlite.ts'
+import { sweep } from '../../src/sweep/index.ts'
 import { filesBelow } from './collect.ts'
+import { IS_LONG } from './long.ts'
 import { temporary } from './temporary.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -71,6 +78,14 @@ export interface Sweep {
   stderr: string
   report: SweepDocument
   peakMegabytes: number
+}
+
+/** What a sweep says that should have nothing to do. */
+interface Again {
+  newEvents: number[]
+  readBytes: number
+  paths: string[]
+  skipped: string[]
 }
 
 interface SweepDocument {
@@ -166,6 +181,39 @@ export class BrokenHome {
     return { status, stderr, report: JSON.parse(stdout), peakMegabytes }
   }
 
+  /** One more sweep: by the program too in the long run, or where it has to run as somebody else. */
+  async again({ full = false } = {}): Promise<Again> {
+    if (!IS_LONG && this.#uid === undefined) {
+      const config = new Config({ env: this.env })
+      const swept = await sweep({ config, adapters: ADAPTERS, env: this.env, full })
+      return {
+        newEvents: [swept.newEventCount, swept.changedEventCount],
+        readBytes: swept.readBytes,
+        paths: swept.sources.map(({ path }) => path),
+        skipped: swept.problems.map(({ path }) => path),
+      }
+    }
+    const { report, stderr } = this.sweep(full ? ['--full'] : [])
+    if (stderr !== '') throw new Error(stderr)
+    return {
+      newEvents: [report.new_events, report.changed_events],
+      readBytes: report.read_bytes,
+      paths: report.coverage.map(({ path }) => path),
+      skipped: report.problems.map(({ path }) => path),
+    }
+  }
+
+  /** What is wrong with the memory. */
+  problems(): unknown[] {
+    if (IS_LONG) return JSON.parse(this.run(['verify', '--json']).stdout).problems
+    const store = openStore(storePaths(this.memory))
+    try {
+      return store.verify().problems
+    } finally {
+      store.close()
+    }
+  }
+
   #read<T>(work: (handle: ReturnType<typeof openForReading>) => T): T {
     const handle = openForReading(storePaths(this.memory))
     try {
@@ -209,6 +257,15 @@ export class BrokenHome {
     return this.#read((handle) =>
       tables.map((table) => JSON.stringify(handle.cache.prepare(`SELECT * FROM ${table}`).all())).join('\n'),
     )
+  }
+
+  canRead(path: string): boolean {
+    try {
+      accessSync(path, constants.R_OK)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** Pieces of a file that lie in no gap and are not whole records either. Asks nobody but JSON.parse. */

@@ -7,8 +7,8 @@ import { removeTemporary } from './temporary.ts'
 /** As Node names what keeps a process from ending. Timers are not among them: vitest has its own. */
 const RUNNING = /^(ProcessWrap|\w+ServerWrap|TCPSocketWrap|FSEventWrap|StatWatcher|Worker|MessagePort)$/
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
-/** Closing takes a moment. */
-const PATIENCE_MS = 5_000
+/** Closing takes a moment, on a busy machine a long one. */
+const PATIENCE_MS = Number(process.env['RECOLLECT_TEST_ENDING_MS'] ?? 30_000)
 
 const running = (): string[] => [
   ...process.getActiveResourcesInfo().filter((name) => RUNNING.test(name)),

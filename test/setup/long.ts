@@ -12,6 +12,7 @@ type Amount =
   | 'KILL_POINT_APPENDS'
   | 'LARGE_MB'
   | 'MERGES'
+  | 'PLANS'
   | 'ROUND_TRIPS'
   | 'RUNS'
   | 'SHELLS'

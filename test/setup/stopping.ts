@@ -1,6 +1,6 @@
 // Stops the built program: at one of its flushes to the disk, by strace (killed on entering it, so that it is not done), or
 // when it has worked for so long.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -77,7 +77,7 @@ export function runUntil(
     const startedAt = performance.now()
     const run: Run = { isStopped: false, workMs: 0 }
     const look = setInterval(() => {
-      run.workMs = workOf(child.pid, startedAt) ?? run.workMs
+      run.workMs = workOf(child, startedAt) ?? run.workMs
       if (run.workMs < workMs) return
       clearInterval(look)
       setTimeout(() => {
@@ -96,7 +96,7 @@ export function runUntil(
 }
 
 /** Time on the processors: a busy machine makes a program slower, but has it do the same. By the clock where nobody tells. */
-function workOf(pid: number | undefined, startedAt: number): number | undefined {
+export function workOf({ pid }: ChildProcess, startedAt = 0): number | undefined {
   if (process.platform !== 'linux') return performance.now() - startedAt
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -3,6 +3,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 
 const PATIENCE_MS = 60_000
 export const TAB = '\t'
+export const CTRL_C = '\u0003'
+export const CTRL_D = '\u0004'
 const ENTER = '\r'
 /** Empties the line that was begun. */
 const KILL_LINE = '\u0015'
@@ -45,6 +47,25 @@ export class Terminal {
         }
       })
     }
+  }
+
+  /** Answers a question that the program waits on. What stood there before it is forgotten. */
+  async answer(question: string, keys: string): Promise<string> {
+    await this.until(question)
+    const { screen } = this
+    this.screen = ''
+    this.type(keys)
+    return screen
+  }
+
+  /** The exit code of a program that ends by itself. */
+  async ended(): Promise<number | null> {
+    if (this.#program.exitCode === null && this.#program.signalCode === null) {
+      const timer = setTimeout(() => this.#program.kill('SIGKILL'), PATIENCE_MS)
+      await new Promise((done) => this.#program.once('close', done))
+      clearTimeout(timer)
+    }
+    return this.#program.exitCode
   }
 
   /** Waits until the shell has worked off every key: it reads them in order, and this is the last thing it is told. */

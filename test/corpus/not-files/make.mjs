@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CLAUDE, CLAUDE_ID, CLAUDE_PROJECT, CODEX_DAY, claude, GROK, GROK_SESSION, grok, line, put } from '../records.mjs'
 
 const run = (command, ...args) => execFileSync(command, args, { stdio: 'pipe' })
@@ -26,11 +26,11 @@ export async function make(home) {
   if (process.getuid?.() === 0) run('mknod', inside(`${CLAUDE_PROJECT}/zero.jsonl`), 'c', '1', '5')
 }
 
-/** A socket whose server has died: the name stays when the process is killed. */
+/** A socket whose server has died: the name stays when the process is killed. Made where it lies: a whole path may be too long for one. */
 async function socketAt(path) {
-  const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+  const program = `require('net').createServer().listen(${JSON.stringify(basename(path))}, () => process.kill(process.pid, 'SIGKILL'))`
   try {
-    run(process.execPath, '-e', program)
+    execFileSync(process.execPath, ['-e', program], { cwd: dirname(path), stdio: 'pipe' })
   } catch {
     // Killed, as it should be.
   }
