@@ -10,6 +10,7 @@ import { readBeginning, sizeOf } from '../files/reading.ts'
 import { copyDatabase } from './copy.ts'
 import { connect, type Database } from './driver.ts'
 
+type Statement = ReturnType<Database['prepare']>
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
 
@@ -31,9 +32,18 @@ export function openForeign(path: string): ForeignDatabase {
   const isCopy = hasLog(path)
   const before = stateOf(path)
   const database = isCopy ? openCopy(path) : openInPlace(path)
+  /** Compiled, by their text; one that is being walked through is not among them. */
+  const idle = new Map<string, Statement[]>()
   return {
     *rows(sql, ...values) {
-      for (const row of database.prepare(sql).iterate(...values)) yield row as Row
+      const waiting = idle.get(sql) ?? []
+      idle.set(sql, waiting)
+      const statement = waiting.pop() ?? database.prepare(sql)
+      try {
+        for (const row of statement.iterate(...values)) yield row as Row
+      } finally {
+        waiting.push(statement)
+      }
     },
     has(table, ...columns) {
       const found = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
