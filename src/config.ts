@@ -188,6 +188,10 @@ function check(row: SettingRow, value: unknown, where: string, base = ''): unkno
       return isTable(value) ? checkEach(row.key, value, where, isTexts, 'a list of texts') : refuse('a table')
     case 'map':
       return isTable(value) ? value : refuse('a table')
+    case 'paths':
+      return isTexts(value)
+        ? value.map((path) => resolve(base, path.replace(/^~(?=\/|$)/, homedir())))
+        : refuse('a list of paths')
     case 'roots':
       return rootsIn(value, base) ?? refuse('tables such as [sources.<flavor>] with roots = ["~/archive"]')
   }
@@ -238,6 +242,8 @@ const isTexts = (value: unknown): value is string[] => Array.isArray(value) && v
 function rootsIn(value: unknown, base: string): SettingTypes['roots'] | undefined {
   const found: SettingTypes['roots'] = {}
   for (const [flavor, table] of Object.entries(isTable(value) ? value : { '': value })) {
+    // A setting of its own.
+    if (flavor === 'plugins' && Array.isArray(table)) continue
     const { roots, ...others } = isTable(table) ? table : {}
     if (!isTexts(roots) || Object.keys(others).length > 0) return undefined
     // What ~ stands for is known where roots are looked for, for agents' own ones as well.

@@ -12,6 +12,7 @@ export interface SettingTypes {
   lists: Record<string, string[]>
   map: Record<string, unknown>
   roots: Record<string, { roots: string[] }>
+  paths: string[]
 }
 
 export interface SettingRow {
@@ -70,6 +71,12 @@ export const SETTINGS = [
     type: 'roots',
     default: {},
     doc: 'More directories to look in, by flavor: `[sources.<flavor>] roots = ["…"]`.',
+  },
+  {
+    key: 'sources.plugins',
+    type: 'paths',
+    default: [],
+    doc: 'Modules that declare agents nobody here knows ([how](adding-an-agent.md)): they run with all rights of this program. Relative to this file.',
   },
   {
     key: 'domains',

@@ -138,6 +138,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'event',
     'record',
     'adapters',
+    'sources',
     'store',
     'usage',
     'query',
@@ -214,6 +215,57 @@ describe('sizes', () => {
     expect(tooLong).toEqual([])
   })
 })
+
+/** Agents on the kit that need more lines than a newcomer should have to write, and why. None over 600. */
+const LONGER: Record<string, [lines: number, why: string]> = {}
+const MOST_LINES = 250
+
+describe('agents declared with the kit', () => {
+  /** Lines of a folder that are neither blank nor a comment. */
+  const linesOf = (folder: string): number =>
+    sourceFiles
+      .filter((path) => path.startsWith(`src/adapters/${folder}/`))
+      .map((path) => withoutComments(parsed.get(path) as ts.SourceFile))
+      .reduce((sum, text) => sum + text.split('\n').filter((line) => line.trim() !== '').length, 0)
+  const onKit = readdirSync(join(root, 'src/adapters'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'kit')
+    .map((entry) => entry.name)
+    .filter((name) => sourceFiles.includes(`src/adapters/${name}/read.ts`))
+    // Those that were here before it.
+    .filter((name) => !existsSync(join(root, 'src/adapters', name, 'index.ts')))
+
+  it(`have at most ${MOST_LINES} lines each, or a reason`, () => {
+    const long = onKit.map((name) => [name, linesOf(name)] as const).filter(([, count]) => count > MOST_LINES)
+    for (const [name, count] of long) expect(count, name).toBeLessThanOrEqual(LONGER[name]?.[0] ?? MOST_LINES)
+    // A reason that is not needed any more goes.
+    expect(long.map(([name]) => name).sort()).toEqual(Object.keys(LONGER).sort())
+    for (const [most] of Object.values(LONGER)) expect(most).toBeLessThanOrEqual(600)
+  })
+
+  it('are as short as the page says: its example has fewer', () => {
+    const page = readFileSync(join(root, 'docs/adding-an-agent.md'), 'utf8')
+    const example = /^```js\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    const file = ts.createSourceFile('example.mjs', example, ts.ScriptTarget.ES2022, true, ts.ScriptKind.JS)
+    const count = withoutComments(file)
+      .split('\n')
+      .filter((line) => line.trim() !== '').length
+    expect(count).toBeGreaterThan(20)
+    expect(count).toBeLessThanOrEqual(MOST_LINES)
+  })
+})
+
+function withoutComments(file: ts.SourceFile): string {
+  const scanner = ts.createScanner(ts.ScriptTarget.ES2022, false, ts.LanguageVariant.Standard, file.text)
+  let text = file.text
+  for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan()) {
+    const isComment =
+      token === ts.SyntaxKind.SingleLineCommentTrivia || token === ts.SyntaxKind.MultiLineCommentTrivia
+    if (!isComment) continue
+    const [from, to] = [scanner.getTokenStart(), scanner.getTokenEnd()]
+    text = text.slice(0, from) + text.slice(from, to).replace(/[^\n]/g, ' ') + text.slice(to)
+  }
+  return text
+}
 
 describe('names', () => {
   it('of agents appear only in their adapter', () => {
@@ -384,7 +436,13 @@ describe('the public surface', () => {
       ['recollect/record', 'src/record/index.ts'],
       ...readdirSync(join(root, 'src/adapters'), { withFileTypes: true })
         .filter(({ name }) => existsSync(join(root, 'src/adapters', name, 'index.ts')))
-        .map(({ name }) => [`recollect/adapters/${name}`, `src/adapters/${name}/index.ts`] as const),
+        .map(
+          ({ name }) =>
+            [
+              name === 'kit' ? 'recollect/adapters' : `recollect/adapters/${name}`,
+              `src/adapters/${name}/index.ts`,
+            ] as const,
+        ),
     ] as const
     const program = ts.createProgram(
       entries.map(([, path]) => join(root, path)),

@@ -92,6 +92,11 @@ function program(mode = 'wal'): Database {
 }
 
 let clock = 1_700_000_000_000
+const later = (): number => {
+  clock += 1
+  return clock
+}
+
 function say(database: Database, session: string, text: string, role = 'user'): void {
   clock += 1000
   database
@@ -158,7 +163,7 @@ describe('a database', () => {
     expect(said(first.events)).toEqual(['one', 'two'])
     expect(read(first.position).items).toEqual([])
     const data = JSON.stringify({ role: 'user', content: 'one, better' })
-    database.prepare('UPDATE message SET data = ?, updated = ? WHERE id = 1').run(data, (clock += 1))
+    database.prepare('UPDATE message SET data = ?, updated = ? WHERE id = 1').run(data, later())
     say(database, 'a', 'three')
     const second = read(first.position)
     expect(said(second.events)).toEqual(['one, better', 'three'])
@@ -285,11 +290,12 @@ describe('a database that is being written to', () => {
         const counts: number[][] = []
         const items = readDatabase(path, null, {
           tables: ['session', 'message'],
-          *sessions(database) {
+          sessions(database) {
             for (const row of database.rows(
               'SELECT (SELECT count(*) FROM session) AS a, (SELECT count(*) FROM message) AS b, (SELECT max(length(filler)) FROM session) AS c',
             ))
               counts.push([Number(row['a']), Number(row['b'])])
+            return []
           },
           read: () => [],
         })
@@ -327,7 +333,7 @@ describe('a sweep', () => {
     say(database, 'b', 'three')
     expect(await sweep()).toMatchObject({ newEventCount: 1, changedEventCount: 0, counts: { appended: 1 } })
     const data = JSON.stringify({ role: 'user', content: 'one, better' })
-    database.prepare('UPDATE message SET data = ?, updated = ? WHERE id = 1').run(data, (clock += 1))
+    database.prepare('UPDATE message SET data = ?, updated = ? WHERE id = 1').run(data, later())
     expect(await sweep()).toMatchObject({ newEventCount: 0, changedEventCount: 1 })
     database.close()
     appendFileSync(path, '')

@@ -98,7 +98,7 @@ class Loop {
 
   #watch(): TreeWatcher {
     const { adapters, env, config, onWatch } = this.#options
-    const more = extraRoots(config)
+    const more = extraRoots(config, adapters)
     const roots = rootPaths(adapters, env, more)
     this.#isMoved = false
     const events: TreeEvents = {

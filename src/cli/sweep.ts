@@ -1,8 +1,10 @@
 // `recollect sweep`: one sweep, with a progress bar on a terminal and a report of what was and was not understood.
-import { ADAPTERS } from '../adapters/index.ts'
+import type { AnyAdapter } from '../adapters/adapter.ts'
+import { flavorNamed } from '../adapters/flavors.ts'
 import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { adaptersOf } from '../sources/plugins.ts'
 import { type SweepProgress, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
@@ -13,7 +15,7 @@ import { bar, Progress, print, printFolded, printJson } from './print.ts'
 import { repairJson, repairLines } from './repair-report.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 import { Stop } from './stop.ts'
-import { parseFlavor } from './values.ts'
+import { parseChoice } from './values.ts'
 
 /** What a person reads: a tree of a million links must not drown the report. */
 const SHOWN_PROBLEMS = 20
@@ -28,7 +30,8 @@ export interface SweepCommand {
 }
 
 export async function runSweep(options: SweepCommand): Promise<void> {
-  const adapters = pickAdapters(options.flavor)
+  const config = new Config()
+  const adapters = await pickAdapters(config, options.flavor)
   if (options.spool && (options.flavor !== undefined || options.full))
     throw new RecollectError('USAGE', '--spool goes with neither --flavor nor --full', {
       where: '--spool',
@@ -39,11 +42,10 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       where: '--repair',
       hint: 'recollect verify only looks; recollect sweep --repair mends the whole memory',
     })
-  if (options.dryRun) return showPreview(adapters, options)
+  if (options.dryRun) return showPreview(config, adapters, options)
   const stop = new Stop()
   const shown = new Progress()
   try {
-    const config = new Config()
     const run = options.spool ? sweepInTurn : sweep
     const report = await run({
       config,
@@ -67,13 +69,17 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   }
 }
 
-function showPreview(adapters: typeof ADAPTERS, { full = false, json, spool }: SweepCommand): void {
+function showPreview(
+  config: Config,
+  adapters: readonly AnyAdapter[],
+  { full = false, json, spool }: SweepCommand,
+): void {
   if (spool)
     throw new RecollectError('USAGE', '--dry-run does not go with --spool', {
       where: '--spool',
       hint: 'leave --spool out: --dry-run looks at everything',
     })
-  const report = preview({ config: new Config(), adapters, env: process.env, full })
+  const report = preview({ config, adapters, env: process.env, full })
   if (json) {
     printJson(toJson(report, true))
     return
@@ -94,10 +100,12 @@ function showPreview(adapters: typeof ADAPTERS, { full = false, json, spool }: S
   print(lines.join('\n'))
 }
 
-function pickAdapters(flavor: string | undefined): typeof ADAPTERS {
-  if (flavor === undefined) return ADAPTERS
-  const name = parseFlavor(flavor)
-  return ADAPTERS.filter((adapter) => adapter.flavor === name)
+async function pickAdapters(config: Config, flavor: string | undefined): Promise<readonly AnyAdapter[]> {
+  const all = await adaptersOf(config)
+  if (flavor === undefined) return all
+  const names = all.map((adapter) => adapter.flavor)
+  const name = parseChoice(flavorNamed(flavor), names, '--flavor', 'flavor')
+  return all.filter((adapter) => adapter.flavor === name)
 }
 
 function progressLine({ doneBytes, totalBytes, doneSources, totalSources }: SweepProgress): string {

@@ -1,6 +1,6 @@
 // Values of options: what is impossible is refused, with the nearest right spelling.
 import { FLAVORS, flavorNamed } from '../adapters/flavors.ts'
-import { nearest, parseTime } from '../config.ts'
+import { Config, nearest, parseTime } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type EventKind } from '../model.ts'
 
@@ -74,5 +74,8 @@ export const parseChoices = <T extends string>(
 
 export const parseKinds = (text: string): EventKind[] => parseChoices(text, EVENT_KINDS, '--kind', 'kind')
 
-export const parseFlavor = (text: string): string =>
-  parseChoice(flavorNamed(text), FLAVORS, '--flavor', 'flavor')
+/** Where there are plugins, any name may be one of theirs. */
+export function parseFlavor(text: string): string {
+  const isOthers = /^[a-z][a-z0-9-]*$/.test(text) && new Config().get('sources.plugins').length > 0
+  return isOthers ? flavorNamed(text) : parseChoice(flavorNamed(text), FLAVORS, '--flavor', 'flavor')
+}

@@ -1,8 +1,8 @@
 // `recollect watch`: thin over capture/watch.ts; tells each sweep that found something.
-import { ADAPTERS } from '../adapters/index.ts'
 import { type WatchEvent, watchSources } from '../capture/watch.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen } from '../errors.ts'
+import { adaptersOf } from '../sources/plugins.ts'
 import { formatBytes, formatClock, plural, printable } from './format.ts'
 import { print, tell, write } from './print.ts'
 import { reportRetentionEvent } from './retention-report.ts'
@@ -11,9 +11,10 @@ import { Stop } from './stop.ts'
 export async function runWatch(options: { json?: boolean }): Promise<void> {
   const stop = new Stop()
   stop.listen(true)
+  const config = new Config()
   await watchSources({
-    config: new Config(),
-    adapters: ADAPTERS,
+    config,
+    adapters: await adaptersOf(config),
     env: process.env,
     signal: stop.signal,
     onDeaf: (isDeaf) => stop.listen(!isDeaf),

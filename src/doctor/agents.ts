@@ -39,7 +39,7 @@ export interface AgentsHere {
 }
 
 export function agentsHere({ config, env, adapters, integrations }: AgentContext): AgentsHere {
-  const discovery = discover(adapters, env, extraRoots(config))
+  const discovery = discover(adapters, env, extraRoots(config, adapters))
   return { discovery, integrations: integrations.filter((one) => countOf(discovery, one.flavor) > 0) }
 }
 
@@ -118,7 +118,7 @@ function checkRetention({ config, env, now }: AgentContext, agent: Keeper): Find
 
 /** A misspelt directory would be silently empty for ever. */
 function emptyRoots({ config, env, adapters }: AgentContext, { found }: Discovery): Finding[] {
-  const extra = extraRoots(config)
+  const extra = extraRoots(config, adapters)
   return adapters.flatMap((adapter) => {
     const paths = found.filter((one) => one.adapter === adapter).map(({ source }) => source.path)
     return namedRoots(adapter, env, extra).flatMap((root) => {

@@ -27,6 +27,7 @@ export const FINDING_IDS = {
   'hooks.state': "hooks in an agent's settings",
   'schedule.state': 'the sweep that the system starts',
   'mcp.state': 'whether an agent knows the MCP server',
+  'source.plugin': 'modules that the settings name to read other agents',
   'source.empty': 'directories that the settings name and that hold no session',
   'source.unreadable': 'files of agents that cannot be read',
   'source.gaps': 'bytes of sources that were not understood',

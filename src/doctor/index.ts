@@ -1,10 +1,11 @@
 // Looks at everything that can go wrong and says what to do about it. Reads only; each finding names the command that
 // mends it.
-import type { Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import type { Config } from '../config.ts'
 import { causeOf, RecollectError } from '../errors.ts'
+import { adaptersOf, type Plugin } from '../sources/plugins.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
 import type { ReadHandle } from '../store/store.ts'
 import { type AgentContext, agentsHere, checkAgents } from './agents.ts'
@@ -66,7 +67,7 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     await ask((sound) => checkIntegrity(sound, paths, isDeep))
     await ask((sound) => checkAtOnce(sound, config, sizesOf(paths), now))
     await ask((sound) => checkPrices(sound, config, now))
-    const agents = { adapters: ADAPTERS, integrations: INTEGRATIONS }
+    const agents = { adapters: await adaptersHere(config, findings), integrations: INTEGRATIONS }
     const context: AgentContext = { config, env, now, ...agents, handle, onWait, patienceMs }
     const here = agentsHere(context)
     findings.push(...checkAgents(context, here), ...(await checkCapture(context, here.integrations)))
@@ -74,6 +75,24 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     memory?.close()
   }
   return findings
+}
+
+/** Ours where those of the settings cannot be loaded. */
+async function adaptersHere(config: Config, findings: Finding[]): Promise<readonly AnyAdapter[]> {
+  try {
+    const adapters = await adaptersOf(config)
+    for (const one of adapters) if ('plugin' in one) findings.push(pluginFinding(one as Plugin))
+    return adapters
+  } catch (error) {
+    if (!(error instanceof RecollectError)) throw error
+    const text = `${error.message} (${error.where})`
+    findings.push(finding('source.plugin', 'error', text, { subject: error.where, fix: error.hint }))
+    return ADAPTERS
+  }
+}
+
+function pluginFinding({ flavor, plugin: { path, sha256 } }: Plugin): Finding {
+  return finding('source.plugin', 'info', `${flavor} is read by ${path}, sha256 ${sha256}`, { subject: path })
 }
 
 function open(paths: StorePaths, findings: Finding[]): (ReadHandle & { close(): void }) | undefined {

@@ -1,7 +1,7 @@
 // Where agents' files are looked for: an adapter's own directories, and those that the settings name besides.
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
+import type { AnyAdapter, Environment, Located } from '../adapters/adapter.ts'
 import { FLAVORS } from '../adapters/flavors.ts'
 import { type Config, nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
@@ -10,14 +10,17 @@ import { RecollectError } from '../errors.ts'
 export type Roots = Record<string, string[]>
 
 /** Those of `[sources.<flavor>]`. A misspelt flavor is refused: what lies there would silently never be read. */
-export function extraRoots(config: Config): Roots {
+export function extraRoots(config: Config, adapters: readonly Located[] = []): Roots {
   const sources = Object.entries(config.get('sources'))
-  const unknown = sources.find(([flavor]) => !FLAVORS.includes(flavor))?.[0]
+  const known = [...FLAVORS, ...adapters.map((one) => one.flavor)]
+  // Whoever has not loaded the plugins cannot know their names.
+  const isAnyKnown = adapters.length === 0 && config.get('sources.plugins').length > 0
+  const unknown = isAnyKnown ? undefined : sources.find(([flavor]) => !known.includes(flavor))?.[0]
   if (unknown === undefined) return Object.fromEntries(sources.map(([flavor, { roots }]) => [flavor, roots]))
-  const near = nearest(unknown, FLAVORS)
+  const near = nearest(unknown, known)
   throw new RecollectError('BAD_CONFIG', `there are no sources of the flavor ${unknown}`, {
     where: `${config.file}: sources.${unknown}`,
-    hint: near ? `did you mean ${near}?` : `one of ${FLAVORS.join(', ')}`,
+    hint: near ? `did you mean ${near}?` : `one of ${[...new Set(known)].join(', ')}`,
   })
 }
 

@@ -225,7 +225,7 @@ async function run(
 /** Makes sessions of what was read. */
 async function tellAll(store: Store, options: SweepOptions, report: SweepReport): Promise<void> {
   const domains = options.config.get('domains')
-  report.settledCount += store.settle(placeResolver(domains, ADAPTERS))
+  report.settledCount += store.settle(placeResolver(domains, [...ADAPTERS, ...options.adapters]))
   report.digestedCount += await analyze(store, options.config, {
     signal: options.signal,
     onUnread: (path, count) =>

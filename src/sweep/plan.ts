@@ -174,7 +174,7 @@ function look(
   scope: Scope,
   report: SweepReport,
 ): { found: Iterable<Found>; where: string[] | undefined } {
-  const more = extraRoots(config)
+  const more = extraRoots(config, adapters)
   const touched = discoverTouched(adapters, env, more, scope)
   for (const problem of touched.problems) addProblem(report, problem)
   report.problemCount += touched.problemCount - touched.problems.length

@@ -7,6 +7,7 @@ import type { Adapter, AnyAdapter, Source } from '../adapters/adapter.ts'
 import { newMemo } from '../adapters/kit/memo.ts'
 import { createRedactor } from '../redact/index.ts'
 import type { FileFacts } from '../sources/identity.ts'
+import type { Plugin, PluginFile } from '../sources/plugins.ts'
 import { type Problem, problemOf } from '../sources/problem.ts'
 import { taskFinder } from '../sources/task.ts'
 import type { Batch, Cursor } from '../store/batch.ts'
@@ -92,6 +93,7 @@ async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): As
 /** A task as it crosses to the thread: the adapter by name. */
 export interface ThreadTask extends Omit<ReadTask, 'adapter'> {
   flavor: string
+  plugin: PluginFile | undefined
 }
 
 /**
@@ -109,7 +111,11 @@ async function* readInThread(
   settings: ReaderSettings,
   { whenIdle, signal, onDeaf }: Meanwhile,
 ): AsyncGenerator<ReadBatch> {
-  const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({ ...rest, flavor: adapter.flavor }))
+  const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({
+    ...rest,
+    flavor: adapter.flavor,
+    plugin: 'plugin' in adapter ? (adapter as Plugin).plugin : undefined,
+  }))
   const worker = new Worker(workerFile, {
     workerData: { tasks: threadTasks, settings },
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },

@@ -1,6 +1,7 @@
 // The reading thread of a sweep: the same reader as without a thread, at most so many messages ahead of the writer.
 import { parentPort, workerData } from 'node:worker_threads'
 import { ADAPTERS } from '../adapters/index.ts'
+import { loadPlugin } from '../sources/plugins.ts'
 import { type Problem, problemOf } from '../sources/problem.ts'
 import { readSource } from './reader.ts'
 import { type ReadBatch, type ReaderSettings, readerContext, type ThreadTask, withReader } from './tasks.ts'
@@ -38,10 +39,10 @@ async function send(read: ReadBatch): Promise<void> {
 }
 
 const context = readerContext(settings)
-for (const [task, { flavor, source, cursor, isResumed, facts }] of tasks.entries()) {
+for (const [task, { flavor, plugin, source, cursor, isResumed, facts }] of tasks.entries()) {
   let problem: Problem | undefined
   try {
-    const adapter = ADAPTERS.find((one) => one.flavor === flavor)
+    const adapter = plugin ? await loadPlugin(plugin) : ADAPTERS.find((one) => one.flavor === flavor)
     if (!adapter) throw new Error(`no adapter for ${flavor}`)
     for (const batch of readSource(await withReader(adapter), source, { cursor, isResumed }, facts, context))
       await send({ task, batch })
