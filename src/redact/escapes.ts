@@ -12,6 +12,7 @@ const PARENTHESIS = 40
 const PERCENT = 37
 const EQUALS = 61
 const LINE_END = 10
+const SPACE = 32
 /** No code is longer, backslashes aside. */
 const MAX_CODE = 40
 const UNKNOWN = 0xfffd
@@ -80,7 +81,8 @@ function readCode(codes: Uint16Array, at: number): boolean {
       readQuotedPrintable(codes, at)
       break
   }
-  if (code.char === ESCAPE && readSequence(codes, code.end)) return true
+  if (code.char === ESCAPE && (readSequence(codes, code.end) || readTerminator(codes, at, code.end)))
+    return true
   // An escape character as such begins a sequence only.
   if (code.char === ESCAPE && codes[at] !== BACKSLASH && codes[at] !== PERCENT) take(NOTHING, at + 1)
   return code.char !== NOTHING
@@ -173,6 +175,21 @@ function readSequence(codes: Uint16Array, from: number): boolean {
   if (!isCharacterSet && !ALONE.has(first)) return false
   take(0, from + (isCharacterSet ? 2 : 1))
   return true
+}
+
+/** `ESC \\`, which ends a link or a title, and must not make a line end of the `n` behind it. Escaped, its backslash is two. */
+function readTerminator(codes: Uint16Array, at: number, from: number): boolean {
+  const [before, count] = [backslashesAt(codes, at), backslashesAt(codes, from)]
+  if (count !== Math.max(1, 2 * before)) return false
+  // What a link leads to is no part of the word that shows it.
+  take(SPACE, from + count)
+  return true
+}
+
+function backslashesAt(codes: Uint16Array, at: number): number {
+  let count = 0
+  while (codes[at + count] === BACKSLASH) count++
+  return count
 }
 
 /** Cursor kept and given back, line up, down and on, a tab stop. */
