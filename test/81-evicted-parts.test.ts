@@ -41,7 +41,8 @@ function disturb(world: World, random: Random, mayCopy: boolean): void {
   const store = openStore(world.paths)
   const { cache } = store.read()
   for (const { path } of cache.prepare('SELECT path FROM sources').all() as unknown as { path: string }[])
-    if (random() < 0.2) cache.prepare('UPDATE sources SET adapter_version = 0 WHERE path = ?').run(path)
+    if (random() < 0.2)
+      cache.prepare('UPDATE sources SET adapter_version = 0 WHERE path = ? AND adapter_version > 0').run(path)
   store.close()
 }
 
@@ -87,6 +88,8 @@ describe('what is counted of evicted sessions', () => {
         tree.grow(share)
       }
       await world.sweep()
+      // Files that are copied here tell nothing by their birth: what was evicted before it was decided who copied is read again.
+      if (isFork) await world.sweep()
       const fresh = new World(world.home)
       await fresh.sweep()
       expect(differences(accountOf(world), accountOf(fresh)), `seed ${seed}`).toEqual([])

@@ -167,7 +167,10 @@ class Trial {
     if (what !== 'forget version') return
     for (const world of [this.world, this.whole]) {
       const store = openStore(world.paths)
-      store.read().cache.prepare('UPDATE sources SET adapter_version = 0 WHERE path = ?').run(path)
+      store
+        .read()
+        .cache.prepare('UPDATE sources SET adapter_version = 0 WHERE path = ? AND adapter_version > 0')
+        .run(path)
       store.close()
     }
   }

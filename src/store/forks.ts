@@ -10,16 +10,17 @@ import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 /**
  * Evidence of an edge that was concluded here, not told by the format; `soFar` while one of the two has nothing of its own
  * and nothing else tells which of them copied. When one of them is evicted it can no longer be concluded, so it is kept as
- * told; what was so far stays open until both have gone on (`open-kin.ts`).
+ * told; what was so far stays open until both have gone on (`open-kin.ts`), and may have to be read again for that.
  */
 export const EVIDENCE = {
   concluded: 'shared prefix',
   soFar: 'shared prefix so far',
   sinceEvicted: 'shared prefix, since evicted',
   soFarSinceEvicted: 'shared prefix so far, since evicted',
+  askedFor: 'shared prefix so far, to be read again',
 } as const
 export const CONCLUDED = `('${EVIDENCE.concluded}', '${EVIDENCE.soFar}')`
-export const SINCE_EVICTED = `('${EVIDENCE.sinceEvicted}', '${EVIDENCE.soFarSinceEvicted}')`
+export const SINCE_EVICTED = `('${EVIDENCE.sinceEvicted}', '${EVIDENCE.soFarSinceEvicted}', '${EVIDENCE.askedFor}')`
 
 /** How a session came from another that nothing names: parameters ?1 and ?2. */
 export const FORK_KIND = `iif((SELECT is_background FROM sessions WHERE session_uid = ?1)

@@ -18,31 +18,55 @@ interface Cached {
   id: number
   session_uid: string
   evicted_seq: number
+  next_seq: number
 }
 
-/** `written`: sessions that something may be new of. */
-export function decideOpenKin(
-  cache: Database,
-  memory: Database,
-  written: readonly { session_uid: string }[],
-): void {
-  const uids = new Set(written.map((one) => one.session_uid))
-  const open = memory
+type Written = readonly { session_uid: string }[]
+
+const edgesWith = (memory: Database, evidence: string): Edge[] =>
+  memory
     .prepare('SELECT session_uid AS child, parent_uid AS parent FROM edges WHERE evidence = ?')
-    .all(EVIDENCE.soFarSinceEvicted) as unknown as Edge[]
+    .all(evidence) as unknown as Edge[]
+
+const tell = (memory: Database, { child, parent }: Edge, evidence: string): void =>
+  void memory
+    .prepare('UPDATE edges SET evidence = ? WHERE session_uid = ? AND parent_uid = ?')
+    .run(evidence, child, parent)
+
+/** Before sessions are compared: those that were asked for and are here again, both of them, are compared as any others. */
+export function reopenKin(cache: Database, memory: Database, written: Written): void {
+  const uids = new Set(written.map((one) => one.session_uid))
+  const pair = cache.prepare(
+    'INSERT INTO shared (first, second) VALUES (min(?1, ?2), max(?1, ?2)) ON CONFLICT DO UPDATE SET is_dirty = 1',
+  )
+  for (const edge of edgesWith(memory, EVIDENCE.askedFor)) {
+    const [child, parent] = [edge.child, edge.parent].map((uid) => cachedOf(cache, uid))
+    if (!child || !parent || [child, parent].some((one) => one.evicted_seq > 0 || one.next_seq === 1))
+      continue
+    if (uids.has(edge.child) && uids.has(edge.parent)) {
+      tell(memory, edge, EVIDENCE.soFar)
+      pair.run(child.id, parent.id)
+      // While only one was here its rows were marked against what was gone of the other.
+    } else readAgain(cache, edge)
+  }
+}
+
+/** After they were. `written`: sessions that something may be new of. */
+export function decideOpenKin(cache: Database, memory: Database, written: Written): void {
+  const uids = new Set(written.map((one) => one.session_uid))
+  const open = edgesWith(memory, EVIDENCE.soFarSinceEvicted)
   const concerned = open.filter(({ child, parent }) => uids.has(child) || uids.has(parent))
   if (concerned.length === 0) return
   const starts = new Starts(cache, memory)
-  const confirm = memory.prepare('UPDATE edges SET evidence = ? WHERE session_uid = ? AND parent_uid = ?')
-  for (const { child, parent } of concerned) {
-    const isCounted = markCounted(cache, memory, child, parent) || markCounted(cache, memory, parent, child)
-    const [childAt, parentAt] = [starts.of(child, parent), starts.of(parent, child)]
-    const isDecided = childAt !== null && parentAt !== null
-    if (isCounted || (isDecided && childAt < parentAt)) {
+  for (const edge of concerned) {
+    const { child, parent } = edge
+    const counted = [markCounted(cache, memory, child, parent), markCounted(cache, memory, parent, child)]
+    const first = starts.firstOf(child, parent)
+    if (counted.includes(true) || first === child) {
       if (!isAllThere(cache, [child, parent])) continue
-      takeBack(memory, child, parent)
-      for (const uid of [child, parent]) readAgain(cache, uid)
-    } else if (isDecided) confirm.run(EVIDENCE.sinceEvicted, child, parent)
+      tell(memory, edge, EVIDENCE.askedFor)
+      readAgain(cache, edge)
+    } else if (first === parent) tell(memory, edge, EVIDENCE.sinceEvicted)
   }
 }
 
@@ -67,11 +91,11 @@ function markCounted(cache: Database, memory: Database, uid: string, goneUid: st
 }
 
 const cachedOf = (cache: Database, uid: string): Cached | undefined =>
-  prepared(cache, 'SELECT id, session_uid, evicted_seq FROM cached WHERE session_uid = ?').get(uid) as
-    | Cached
-    | undefined
+  prepared(cache, 'SELECT id, session_uid, evicted_seq, next_seq FROM cached WHERE session_uid = ?').get(
+    uid,
+  ) as Cached | undefined
 
-/** When a session first held something that another does not. */
+/** Which of two sessions first held something that the other does not. */
 class Starts {
   readonly #cache: Database
   readonly #memory: Database
@@ -83,20 +107,30 @@ class Starts {
     this.#sql = statements(cache, memory)
   }
 
-  /** Null where it has nothing, or where that is gone and nothing tells its time. */
-  of(uid: string, otherUid: string): number | null {
+  /** The one that went on first; null while one has not, or where that is gone and nothing tells its time. */
+  firstOf(uid: string, otherUid: string): string | null {
     const [one, other] = [uid, otherUid].map((each) => cachedOf(this.#cache, each))
     if (!one || !other) return null
+    const isGone = this.#hasGone(one, other) || this.#hasGone(other, one)
+    const [at, otherAt] = isGone
+      ? [this.#spent(uid, otherUid), this.#spent(otherUid, uid)]
+      : [this.#own(one, other), this.#own(other, one)]
+    if (at === null || otherAt === null) return null
+    return at < otherAt ? uid : otherUid
+  }
+
+  #own(one: Cached, other: Cached): number | null {
     const gone = new GoneKeys(this.#cache, this.#memory)
     try {
       gone.load(other.id)
-      const { at } = this.#sql.own.get(one.id, other.id) as { at: number | null }
-      if (!this.#hasGone(one, other)) return at
+      return (this.#sql.own.get(one.id, other.id) as { at: number | null }).at
     } finally {
       gone.clear()
     }
-    const { at } = this.#sql.spent.get(uid, otherUid) as { at: number | null }
-    return at
+  }
+
+  #spent(uid: string, otherUid: string): number | null {
+    return (this.#sql.spent.get(uid, otherUid) as { at: number | null }).at
   }
 
   /** Whether something of its own was evicted. */
@@ -134,14 +168,7 @@ function isAllThere(cache: Database, uids: readonly string[]): boolean {
   return uids.every((uid) => (missing.get(uid) as { isThere: number }).isThere === 1)
 }
 
-const readAgain = (cache: Database, uid: string): void =>
-  void cache
-    .prepare(`UPDATE sources SET adapter_version = ?2 WHERE path IN (SELECT path ${SOURCES})`)
-    .run(uid, NO_VERSION)
-
-function takeBack(memory: Database, child: string, parent: string): void {
-  memory.prepare('DELETE FROM edges WHERE session_uid = ? AND parent_uid = ?').run(child, parent)
-  memory
-    .prepare("UPDATE sessions SET relation = 'main' WHERE session_uid = ? AND relation = 'fork'")
-    .run(child)
+function readAgain(cache: Database, { child, parent }: Edge): void {
+  const mark = cache.prepare(`UPDATE sources SET adapter_version = ?2 WHERE path IN (SELECT path ${SOURCES})`)
+  for (const uid of [child, parent]) mark.run(uid, NO_VERSION)
 }

@@ -8,7 +8,7 @@ import { knowingMore } from './digests.ts'
 import { settleForks } from './forks.ts'
 import { linkToEvicted } from './kept-keys.ts'
 import { linkLateParents } from './late-parents.ts'
-import { decideOpenKin } from './open-kin.ts'
+import { decideOpenKin, reopenKin } from './open-kin.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
 
@@ -30,6 +30,7 @@ export function settleAll(
     linkLateParents(cache, written)
     const done = cache.prepare('UPDATE cached SET is_settled = 1, low_at = NULL WHERE id = ?')
     return transaction(memory, () => {
+      reopenKin(cache, memory, written)
       settleForks(cache, memory)
       linkToEvicted(cache, memory, written)
       decideOpenKin(cache, memory, written)
