@@ -149,7 +149,7 @@ describe.each(Object.entries(DAMAGE))('where the segment is %s', (_, damage) => 
     expect(count).toBeGreaterThan(5)
     const window = await web.json<EventWindow>(path(bad, 'events?limit=500'))
     expect(window).toMatchObject({ unread_bodies: count, unread: unreadOf(count) })
-    expect(window.events.every((event) => event.payload === null)).toBe(true)
+    expect(window.events.every((event) => event.told === null)).toBe(true)
     const edits = await web.json<EditedFiles>(path(bad, 'edits'))
     expect(edits).toMatchObject({ files: [], unreadable: [], unread_bodies: 2, unread: unreadOf(2) })
     const whole = await web.json<EventWindow>(path(good, 'events?limit=500'))
