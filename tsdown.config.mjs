@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'tsdown'
 
-const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 // zod is inlined: unbundled it costs 60 ms of CPU at import, bundled about 10 ms.
 
@@ -14,22 +14,24 @@ const adapters = Object.fromEntries(
 
 /** What is told fails the build, so what is told is read: how long plugins take, and that ours is CommonJS, is known. */
 const quiet = {
+  // All of them write into one directory.
+  clean: false,
   logLevel: 'warn',
   failOnWarn: true,
   checks: { pluginTimings: false, legacyCjs: false },
-} as const
+}
 
 const shared = {
   target: 'node20.19',
   platform: 'node',
   define: { VERSION: JSON.stringify(version) },
   ...quiet,
-} as const
+}
 
 // commander loads node:child_process for a feature we do not use, in every command.
 const lazyChildProcess = {
   name: 'lazy-child-process',
-  transform: (code: string, id: string): string | undefined =>
+  transform: (code, id) =>
     id.endsWith('commander/lib/command.js')
       ? code.replace(
           "const childProcess = require('node:child_process');",
@@ -41,7 +43,7 @@ const lazyChildProcess = {
 // A default import that is handed on from one chunk to another comes out undefined in CommonJS.
 const globalProcess = {
   name: 'global-process',
-  transform: (code: string, id: string): string | undefined =>
+  transform: (code, id) =>
     id.includes('@modelcontextprotocol')
       ? code.replace('import process from "node:process";', 'const process = globalThis.process;')
       : undefined,
@@ -51,7 +53,7 @@ const globalProcess = {
 // more: users who check the declarations of their dependencies (`skipLibCheck: false`) could not compile.
 const ignoredLines = {
   name: 'ignored-lines',
-  generateBundle: (_: unknown, bundle: Record<string, { code?: string }>): void => {
+  generateBundle: (_, bundle) => {
     for (const chunk of Object.values(bundle))
       if (chunk.code) chunk.code = chunk.code.replace(/ *(\/\*\* @ts-ignore [^*]*\*\/) *(?=\S)/g, '\n$1\n')
   },
@@ -60,7 +62,7 @@ const ignoredLines = {
 // One letter beyond ASCII makes V8 keep the whole file with two bytes for each letter, which costs every start a millisecond.
 const onlyAscii = {
   name: 'only-ascii',
-  generateBundle: (_options: unknown, bundle: Record<string, { code?: string }>): void => {
+  generateBundle: (_, bundle) => {
     // Where a backslash is meant as it stands, the letters stay as well.
     for (const chunk of Object.values(bundle))
       if (chunk.code !== undefined && !/\\[^\x00-\x7f]|String\.raw/.test(chunk.code))
@@ -102,7 +104,6 @@ const library = defineConfig({
   plugins: [ignoredLines],
   outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
   dts: true,
-  clean: true,
 })
 
 /** What most commands that read load: in one file, since each costs a third of a millisecond to find and open. */
@@ -129,7 +130,6 @@ const program = defineConfig({
   },
   outExtensions: () => ({ js: '.cjs' }),
   dts: false,
-  clean: false,
 })
 
 /** What starts it: a small file of its own, which reads the other ones by itself. */
@@ -139,7 +139,6 @@ const starter = defineConfig({
   format: 'cjs',
   outExtensions: () => ({ js: '.cjs' }),
   dts: false,
-  clean: false,
 })
 
 /** The hook handler, which agents wait for: CommonJS starts 6 ms sooner, and a name by which settings files tell it apart. */
@@ -149,7 +148,6 @@ const handler = defineConfig({
   format: 'cjs',
   outExtensions: () => ({ js: '.cjs' }),
   dts: false,
-  clean: false,
 })
 
 /** The page: one script for the browser, with the files that go beside it. */
@@ -169,7 +167,6 @@ const page = defineConfig({
     to: 'dist/page',
   })),
   tsconfig: 'src/web/page/tsconfig.json',
-  clean: false,
 })
 
 export default [page, library, program, starter, handler]
