@@ -86,7 +86,8 @@ function run(who, owner) {
     ...(isBuilt ? { RECOLLECT_TEST_NO_BUILD: '1' } : {}),
   }
   const chosen = files.length > 0 ? files : isShort ? SHORT : []
-  const command = chosen.length > 0 ? ['npx', 'vitest', 'run', '--configLoader', 'runner', ...chosen] : ['npm', 'test']
+  const command =
+    chosen.length > 0 ? ['npx', 'vitest', 'run', '--configLoader', 'runner', ...chosen] : ['npm', 'test']
   const [program, ...words] = command
   const { status } = spawnSync(program, words, { cwd: place('clone'), env, stdio: 'inherit', ...owner })
   if (status !== 0) return `${command.join(' ')} ended with ${status}`
