@@ -11,6 +11,7 @@ import type { Session, SessionEvent } from '../src/model.ts'
 import { listSessions } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
 import { segmentPath } from '../src/store/segments.ts'
+import { assistant, call, result, SESSION, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 
@@ -239,6 +240,35 @@ describe('bodies', () => {
     ])
       expect(diffsOf(legacyTold(nothing))).toEqual([])
   })
+})
+
+it('a command of several lines is whole with --full, and its digest finds what a later line made', async () => {
+  const own = new World()
+  const uuid = (at: number): string => `00000000-0000-4000-8000-00000000000${at}`
+  const command = 'cd a\ngit commit -m "$(cat <<E\nSay why\nE\n)"'
+  write(join(own.home, '.claude', 'projects', '-w', `${SESSION}.jsonl`), [
+    user(uuid(1), null, 'go'),
+    assistant(uuid(2), uuid(1), [call('c1', 'Bash', { command })]),
+    user(uuid(3), uuid(2), [result('c1', '[main 1a2b3c4] Say why')]),
+  ])
+  await own.sweep()
+  const lines = (...args: string[]): string[] =>
+    cli({ ...own.env, TZ: 'UTC' }, 'show', '@last', ...args)
+      .stdout.split('\n')
+      .filter((line) => line.includes('│'))
+      .map((line) => line.trim())
+  expect(lines('--full')).toEqual([
+    '│ $ cd a',
+    '│   git commit -m "$(cat <<E',
+    '│   Say why',
+    '│   E',
+    '│   )"',
+    '│ [main 1a2b3c4] Say why',
+  ])
+  expect(lines()).toEqual([])
+  const { commits } = JSON.parse(cli(own.env, 'digest', '@last', '--json').stdout) as { commits: unknown }
+  expect(commits).toMatchObject([{ sha: '1a2b3c4', subject: 'Say why' }])
+  own.remove()
 })
 
 describe('a long session', () => {
