@@ -36,6 +36,8 @@ const kinds = (records: unknown[]) =>
 const keysOf = (records: unknown[], kind = 'completion') =>
   holding(readRecords(records)).flatMap((event) => (event.kind === kind ? [event.key] : []))
 
+const CLIENTS = ['claude', 'claude-tui', 'claude-2.1.200', 'claude-2.1.50', 'claude-2.0', 'claude-1.0']
+
 const command = (name: string, args = '') =>
   `<command-message>${name.slice(1)}</command-message>\n<command-name>${name}</command-name>\n<command-args>${args}</command-args>`
 
@@ -222,16 +224,26 @@ describe('the end of a turn', () => {
     expect(eventsOf(readAll(path, position)).map((event) => event.key)).toEqual(['u2#0'])
   })
 
+  test('the beginning is a record of the client, or the prompt itself: none is made up', () => {
+    const begin = { lifecycle: 0, prompt: 0 }
+    for (const name of CLIENTS)
+      for (const path of filesBelow(unpackAgent(name)).filter((one) => claude.claim(one)?.path === one)) {
+        const [first] = holding(readAll(path))
+        if (!first || first.isSidechain) continue
+        const record = JSON.parse(readFileSync(path, 'utf8').split('\n', 1)[0] as string)
+        if (first.kind === 'lifecycle') begin.lifecycle++
+        else {
+          begin.prompt++
+          expect([path, first.kind, first.key]).toEqual([path, 'user_msg', `${record.uuid}#0`])
+          expect(record.version).toMatch(/^1\./)
+        }
+      }
+    expect(begin).toEqual({ lifecycle: 84, prompt: 16 })
+  })
+
   test('is known of every real session that ended with an answer', () => {
     const ended: string[] = []
-    for (const name of [
-      'claude',
-      'claude-tui',
-      'claude-2.1.200',
-      'claude-2.1.50',
-      'claude-2.0',
-      'claude-1.0',
-    ])
+    for (const name of CLIENTS)
       for (const path of filesBelow(unpackAgent(name)).filter((one) => claude.claim(one)?.path === one)) {
         const main = holding(readAll(path)).filter((event) => !event.isSidechain)
         const last = main.findLast(({ kind }) => kind !== 'lifecycle' && kind !== 'completion')

@@ -10,6 +10,8 @@ import { sessionEvents } from '../src/query/events.ts'
 import { outlineOf } from '../src/query/outline.ts'
 import { firstPrompts, getSession } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
+import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
+import { openStore } from '../src/store/sqlite.ts'
 import type { ReadHandle } from '../src/store/store.ts'
 import { assistant, call, type Fields, result, SESSION, text, user, write } from './setup/claude.ts'
 import { amountOf } from './setup/long.ts'
@@ -178,6 +180,23 @@ describe('two files of one session', () => {
         expect(places, format).toEqual(places.toSorted((a, b) => a - b))
         expect(places, format).not.toContain(-1)
       }
+    } finally {
+      world.remove()
+    }
+  })
+
+  it('are read again, where they were read before each file told its own order', async () => {
+    const world = await readIn([['b'], ['a']], SPLIT)
+    try {
+      const migration = CACHE_MIGRATIONS.find((one) => String(one).includes('DROP TABLE stretches')) as string
+      const store = openStore(world.paths)
+      store.read().cache.exec(`ALTER TABLE source_sessions DROP COLUMN runs;
+        ALTER TABLE source_sessions DROP COLUMN retries; CREATE TABLE stretches (session INTEGER); ${migration}`)
+      store.close()
+      expect((await world.sweep()).sources).toHaveLength(2)
+      const shown = world.read((handle) => [...sessionEvents(handle, UID)])
+      const said = shown.filter((one) => one.kind === 'user_msg' || one.kind === 'assistant_msg')
+      expect(said.map((one) => one.summary)).toEqual(SPOKEN)
     } finally {
       world.remove()
     }
