@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { Config } from '../src/config.ts'
@@ -11,6 +12,7 @@ import { candidates } from '../src/retention/candidates.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import type { HeldSession } from '../src/retention/sessions.ts'
 import type { CursorMark } from '../src/store/batch.ts'
+import { IdSet } from '../src/store/id-set.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { Gone } from '../src/sweep/gone.ts'
 import { plans } from '../src/sweep/plan.ts'
@@ -82,6 +84,18 @@ it('counts problems, and keeps the first thousand', async () => {
   for (let at = 1; at <= 1200; at++) symlinkSync(pathOf(world, 0), pathOf(world, at))
   const report = await world.sweep()
   expect([report.problemCount, report.problems.length]).toEqual([1200, 1000])
+})
+
+it('holds any row numbers, also those of a damaged table', () => {
+  const integers = fc.oneof(fc.integer({ min: 0, max: 200_000 }), fc.maxSafeInteger())
+  fc.assert(
+    fc.property(fc.array(integers), fc.array(integers), (some, others) => {
+      const ids = new IdSet()
+      for (const id of [...some, ...some]) ids.add(id)
+      expect(ids.size).toBe(new Set(some).size)
+      for (const id of [...some, ...others]) expect(ids.has(id)).toBe(some.includes(id))
+    }),
+  )
 })
 
 /** What is still held once all is done, beyond what was before. */

@@ -1,7 +1,10 @@
-// A set of row numbers, one bit each: of a million sessions their names would take a hundred megabytes.
+// A set of row numbers, one bit each: of a million sessions their names would take a hundred megabytes. In pieces, because a
+// damaged database may name any number.
+
+const PER_PIECE = 1 << 16
 
 export class IdSet {
-  #bits = new Uint8Array(1 << 10)
+  readonly #pieces = new Map<number, Uint8Array>()
   #size = 0
 
   get size(): number {
@@ -10,17 +13,17 @@ export class IdSet {
 
   add(id: number): void {
     if (this.has(id)) return
-    const at = Math.floor(id / 8)
-    if (at >= this.#bits.length) {
-      const wider = new Uint8Array(Math.max(2 * this.#bits.length, at + 1))
-      wider.set(this.#bits)
-      this.#bits = wider
-    }
-    this.#bits[at] = (this.#bits[at] as number) | (1 << (id % 8))
+    const number = Math.floor(id / PER_PIECE)
+    const piece = this.#pieces.get(number) ?? new Uint8Array(PER_PIECE / 8)
+    this.#pieces.set(number, piece)
+    const at = id - number * PER_PIECE
+    piece[at >> 3] = (piece[at >> 3] as number) | (1 << (at & 7))
     this.#size++
   }
 
   has(id: number): boolean {
-    return ((this.#bits[Math.floor(id / 8)] ?? 0) & (1 << (id % 8))) !== 0
+    const number = Math.floor(id / PER_PIECE)
+    const at = id - number * PER_PIECE
+    return ((this.#pieces.get(number)?.[at >> 3] ?? 0) & (1 << (at & 7))) !== 0
   }
 }
