@@ -96,6 +96,12 @@ export interface ThreadTask extends Omit<ReadTask, 'adapter'> {
   plugin: PluginFile | undefined
 }
 
+const threadTask = ({ adapter, ...rest }: ReadTask): ThreadTask => ({
+  ...rest,
+  flavor: adapter.flavor,
+  plugin: 'plugin' in adapter ? (adapter as Plugin).plugin : undefined,
+})
+
 /**
  * A signal that came while we were busy is told only when the event loop has gone round: whoever stops listening before that
  * never hears of it. Twice, because the first may still belong to the present round.
@@ -111,13 +117,8 @@ async function* readInThread(
   settings: ReaderSettings,
   { whenIdle, signal, onDeaf }: Meanwhile,
 ): AsyncGenerator<ReadBatch> {
-  const threadTasks: ThreadTask[] = tasks.map(({ adapter, ...rest }) => ({
-    ...rest,
-    flavor: adapter.flavor,
-    plugin: 'plugin' in adapter ? (adapter as Plugin).plugin : undefined,
-  }))
   const worker = new Worker(workerFile, {
-    workerData: { tasks: threadTasks, settings },
+    workerData: { tasks: tasks.map(threadTask), settings },
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   })
   const arrived: ReadBatch[] = []

@@ -19,10 +19,10 @@ import { agentArchive, unpackAgent } from '../setup/fixtures.ts'
 import { randomFrom } from '../setup/growing.ts'
 import { temporary } from '../setup/temporary.ts'
 import { brokenContents } from './broken.ts'
-import { type Expected, missing } from './golden.ts'
+import { type Expected, type GoldenOptions, missing } from './golden.ts'
 import { outcome } from './outcome.ts'
 
-export interface Subject {
+export interface Subject extends GoldenOptions {
   adapter: AnyAdapter
   /** The packed clients whose sessions it reads. */
   clients?: readonly string[]
@@ -177,7 +177,12 @@ function properties(trial: () => Trial, { maxState = MAX_STATE }: Subject): void
   })
 }
 
-function golden(adapter: () => Adapter, home: () => string, client: string, { lost = {} }: Subject): void {
+function golden(
+  adapter: () => Adapter,
+  home: () => string,
+  client: string,
+  { lost = {}, ...options }: Subject,
+): void {
   it('finds what was asked, answered, called and counted', () => {
     const found: Record<string, Record<string, string>> = {}
     for (const scenario of readdirSync(home()).sort()) {
@@ -185,7 +190,7 @@ function golden(adapter: () => Adapter, home: () => string, client: string, { lo
       const expected = JSON.parse(readFileSync(join(directory, 'expected.json'), 'utf8')) as Expected
       const items = sourcesIn(adapter(), directory).flatMap((source) => readAll(adapter(), source))
       const name = `${client}/${scenario}`
-      const differences = missing(expected, items)
+      const differences = missing(expected, items, options)
       if (differences.length > 0)
         found[name] = Object.fromEntries(differences.map((one) => [one, lost[name]?.[one] ?? 'why?']))
     }

@@ -16,12 +16,25 @@ export interface Expected {
   responses: Response[]
 }
 
+export interface GoldenOptions {
+  /** Which of the script's responses are the session's own: of a title or a summary most clients write nothing down. */
+  queues?: RegExp
+  /** The counters that the client's wire has a number for. */
+  counters?: readonly Counter[]
+}
+
 /** One line per thing that was said and is not found, or counted and counted otherwise. */
-export function missing(expected: Expected, items: readonly Item[]): string[] {
+export function missing(
+  expected: Expected,
+  items: readonly Item[],
+  { queues = /^(?:main|sub)/, counters = COUNTERS }: GoldenOptions = {},
+): string[] {
   const events = items.filter((item): item is EventItem => item.type === 'event')
   const said = (...kinds: string[]): string[] =>
     events.filter(({ kind }) => kinds.includes(kind)).map((event) => (event.said ?? '').trim())
-  const whole = expected.responses.filter(({ streamed }) => streamed === 'complete')
+  const whole = expected.responses.filter(
+    ({ streamed, queue }) => streamed === 'complete' && queues.test(queue),
+  )
   const prompts = expected.invocations.flatMap(
     ({ prompt, prompts }) => prompts ?? (prompt === null ? [] : [prompt]),
   )
@@ -49,14 +62,19 @@ export function missing(expected: Expected, items: readonly Item[]): string[] {
     ),
     ...calls.filter((id) => !ids('assistant').some((one) => one.includes(id))).map((id) => `call: ${id}`),
     ...calls.filter((id) => !ids('tool').some((one) => one.includes(id))).map((id) => `result: ${id}`),
-    ...tokenDifferences(whole, items),
+    ...tokenDifferences(whole, items, counters),
   ]
 }
 
-const COUNTERS = ['input', 'cache_read', 'cache_write', 'output'] as const
+export type Counter = 'input' | 'cache_read' | 'cache_write' | 'output'
+const COUNTERS: readonly Counter[] = ['input', 'cache_read', 'cache_write', 'output']
 
 /** Every response once, whatever file tells of it. */
-function tokenDifferences(responses: readonly Response[], items: readonly Item[]): string[] {
+function tokenDifferences(
+  responses: readonly Response[],
+  items: readonly Item[],
+  counters: readonly Counter[],
+): string[] {
   const usage = new Map<string, UsageItem>()
   for (const item of items) {
     if (item.type !== 'usage' || item.nested) continue
@@ -71,7 +89,7 @@ function tokenDifferences(responses: readonly Response[], items: readonly Item[]
     sum.cache_write += one.cacheWrite5m + one.cacheWrite1h
     sum.output += one.output
   }
-  return COUNTERS.flatMap((name) => {
+  return counters.flatMap((name) => {
     const wanted = responses.reduce((total, response) => total + (response.usage?.[name] ?? 0), 0)
     return wanted === sum[name] ? [] : [`tokens: ${name} ${sum[name]} of ${wanted}`]
   })
