@@ -120,7 +120,7 @@ describe('migrations', () => {
 
   it('take the ledger over as it was, when it came to be kept by number', () => {
     const path = join(temporary('migrate'), 'memory.db')
-    const byNumber = MEMORY_MIGRATIONS.findIndex((sql) => sql.includes('CREATE TABLE ledger '))
+    const byNumber = MEMORY_MIGRATIONS.findIndex((step) => String(step).includes('CREATE TABLE ledger '))
     const old = openDatabase(path, MEMORY_MIGRATIONS.slice(0, byNumber))
     old.exec(`INSERT INTO usage VALUES ('b:2', 'r1', 5, 'm', 1, 2, 3, 4, 5, 6, 'turn', 1, 0, 7, 0),
       ('a:1', 'r1', NULL, NULL, 9, 8, 7, 6, 5, 4, 'response', 0, 1, NULL, 1), ('a:1', 'r0', 1, 'm', 0, 0, 0, 0, 0, 0, 'response', 0, 0, NULL, 1)`)

@@ -24,7 +24,7 @@ type Json = Record<string, unknown>
 const SESSION_FIELDS = `session_uid flavor native_session_id repo domain cwd git_branch model title started_at ended_at
   outcome error_count decisions cost task_ref source_path source_bytes schema_version ingested_at analyzed_at evicted_at is_sole_copy redactions`
 const EVENT_FIELDS = `session_uid seq parent_seq ts kind role tool summary payload_ref tokens is_sidechain is_inherited
-  is_superseded agent exit_code duration_ms`
+  is_superseded agent exit_code duration_ms does state mark`
 const names = (text: string): string[] => text.split(/\s+/).sort()
 
 /** A home with sessions of every agent there is. */
