@@ -14,6 +14,8 @@ process.dlopen = (module, path, ...rest) => {
   addons.set(path, new WeakRef(module.exports))
 }
 const { openMemory, storePaths } = await import('recollect')
+// The addon is loaded with the first memory that is opened.
+openMemory(storePaths(process.argv[2])).close()
 await setImmediate()
 globalThis.gc()
 await setImmediate()
