@@ -112,7 +112,8 @@ export class Trails {
       durationMs: event.durationMs ?? known.duration_ms,
       does: event.does ?? wordOf(DEEDS, known.does),
       state: event.state ?? wordOf(END_STATES, known.state),
-      mark: event.mark ?? wordOf(MARKS, known.mark),
+      // What it means goes with its kind: the end of a turn that is only an echo of another marks nothing.
+      mark: event.mark ?? (EVENT_KINDS[known.kind] === event.kind ? wordOf(MARKS, known.mark) : null),
     }
   }
 }
