@@ -124,6 +124,8 @@ describe('init', () => {
       expect(await terminal.answer(QUESTION, 'no\r')).toMatch(/left as it is[\s\S]*Agents' own files:/)
       expect(await terminal.ended()).toBe(0)
       expect(terminal.screen).toMatch(/left as it is[\s\S]*claude +1 /)
+      // What was typed is shown once, by the question that it answers alone.
+      expect(terminal.screen).toMatch(/Do it\? \[Y\/n\] no\r?\n/)
       expect([existsSync(settings()), existsSync(join(world.memory, 'config.toml'))]).toEqual([false, false])
     })
 

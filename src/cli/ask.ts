@@ -8,21 +8,23 @@ export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stde
 export async function ask(question: string, byDefault: 'yes' | 'no'): Promise<boolean> {
   if (!canAsk()) return false
   const asked = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await new Promise<string>((done) => {
-      asked.on('SIGINT', () => {
-        // Gives the terminal back as it was.
-        asked.close()
-        process.kill(process.pid, 'SIGINT')
-      })
-      asked.on('close', () => {
-        process.stderr.write('\n')
-        done('no')
-      })
-      asked.question(`${question} ${byDefault === 'yes' ? '[Y/n]' : '[y/N]'} `, done)
+  const answer = await new Promise<string>((done) => {
+    let isAnswered = false
+    asked.on('SIGINT', () => {
+      // Gives the terminal back as it was.
+      asked.close()
+      process.kill(process.pid, 'SIGINT')
     })
-    return answer.trim() === '' ? byDefault === 'yes' : /^\s*(?:y|yes)\s*$/i.test(answer)
-  } finally {
-    asked.removeAllListeners('close').close()
-  }
+    asked.on('close', () => {
+      if (isAnswered) return
+      process.stderr.write('\n')
+      done('no')
+    })
+    asked.question(`${question} ${byDefault === 'yes' ? '[Y/n]' : '[y/N]'} `, (line) => {
+      isAnswered = true
+      done(line)
+    })
+  })
+  asked.close()
+  return answer.trim() === '' ? byDefault === 'yes' : /^\s*(?:y|yes)\s*$/i.test(answer)
 }
