@@ -45,7 +45,7 @@ describe('on 40 columns', () => {
     const lines = linesAt(40, 'show', '912b')
     expect(lines.filter((line) => line.length > 40 && !line.startsWith('$ '))).toEqual([])
     expect(lines).toContain('18:17:37 #31    ▸ Bash  node tset.js')
-    expect(lines).toContain('                  exit 1  15 lines  54ms')
+    expect(lines).toContain('                  exit 1  14 lines  54ms')
   })
 
   it('retro cuts no date and no reference', () => {
