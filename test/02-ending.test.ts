@@ -9,6 +9,8 @@ const run = (...names: string[]): { status: number | null; said: string; left: s
   const args = [
     'node_modules/vitest/vitest.mjs',
     'run',
+    '--configLoader',
+    'runner',
     '-c',
     'test/programs/leaving/vitest.config.ts',
     ...names,
