@@ -1,4 +1,4 @@
-// What our two servers share: bodies within a bound, and refusals that the client lives to read. A server that closes
+// What our servers share: bodies within a bound, and refusals that the client lives to read. A server that closes
 // while a client still sends breaks the connection under it, and the answer is lost with it.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { RecollectError } from './errors.ts'

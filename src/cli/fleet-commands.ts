@@ -1,0 +1,88 @@
+// Declares the commands of a fleet: pushing to a team server, and running one.
+import type { Command } from 'commander'
+import { addExamples } from './help.ts'
+
+export function addFleetCommands(program: Command): void {
+  const push = program
+    .command('push')
+    .description('send sessions to a team server, as push.url and push.level say')
+    .option('--level <level>', 'ledger, digest or full, instead of push.level')
+    .option('--dry-run', 'print exactly what would leave, as JSON lines; send nothing')
+    .addHelpText(
+      'after',
+      `
+Sweeps push by themselves where push.url is set; this does it now and waits.
+What the server did not acknowledge is sent again. docs/fleet.md tells what
+each level holds.`,
+    )
+    .action(async (options) => (await import('./push.ts')).runPush(options))
+  addExamples(push, ['recollect push --dry-run | less', 'what would leave'], 'recollect push')
+  addServeCommands(program.command('serve').description('run a team server on PostgreSQL'))
+}
+
+function addServeCommands(serve: Command): void {
+  const start = serve
+    .command('start', { isDefault: true })
+    .description('listen for machines that push, and people who ask')
+    .option('--port <port>', 'listen here (7078)')
+    .option('--host <address>', 'on this address (127.0.0.1: behind a proxy that does TLS)')
+    .addHelpText('after', '\nDATABASE_URL names the database, serve.blobs the segments. docs/fleet.md.')
+    .action(async (options) => (await import('./serve.ts')).runServe(options))
+  addExamples(start, ['DATABASE_URL=postgres://… recollect serve', 'after recollect serve migrate'])
+
+  const migrate = serve
+    .command('migrate')
+    .description('bring the database to what this version needs')
+    .option('--dry-run', 'print the statements; change nothing')
+    .action(async (options) => (await import('./serve.ts')).runMigrate(options))
+  addExamples(migrate, 'recollect serve migrate --dry-run', 'recollect serve migrate')
+
+  const token = serve.command('token').description('tokens of machines and people: create, list, revoke')
+  const create = token
+    .command('create')
+    .description('make a token, which is shown this once')
+    .requiredOption('--team <team>', 'whose sessions it is about')
+    .requiredOption('--person <name>', 'whose it is; a pseudonym will do')
+    .option('--role <role>', 'device (pushes), viewer, lead, auditor or admin', 'device')
+    .option('--expires <age>', 'good for so long, such as 90d')
+    .action(async (options) => (await import('./serve.ts')).runTokenCreate(options))
+  addExamples(create, 'recollect serve token create --team shop --person p-17')
+  const list = token
+    .command('list')
+    .description('the tokens there are, without their secrets')
+    .action(async () => (await import('./serve.ts')).runTokenList())
+  addExamples(list, 'recollect serve token list')
+  const revoke = token
+    .command('revoke <id>')
+    .description('make a token useless at once')
+    .action(async (id) => (await import('./serve.ts')).runTokenRevoke(id))
+  addExamples(revoke, 'recollect serve token revoke 3')
+  addUpkeep(serve)
+}
+
+function addUpkeep(serve: Command): void {
+  const person = serve
+    .command('person <name>')
+    .description('print the line of a person for the file serve.people names')
+    .requiredOption('--team <team>', 'whose figures they may see')
+    .requiredOption('--role <role>', 'viewer, lead, auditor or admin')
+    .addHelpText('after', '\nThe password is read from RECOLLECT_PASSWORD.')
+    .action(async (name, options) => (await import('./serve.ts')).runPerson(name, options))
+  addExamples(person, 'recollect serve person ada --team shop --role lead >> people')
+
+  const team = serve
+    .command('team <name>')
+    .description('how long a team keeps sessions, and whether a legal hold keeps all')
+    .option('--keep-days <days>', 'so long after they ended; 0 for good')
+    .option('--hold', 'nothing goes until --no-hold')
+    .option('--no-hold', 'end the hold')
+    .action(async (name, options) => (await import('./serve.ts')).runTeam(name, options))
+  addExamples(team, 'recollect serve team shop --keep-days 365')
+
+  const retain = serve
+    .command('retain')
+    .description('remove what teams keep no longer, and segments that nobody names')
+    .addHelpText('after', '\nTo be run once a day, by cron or a timer.')
+    .action(async () => (await import('./serve.ts')).runRetain())
+  addExamples(retain, 'recollect serve retain')
+}

@@ -1,0 +1,364 @@
+// What a machine and a team server say to each other: every request and answer as one schema each. docs/fleet-api.md and
+// docs/fleet-openapi.json are checked against it. Additive within a version; times are epoch milliseconds.
+import { z } from 'zod'
+import { EDGE_KINDS, OUTCOMES } from './model.ts'
+
+export const CONTRACT_VERSION = 1
+
+/** How much of a session leaves a machine, from least to most: figures, its digest, its redacted events. */
+export const LEVELS = ['ledger', 'digest', 'full'] as const
+export type Level = (typeof LEVELS)[number]
+
+/** Who asks: a machine that pushes, or a person. */
+export const ROLES = ['device', 'viewer', 'lead', 'auditor', 'admin'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Figures of fewer people are not shown. */
+export const FEWEST_PEOPLE = 5
+
+/** Bytes of a body that is taken: of a session, and of a segment. */
+export const MAX_SESSION_BYTES = 16 << 20
+export const MAX_SEGMENT_BYTES = 8 << 20
+
+// No control characters: what is written down is shown somewhere, and Postgres takes no NUL.
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^\P{Cc}*$/u)
+const name = (most = 200) => text(most).min(1)
+const count = z.int().min(0)
+const at = z.int().min(0).nullable()
+const uid = name(400)
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+
+export const tokens = z.strictObject({
+  input: count,
+  cache_read: count,
+  cache_write_5m: count,
+  cache_write_1h: count,
+  output: count,
+  reasoning: count,
+})
+
+const response = tokens.extend({
+  id: name(400),
+  at,
+  model: text(200).nullable(),
+  /** How many responses it stands for: parts of a sum, and costs, stand for none. */
+  responses: count,
+  /** A record that covers a whole turn says nothing about the size of each prompt in it. */
+  is_turn: z.boolean(),
+  /** In millionths of a cent, where the agent told it. */
+  reported_cost: count.nullable(),
+  /** False for what that machine counts in another session, or not at all. */
+  counts: z.boolean(),
+})
+
+const edge = z.strictObject({ kind: z.enum(EDGE_KINDS), parent_uid: text(400), at })
+
+/** A failure by its fingerprint, which is a hash. */
+const failure = z.strictObject({
+  fingerprint: name(100),
+  tool: text(200),
+  count,
+  first_at: at,
+  last_at: at,
+  is_mended: z.boolean(),
+})
+
+const segment = z.strictObject({ sha256, bytes: count, first_seq: count, last_seq: count })
+
+/** One session as one machine knows it: the whole of it each time. */
+export const sessionPush = z.strictObject({
+  version: z.literal(CONTRACT_VERSION),
+  level: z.enum(LEVELS),
+  /** The generation the machine was last told, 0 for none: another one was written meanwhile if it differs. */
+  from: count,
+  host: z.strictObject({ id: z.string().regex(/^[0-9a-f]{16}$/), name: name(100) }),
+  user: name(100),
+  session: z.strictObject({
+    uid,
+    flavor: name(50),
+    repo: text(300).nullable(),
+    domain: text(300).nullable(),
+    model: text(200).nullable(),
+    relation: z.enum(['main', 'subagent', 'fork']),
+    is_helper: z.boolean(),
+    started_at: at,
+    ended_at: at,
+    outcome: z.enum(OUTCOMES),
+    turns: count,
+    retries: count,
+    errors: count,
+    events: count,
+  }),
+  ledger: z.array(response).max(50_000),
+  edges: z.array(edge).max(5000),
+  failures: z.array(failure).max(500),
+  /** The digest as `recollect digest --json` has it; from level `digest` on. */
+  digest: z.record(z.string(), z.unknown()).nullable(),
+  /** Of the redacted events; at level `full`. */
+  segments: z.array(segment).max(10_000),
+})
+export type SessionPush = z.infer<typeof sessionPush>
+
+export const ack = z.strictObject({
+  /** `stored`, or `same`: it was there, to the last field. */
+  state: z.enum(['stored', 'same']),
+  generation: count,
+})
+export type Ack = z.infer<typeof ack>
+
+export const refusal = z.strictObject({
+  error: z.strictObject({ code: z.string(), message: z.string(), where: z.string(), hint: z.string() }),
+  /** Of a push that came from another generation: the one there is. */
+  generation: count.optional(),
+  /** Of a push whose segments were not all put before: those that lack. */
+  missing: z.array(sha256).optional(),
+})
+
+export const sessionLine = z.strictObject({
+  session_uid: z.string(),
+  flavor: z.string(),
+  host: z.string(),
+  user: z.string(),
+  repo: z.string().nullable(),
+  model: z.string().nullable(),
+  title: z.string().nullable(),
+  started_at: z.string().nullable(),
+  ended_at: z.string().nullable(),
+  outcome: z.enum(OUTCOMES),
+  turns: count,
+  errors: count,
+  total_tokens: count,
+  level: z.enum(LEVELS),
+})
+export type SessionLine = z.infer<typeof sessionLine>
+export const sessionList = z.strictObject({ sessions: z.array(sessionLine), is_more: z.boolean() })
+
+/** Groups of usage: `key` is null where it is not known. */
+export const USAGE_KEYS = [
+  'day',
+  'week',
+  'month',
+  'model',
+  'repo',
+  'domain',
+  'flavor',
+  'host',
+  'team',
+] as const
+const money = z.string().nullable()
+const usageRow = z.strictObject({
+  key: z.string().nullable(),
+  responses: count,
+  input_tokens: count,
+  cache_read_tokens: count,
+  cache_write_5m_tokens: count,
+  cache_write_1h_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  total_tokens: count,
+  cost_usd: money,
+  unpriced_responses: count,
+  reported_cost_usd: money,
+  reported_responses: count,
+  cache_savings_usd: money,
+  tree_cost_usd: money,
+})
+export const usageAnswer = z.strictObject({
+  group: z.enum(USAGE_KEYS),
+  timezone: z.string(),
+  since: z.string().nullable(),
+  until: z.string().nullable(),
+  prices: z.strictObject({ list: z.string(), version: z.string(), date: z.string() }),
+  /** What fewer than five people did stands together under `(fewer than five people)`, or not at all. */
+  rows: z.array(usageRow),
+  /** Null where fewer than five people did all of it. */
+  total: usageRow.nullable(),
+  models: z.array(
+    z.strictObject({
+      model: z.string().nullable(),
+      priced_as: z.string().nullable(),
+      responses: count,
+      total_tokens: count,
+    }),
+  ),
+})
+
+export const outcomeAnswer = z.strictObject({
+  outcomes: z.array(
+    z.strictObject({ repo: z.string().nullable(), outcome: z.enum(OUTCOMES), sessions: count }),
+  ),
+  /** Sessions in groups of fewer than five people. */
+  not_shown: z.boolean(),
+})
+
+export const patternAnswer = z.strictObject({
+  patterns: z.array(
+    z.strictObject({
+      fingerprint: z.string(),
+      tool: z.string(),
+      /** As one digest has it; null where nobody pushes digests. */
+      sample: z.string().nullable(),
+      count,
+      sessions: count,
+      repos: count,
+      hosts: count,
+      mended_sessions: count,
+      /** Steps that overcame it, from a digest; null where there is none. */
+      mend: z.string().nullable(),
+      first_seen: z.string().nullable(),
+      last_seen: z.string().nullable(),
+    }),
+  ),
+})
+
+export const lineageAnswer = z.strictObject({
+  sessions: z.array(sessionLine),
+  edges: z.array(z.strictObject({ session_uid: z.string(), kind: z.string(), parent_uid: z.string() })),
+})
+
+export const auditAnswer = z.strictObject({
+  entries: z.array(
+    z.strictObject({ at: z.string(), reader: z.string(), session_uid: z.string(), what: z.string() }),
+  ),
+})
+
+/** What can be asked, how, and by whom. */
+export interface Route {
+  method: 'GET' | 'PUT' | 'DELETE'
+  path: string
+  roles: readonly Role[]
+  summary: string
+  query?: Record<string, string>
+  body?: z.ZodType
+  answer?: z.ZodType
+  /** Answers besides 200, with what each means. */
+  statuses: Record<number, string>
+}
+
+const PEOPLE = ['viewer', 'lead', 'auditor', 'admin'] as const
+const SPAN = { since: 'epoch milliseconds', until: 'epoch milliseconds, exclusive' }
+const KEPT = { 403: 'this token may not', 429: 'busy: come back after Retry-After' }
+
+export const ROUTES = {
+  putSegment: {
+    method: 'PUT',
+    path: '/v1/segments/{sha256}',
+    roles: ['device'],
+    summary:
+      'Keeps redacted events: gzip of JSON lines, under the hash of the bytes that are sent. Needs If-None-Match: *.',
+    statuses: {
+      201: 'kept',
+      412: 'it was there before: as good as 201',
+      413: 'too large',
+      422: 'the bytes have another hash, or hold a secret',
+      ...KEPT,
+    },
+  },
+  putSession: {
+    method: 'PUT',
+    path: '/v1/sessions',
+    roles: ['device'],
+    summary:
+      'Writes one session in one transaction. 200 comes after the commit, as synchronous as the database is told to be.',
+    body: sessionPush,
+    answer: ack,
+    statuses: {
+      200: 'committed, or the same was before',
+      409: 'it was written from another generation, or segments lack',
+      410: 'it was forgotten',
+      413: 'too large',
+      422: 'not as this contract has it, or it holds a secret',
+      ...KEPT,
+    },
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: '/v1/sessions',
+    roles: ['device'],
+    summary: 'Forgets what this machine pushed of a session, for good.',
+    query: { uid: 'the session', host: 'id of the machine' },
+    statuses: { 204: 'gone, or never was here', 409: 'a legal hold keeps it', ...KEPT },
+  },
+  sessions: {
+    method: 'GET',
+    path: '/v1/sessions',
+    roles: PEOPLE,
+    summary: 'Sessions, newest first. A viewer sees the own ones only.',
+    query: {
+      ...SPAN,
+      repo: 'exact name',
+      host: 'name of a machine',
+      outcome: OUTCOMES.join(', '),
+      limit: 'at most 1000',
+    },
+    answer: sessionList,
+    statuses: KEPT,
+  },
+  search: {
+    method: 'GET',
+    path: '/v1/search',
+    roles: PEOPLE,
+    summary: 'Sessions whose digest holds all words. A viewer finds the own ones only.',
+    query: { q: 'words', ...SPAN, limit: 'at most 1000' },
+    answer: sessionList,
+    statuses: KEPT,
+  },
+  usage: {
+    method: 'GET',
+    path: '/v1/usage',
+    roles: PEOPLE,
+    summary: 'Tokens and money, each response once however many machines tell it.',
+    query: { by: USAGE_KEYS.join(', '), zone: 'name of a time zone', ...SPAN },
+    answer: usageAnswer,
+    statuses: KEPT,
+  },
+  outcomes: {
+    method: 'GET',
+    path: '/v1/outcomes',
+    roles: PEOPLE,
+    summary: 'How sessions ended, by repository.',
+    query: SPAN,
+    answer: outcomeAnswer,
+    statuses: KEPT,
+  },
+  patterns: {
+    method: 'GET',
+    path: '/v1/patterns',
+    roles: PEOPLE,
+    summary: 'Failures that recur over sessions and machines, with what mended them.',
+    query: { since: SPAN.since, limit: 'at most 1000' },
+    answer: patternAnswer,
+    statuses: KEPT,
+  },
+  lineage: {
+    method: 'GET',
+    path: '/v1/lineage',
+    roles: ['lead', 'auditor', 'admin'],
+    summary: 'The tree a session is in, over all machines.',
+    query: { uid: 'a session' },
+    answer: lineageAnswer,
+    statuses: KEPT,
+  },
+  text: {
+    method: 'GET',
+    path: '/v1/text',
+    roles: ['auditor', 'admin'],
+    summary:
+      'The redacted events of a session, as JSON lines. Recorded in the audit log before the first byte.',
+    query: { uid: 'a session' },
+    statuses: { 404: 'nobody pushed its text', ...KEPT },
+  },
+  audit: {
+    method: 'GET',
+    path: '/v1/audit',
+    roles: PEOPLE,
+    summary: 'Who read whose text: of oneself; an admin sees all of the team.',
+    answer: auditAnswer,
+    statuses: KEPT,
+  },
+} as const satisfies Record<string, Route>
+export type RouteName = keyof typeof ROUTES

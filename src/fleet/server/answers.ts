@@ -1,0 +1,192 @@
+// Answers of a team server to people: who may see what of a question is decided here, and behind it by the database.
+import { gunzipSync } from 'node:zlib'
+import { type ROUTES, USAGE_KEYS } from '../../contract.ts'
+import { OUTCOMES, type Outcome } from '../../model.ts'
+import { TimeZone } from '../../query/timezone.ts'
+import { reportOf } from '../../query/usage.ts'
+import { type Caller, noteReading, readings } from '../../store/postgres/access.ts'
+import type { Fleet } from '../../store/postgres/database.ts'
+import { countOutcomes, findLineage, findPatterns, findSessions } from '../../store/postgres/questions.ts'
+import { segmentsOf } from '../../store/postgres/removal.ts'
+import { settleSome } from '../../store/postgres/settle.ts'
+import { FOLDED, usageModels, usageSlots, usageSpan } from '../../store/postgres/usage.ts'
+import type { Overrides } from '../../usage/overrides.ts'
+import { loadPrices } from '../../usage/prices.ts'
+import { type BlobStore, blobName } from '../blobs.ts'
+import { Refusal } from './guard.ts'
+
+export interface Serving {
+  fleet: Fleet
+  blobs: BlobStore
+  overrides: Overrides
+}
+
+type Query = URLSearchParams
+
+const bad = (name: string, hint: string): Refusal =>
+  new Refusal(400, 'BAD_INPUT', `${name} is not understood`, hint)
+
+function numberIn(query: Query, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw bad(name, 'a whole number')
+  return Number(text)
+}
+
+function limitIn(query: Query): number {
+  const limit = numberIn(query, 'limit') ?? 50
+  if (limit < 1 || limit > 1000) throw bad('limit', 'from 1 to 1000')
+  return limit
+}
+
+function choiceIn<T extends string>(query: Query, name: string, choices: readonly T[]): T | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!choices.includes(text as T)) throw bad(name, choices.join(', '))
+  return text as T
+}
+
+/** A text as Postgres takes it. */
+function textIn(query: Query, name: string): string | undefined {
+  const text = query.get(name)
+  if (text !== null && (text.length > 1000 || text.includes('\0')))
+    throw bad(name, 'at most 1000 letters, and no NUL')
+  return text ?? undefined
+}
+
+const spanIn = (query: Query): { sinceAt: number | undefined; untilAt: number | undefined } => ({
+  sinceAt: numberIn(query, 'since'),
+  untilAt: numberIn(query, 'until'),
+})
+
+/** A viewer sees the own sessions; whose the others are nobody is told but an admin. */
+export async function sessions(
+  { fleet }: Serving,
+  caller: Caller,
+  query: Query,
+  isSearch: boolean,
+): Promise<unknown> {
+  const limit = limitIn(query)
+  const text = isSearch ? (textIn(query, 'q') ?? '') : undefined
+  const found = await fleet.inTeam(caller.team, (connection) =>
+    findSessions(connection, {
+      team: caller.team,
+      ...(caller.role === 'viewer' ? { person: caller.person } : {}),
+      ...spanIn(query),
+      repo: textIn(query, 'repo'),
+      host: textIn(query, 'host'),
+      outcome: choiceIn<Outcome>(query, 'outcome', OUTCOMES),
+      text,
+      limit,
+    }),
+  )
+  return { sessions: found.slice(0, limit), is_more: found.length > limit }
+}
+
+export async function usage({ fleet, overrides }: Serving, caller: Caller, query: Query): Promise<unknown> {
+  const { team } = caller
+  const by = choiceIn(query, 'by', USAGE_KEYS) ?? 'day'
+  const zone = new TimeZone(textIn(query, 'zone') ?? 'UTC')
+  const span = spanIn(query)
+  await settle(fleet, team)
+  const models = await fleet.inTeam(team, (connection) => usageModels(connection, team))
+  const prices = await loadPrices(overrides)
+  const parts = await fleet.inTeam(team, async (connection) => {
+    const slots = await usageSpan(connection, team)
+    const offsets = slots ? zone.offsets(slots.firstSlot, slots.lastSlot) : []
+    return await usageSlots(connection, { team, by, offsets, prices: prices.changes(models), ...span })
+  })
+  const { sinceAt, untilAt } = span
+  const report = reportOf(parts ?? [], {
+    group: by,
+    zone,
+    prices,
+    ...(sinceAt === undefined ? {} : { sinceAt }),
+    ...(untilAt === undefined ? {} : { untilAt }),
+  })
+  // What each model was used for stands in the rows, or is no figure that may be shown.
+  const shown =
+    by === 'model'
+      ? report.models.filter((one) => report.rows.some((row) => row.key === one.model && row.key !== FOLDED))
+      : []
+  return { ...report, models: shown, total: parts === undefined ? null : report.total }
+}
+
+/** Until nothing is left to be settled: sums are asked for behind it. */
+export async function settle(fleet: Fleet, team: string): Promise<void> {
+  while (await fleet.inTeam(team, (connection) => settleSome(connection, team)));
+}
+
+export function outcomes({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
+  const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER } = spanIn(query)
+  return fleet.inTeam(team, (connection) => countOutcomes(connection, { team, sinceAt, untilAt }))
+}
+
+export async function patterns({ fleet }: Serving, { team, role }: Caller, query: Query): Promise<unknown> {
+  const found = await fleet.inTeam(team, (connection) =>
+    findPatterns(connection, { team, sinceAt: numberIn(query, 'since') ?? 0, limit: limitIn(query) }),
+  )
+  // A sample is a line of somebody's session: figures are for everybody, lines are not.
+  return { patterns: role === 'viewer' ? found.map((one) => ({ ...one, sample: null, mend: null })) : found }
+}
+
+function uidIn(query: Query): string {
+  const uid = textIn(query, 'uid') ?? ''
+  if (uid === '') throw bad('uid', 'name a session')
+  return uid
+}
+
+export async function lineage({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
+  const uid = uidIn(query)
+  return await fleet.inTeam(team, async (connection) => {
+    const edges = await findLineage(connection, team, uid)
+    const uids = [...new Set([uid, ...edges.flatMap((one) => [one.session_uid, one.parent_uid])])]
+    return {
+      sessions: (await findSessions(connection, { team, uids, limit: uids.length })).slice(0, uids.length),
+      edges,
+    }
+  })
+}
+
+/** The reading is committed to the audit log before anything is read. */
+export async function text({ fleet, blobs }: Serving, caller: Caller, query: Query): Promise<Buffer> {
+  const uid = uidIn(query)
+  const segments = await fleet.inTeam(caller.team, async (connection) => {
+    const found = await segmentsOf(connection, caller.team, uid)
+    if (found[0])
+      await noteReading(connection, caller, { uid, person: found[0].person, what: 'text' }, Date.now())
+    return found
+  })
+  if (segments.length === 0)
+    throw new Refusal(
+      404,
+      'NOT_FOUND',
+      'nobody pushed the text of this session',
+      'it takes push.level = "full" on its machine',
+    )
+  const parts: Buffer[] = []
+  for (const { sha256 } of segments) {
+    const bytes = await blobs.get(blobName(caller.team, sha256))
+    if (bytes) parts.push(gunzipSync(bytes))
+  }
+  return Buffer.concat(parts)
+}
+
+export async function audit({ fleet }: Serving, caller: Caller): Promise<unknown> {
+  const entries = await fleet.inTeam(caller.team, (connection) => readings(connection, caller))
+  return { entries: entries.map((one) => ({ ...one, at: new Date(one.at).toISOString() })) }
+}
+
+/** By the names of the contract. */
+export const ANSWERS: Partial<
+  Record<keyof typeof ROUTES, (serving: Serving, caller: Caller, query: Query) => Promise<unknown>>
+> = {
+  sessions: (serving, caller, query) => sessions(serving, caller, query, false),
+  search: (serving, caller, query) => sessions(serving, caller, query, true),
+  usage,
+  outcomes,
+  patterns,
+  lineage,
+  text,
+  audit,
+}

@@ -1,0 +1,141 @@
+// What a team server is asked: sessions, failures, lineage. Every question is of one team, and of sessions as they are shown
+// (`is_shown`): one that two machines have is one.
+
+import { FEWEST_PEOPLE, type SessionLine } from '../../contract.ts'
+import type { Outcome } from '../../model.ts'
+import type { Connection } from './database.ts'
+import { queryOf } from './words.ts'
+
+export interface SessionQuestion {
+  team: string
+  /** Only of this one. */
+  person?: string | undefined
+  sinceAt?: number | undefined
+  untilAt?: number | undefined
+  repo?: string | undefined
+  host?: string | undefined
+  outcome?: Outcome | undefined
+  /** Words that its digest holds. */
+  text?: string | undefined
+  uids?: readonly string[]
+  limit: number
+}
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const LINE = `session_uid, flavor, host_name AS host, user_name AS "user", repo, model, title, started_at, ended_at, outcome, turns,
+  errors, total_tokens, level`
+
+/** Newest first; one more than asked for, where there is one. */
+export async function findSessions(
+  connection: Connection,
+  question: SessionQuestion,
+): Promise<SessionLine[]> {
+  const where = ['team = $1', 'is_shown']
+  const values: unknown[] = [question.team]
+  const add = (condition: (place: string) => string, value: unknown): void => {
+    if (value === undefined) return
+    values.push(value)
+    where.push(condition(`$${values.length}`))
+  }
+  add((place) => `person = ${place}`, question.person)
+  add((place) => `ended_at >= ${place}`, question.sinceAt)
+  add((place) => `started_at < ${place}`, question.untilAt)
+  add((place) => `repo = ${place}`, question.repo)
+  add((place) => `host_name = ${place}`, question.host)
+  add((place) => `outcome = ${place}`, question.outcome)
+  add((place) => `session_uid = ANY(${place})`, question.uids)
+  if (question.text !== undefined) {
+    const query = queryOf(question.text)
+    if (query === undefined) return []
+    add((place) => `words @@ ${place}::tsquery`, query)
+  } else if (question.uids === undefined) where.push("relation <> 'subagent' AND NOT is_helper")
+  values.push(question.limit + 1)
+  const { rows } = await connection.query(
+    `SELECT ${LINE} FROM recollect.sessions WHERE ${where.join(' AND ')}
+     ORDER BY started_at DESC NULLS LAST, session_uid LIMIT $${values.length}`,
+    values,
+  )
+  return rows.map((one) => ({ ...one, started_at: iso(one.started_at), ended_at: iso(one.ended_at) }))
+}
+
+export interface OutcomeCount {
+  repo: string | null
+  outcome: Outcome
+  sessions: number
+}
+
+/** By repository, where enough people worked on it; and whether others were left out. */
+export async function countOutcomes(
+  connection: Connection,
+  {
+    team,
+    sinceAt = 0,
+    untilAt = Number.MAX_SAFE_INTEGER,
+  }: { team: string; sinceAt?: number; untilAt?: number },
+): Promise<{ outcomes: OutcomeCount[]; not_shown: boolean }> {
+  const { rows } = await connection.query(
+    `SELECT repo, outcome, count(*) AS sessions, max(people) AS people FROM (
+       SELECT s.repo, s.outcome, p.people FROM recollect.sessions s JOIN (
+         SELECT repo, count(DISTINCT person) AS people FROM recollect.sessions
+         WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3 GROUP BY repo
+       ) p ON p.repo IS NOT DISTINCT FROM s.repo
+       WHERE s.team = $1 AND s.is_shown AND s.relation <> 'subagent' AND NOT s.is_helper AND s.started_at >= $2 AND s.started_at < $3
+     ) counted GROUP BY repo, outcome ORDER BY repo NULLS LAST, outcome`,
+    [team, sinceAt, untilAt],
+  )
+  const shown = rows.filter((one) => one.people >= FEWEST_PEOPLE)
+  return {
+    outcomes: shown.map(({ people: _, ...one }) => one as OutcomeCount),
+    not_shown: shown.length < rows.length,
+  }
+}
+
+/** Failures that several people met, those in most sessions first. */
+export async function findPatterns(
+  connection: Connection,
+  { team, sinceAt = 0, limit }: { team: string; sinceAt?: number; limit: number },
+): Promise<Record<string, unknown>[]> {
+  const { rows } = await connection.query(
+    `SELECT f.fingerprint, min(f.tool) AS tool, min(f.sample) AS sample, sum(f.count) AS count, count(*) AS sessions,
+       count(DISTINCT s.repo) AS repos, count(DISTINCT s.host_id) AS hosts, count(*) FILTER (WHERE f.is_mended) AS mended_sessions,
+       mode() WITHIN GROUP (ORDER BY f.mend) FILTER (WHERE f.mend IS NOT NULL) AS mend,
+       min(f.first_at) AS first_seen, max(f.last_at) AS last_seen
+     FROM recollect.failures f JOIN recollect.sessions s USING (session_uid, team, host_id)
+     WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2
+     GROUP BY f.fingerprint HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE}
+     ORDER BY count(*) DESC, sum(f.count) DESC, f.fingerprint LIMIT $3`,
+    [team, sinceAt, limit],
+  )
+  return rows.map((one) => ({ ...one, first_seen: iso(one.first_seen), last_seen: iso(one.last_seen) }))
+}
+
+export interface LineageEdge {
+  session_uid: string
+  kind: string
+  parent_uid: string
+}
+
+const MOST_LEVELS = 12
+const MOST_SESSIONS = 1000
+
+/** Every edge of the tree a session is in, whichever machines its sessions are on. */
+export async function findLineage(connection: Connection, team: string, uid: string): Promise<LineageEdge[]> {
+  const edges = new Map<string, LineageEdge>()
+  const known = new Set([uid])
+  let fresh = [uid]
+  for (let level = 0; level < MOST_LEVELS && fresh.length > 0 && known.size < MOST_SESSIONS; level++) {
+    const { rows } = await connection.query(
+      `SELECT DISTINCT session_uid, kind, parent_uid FROM recollect.edges
+       WHERE team = $1 AND parent_uid <> '' AND (session_uid = ANY($2) OR parent_uid = ANY($2)) LIMIT ${MOST_SESSIONS}`,
+      [team, fresh],
+    )
+    for (const one of rows as LineageEdge[])
+      edges.set(`${one.session_uid}\0${one.kind}\0${one.parent_uid}`, one)
+    fresh = [...new Set((rows as LineageEdge[]).flatMap((one) => [one.session_uid, one.parent_uid]))].filter(
+      (one) => !known.has(one),
+    )
+    for (const one of fresh) known.add(one)
+  }
+  return [...edges.values()]
+}

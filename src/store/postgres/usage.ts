@@ -1,0 +1,135 @@
+// Tokens over a team: the same questions as of one machine's ledger (`reader/usage.ts`), with what fewer than five people did
+// folded together, so that no figure is about few of them. Where the folded part is itself of too few, a part that could be
+// shown is folded with it: otherwise it were the total less what is shown.
+import { FEWEST_PEOPLE } from '../../contract.ts'
+import { priceClasses } from '../reader/price-classes.ts'
+import { keyExpression, type SlotQuestion, type SlotSum } from '../reader/usage.ts'
+import { SLOT_MS } from '../slots.ts'
+import type { Connection } from './database.ts'
+
+export const FOLDED = '(fewer than five people)'
+
+export interface FleetUsage extends Omit<SlotQuestion, 'by' | 'filter'> {
+  team: string
+  by: 'day' | 'week' | 'month' | 'model' | 'repo' | 'domain' | 'flavor' | 'host' | 'team'
+  sinceAt?: number | undefined
+  untilAt?: number | undefined
+}
+
+const isTime = (by: FleetUsage['by']): boolean => by === 'day' || by === 'week' || by === 'month'
+
+function keyOf({ by, offsets }: FleetUsage): string {
+  if (by === 'host') return 's.host_name'
+  if (by === 'team') return 'u.team'
+  return keyExpression({ by: isTime(by) ? 'day' : (by as SlotQuestion['by']), offsets })
+}
+
+const DAY_OF = (day: string): string =>
+  `to_char(to_timestamp(${day} * 86400::bigint) AT TIME ZONE 'UTC', 'YYYY-MM')`
+
+/** What people are counted by: weeks begin on Monday, and the first day of all was a Thursday. */
+function groupOf(question: FleetUsage): string {
+  const key = keyOf(question)
+  if (question.by === 'week') return `((${key}) + 3) / 7`
+  return question.by === 'month' ? DAY_OF(`(${key})`) : key
+}
+
+function spanOf({ team, sinceAt, untilAt }: FleetUsage): { where: string; values: unknown[] } {
+  const where = ['u.team = $1']
+  const values: unknown[] = [team]
+  const slot = (at: number): number => Math.floor(at / SLOT_MS)
+  if (sinceAt !== undefined) where.push(`u.slot >= $${values.push(slot(sinceAt))}`)
+  if (untilAt !== undefined) where.push(`u.slot < $${values.push(slot(untilAt))} AND u.slot >= 0`)
+  return { where: where.join(' AND '), values }
+}
+
+const JOINED = 'recollect.usage_slots u JOIN recollect.sessions s USING (session_uid, team, host_id)'
+
+export async function usageModels(connection: Connection, team: string): Promise<string[]> {
+  const { rows } = await connection.query(
+    'SELECT DISTINCT model FROM recollect.usage_slots WHERE team = $1',
+    [team],
+  )
+  return rows.map((one) => one.model as string)
+}
+
+export async function usageSpan(
+  connection: Connection,
+  team: string,
+): Promise<{ firstSlot: number; lastSlot: number } | undefined> {
+  const { rows } = await connection.query(
+    'SELECT min(slot) FILTER (WHERE slot >= 0) AS first, max(slot) AS last FROM recollect.usage_slots WHERE team = $1',
+    [team],
+  )
+  return rows[0]?.first == null ? undefined : { firstSlot: rows[0].first, lastSlot: rows[0].last }
+}
+
+/** Few rows, however many sessions; undefined where all of it is of too few people. */
+export async function usageSlots(
+  connection: Connection,
+  question: FleetUsage,
+): Promise<SlotSum[] | undefined> {
+  const { where, values } = spanOf(question)
+  const folded = await foldedGroups(connection, question, where, values)
+  if (folded === undefined) return undefined
+  const { period, quarter, over, named } = priceClasses(question.prices)
+  let place = values.length
+  const numbered = (expression: string): string => expression.replaceAll('?', () => `$${++place}`)
+  const apart = [period, numbered(quarter), numbered(over)].filter((expression) => expression !== '0')
+  const sums =
+    'responses reported input cache_read cache_write_5m cache_write_1h output reasoning reported_cost'.split(
+      ' ',
+    )
+  const { rows } = await connection.query(
+    `SELECT ${keyOf(question)} AS key, ${groupOf(question)} AS part, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
+       ${sums.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
+     FROM ${JOINED} WHERE ${where} GROUP BY ${['key', 'part', ...apart, 'u.model'].join(', ')}`,
+    [...values, ...named],
+  )
+  return rows.map((one) => ({
+    key: folded.has(one.part) ? FOLDED : one.key,
+    slot: one.slot,
+    model: one.model,
+    promptOver: one.prompt_over,
+    responses: one.responses,
+    reported: one.reported,
+    input: one.input,
+    cacheRead: one.cache_read,
+    cacheWrite5m: one.cache_write_5m,
+    cacheWrite1h: one.cache_write_1h,
+    output: one.output,
+    reasoning: one.reasoning,
+    reportedCost: one.reported_cost,
+  }))
+}
+
+type Part = string | number | null
+
+/** The parts that are not shown on their own. */
+async function foldedGroups(
+  connection: Connection,
+  question: FleetUsage,
+  where: string,
+  values: unknown[],
+): Promise<Set<Part> | undefined> {
+  const { rows } = await connection.query(
+    `SELECT ${groupOf(question)} AS part, count(DISTINCT s.person) AS people FROM ${JOINED} WHERE ${where} GROUP BY part
+     ORDER BY people, part`,
+    values,
+  )
+  const few = rows.findIndex((one) => one.people >= FEWEST_PEOPLE)
+  const count = few === -1 ? rows.length : few
+  // As many as its largest part has at least; one more part makes it as many as that has.
+  const folded = count > 0 && count < rows.length ? rows.slice(0, count + 1) : rows.slice(0, count)
+  if (count === rows.length && rows.length > 0 && (await peopleIn(connection, where, values)) < FEWEST_PEOPLE)
+    return undefined
+  return new Set(folded.map((one) => one.part as Part))
+}
+
+async function peopleIn(connection: Connection, where: string, values: unknown[]): Promise<number> {
+  const { rows } = await connection.query(
+    `SELECT count(DISTINCT s.person) AS people FROM ${JOINED} WHERE ${where}`,
+    values,
+  )
+  return rows[0].people as number
+}

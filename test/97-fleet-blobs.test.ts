@@ -1,0 +1,112 @@
+// Where segments are kept: one contract for a directory and a bucket. The bucket is a scripted one that refuses what is not
+// signed as AWS documents it; the signature itself is checked against AWS' own example.
+import { createHash } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BlobStore, blobName, openBlobs } from '../src/fleet/blobs.ts'
+import { signed } from '../src/fleet/s3.ts'
+import { temporary } from './setup/temporary.ts'
+
+const KEYS = { keyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
+
+it('requests are signed as in the example AWS gives', () => {
+  // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Object"
+  const headers = signed(
+    { region: 'us-east-1', ...KEYS },
+    {
+      method: 'GET',
+      url: new URL('https://examplebucket.s3.amazonaws.com/test.txt'),
+      headers: { range: 'bytes=0-9' },
+      body: undefined,
+    },
+    new Date('2013-05-24T00:00:00Z'),
+  )
+  expect(headers['authorization']).toBe(
+    'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, ' +
+      'SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, ' +
+      'Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+  )
+})
+
+const objects = new Map<string, Buffer>()
+let bucket: Server
+beforeAll(async () => {
+  bucket = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part) => parts.push(part))
+    request.on('end', () => {
+      const body = Buffer.concat(parts)
+      const url = new URL(request.url ?? '/', 'http://bucket')
+      const hash = createHash('sha256').update(body).digest('hex')
+      const isSigned =
+        request.headers['x-amz-content-sha256'] === hash &&
+        /^AWS4-HMAC-SHA256 /.test(request.headers.authorization ?? '')
+      if (!isSigned) return response.writeHead(403).end()
+      if (url.search !== '') return response.end(listing(url))
+      const held = objects.get(url.pathname)
+      if (request.method === 'PUT') {
+        if (held && request.headers['if-none-match'] === '*') return response.writeHead(412).end()
+        objects.set(url.pathname, body)
+        return response.end()
+      }
+      if (request.method === 'DELETE') objects.delete(url.pathname)
+      if (request.method !== 'DELETE' && !held) return response.writeHead(404).end()
+      return response.end(request.method === 'GET' ? held : undefined)
+    })
+  })
+  await new Promise<void>((done) => bucket.listen(0, '127.0.0.1', done))
+})
+afterAll(() => void bucket.close())
+
+/** Two to a page. */
+function listing(url: URL): string {
+  const names = [...objects.keys()].map((path) => path.slice('/segments/'.length)).sort()
+  const from = Number(url.searchParams.get('continuation-token') ?? 0)
+  const items = names
+    .slice(from, from + 2)
+    .map((name) => `<Contents><Key>${name}</Key><LastModified>2026-11-02T00:00:00Z</LastModified></Contents>`)
+  const next = from + 2 < names.length ? `<NextContinuationToken>${from + 2}</NextContinuationToken>` : ''
+  return `<ListBucketResult>${items.join('')}${next}</ListBucketResult>`
+}
+
+const stores: Record<string, () => BlobStore> = {
+  'a directory': () => openBlobs(`dir:${temporary('blobs')}`, {}),
+  'a bucket': () =>
+    openBlobs('s3://segments/team/one/', {
+      AWS_ACCESS_KEY_ID: KEYS.keyId,
+      AWS_SECRET_ACCESS_KEY: KEYS.secret,
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(bucket.address() as AddressInfo).port}`,
+    }),
+}
+
+describe.each(Object.keys(stores))('%s', (which) => {
+  it('keeps what was put first, gives it back, lists it and lets it go', async () => {
+    const store = (stores[which] as () => BlobStore)()
+    const names = ['a', 'b', 'c'].map((letter) => blobName('shop', letter.repeat(64)))
+    for (const name of names) expect(await store.put(name, Buffer.from(name))).toBe(true)
+    expect(await store.put(names[0] as string, Buffer.from('other'))).toBe(false)
+    expect((await store.get(names[0] as string))?.toString()).toBe(names[0])
+    const listed: string[] = []
+    for await (const { name, putAt } of store.list()) {
+      expect(putAt).toBeGreaterThan(0)
+      listed.push(name)
+    }
+    expect(listed.sort()).toEqual(names.sort())
+    await store.remove(names[0] as string)
+    await store.remove(names[0] as string)
+    expect([await store.has(names[0] as string), await store.get(names[0] as string)]).toEqual([
+      false,
+      undefined,
+    ])
+    expect(await store.has(names[1] as string)).toBe(true)
+  })
+})
+
+it('a name is made of a hash and nothing else', () => {
+  for (const wrong of ['', '../x', 'A'.repeat(64), `${'a'.repeat(64)}/..`, `${'a'.repeat(64)}\n`])
+    expect(() => blobName('shop', wrong)).toThrow(/SHA-256/)
+  expect(blobName('../../etc', 'a'.repeat(64))).toMatch(/^[0-9a-f]{16}\/aa\/a{64}$/)
+  for (const wrong of ['', 'dir:here', 's3://', 's3://UPPER', 'ftp://x'])
+    expect(() => openBlobs(wrong, {})).toThrow()
+})

@@ -1,0 +1,215 @@
+// From a machine to a team server: what leaves at which level, what comes of a server that is down, and how it is taken back.
+import { execFile } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Config } from '../src/config.ts'
+import { preview, push } from '../src/fleet/push/index.ts'
+import { databasesOf } from '../src/store/databases.ts'
+import { openStore } from '../src/store/sqlite.ts'
+import { SESSION, user, write } from './setup/claude.ts'
+import { TestServer } from './setup/fleet.ts'
+import { Cluster, freePort, HAS_POSTGRES } from './setup/postgres.ts'
+import { World } from './setup/sweeping.ts'
+
+const withPostgres = describe.skipIf(!HAS_POSTGRES)
+/** Words that no table, model or repository is called. */
+const CANARIES =
+  'quokka axolotl narwhal pangolin wombat ocelot tapir ibex okapi numbat dugong capybara 修复登录'
+let cluster: Cluster
+let server: TestServer
+let world: World
+let teams = 0
+let team = ''
+
+beforeAll(async () => {
+  if (!HAS_POSTGRES) return
+  cluster = await Cluster.start('fsync = off\nlog_statement = all\n')
+  server = await TestServer.start(cluster.url)
+  world = new World()
+  cpSync('samples', world.home, { recursive: true })
+  const project = join(world.home, '.claude', 'projects', '-w')
+  write(join(project, `${SESSION}.jsonl`), [user('a', null, CANARIES)])
+  await world.sweep()
+})
+afterAll(async () => {
+  await server?.close()
+  cluster?.stop()
+  world?.remove()
+})
+afterEach(() => {
+  delete process.env['RECOLLECT_PUSH_TOKEN']
+})
+
+/** Settings that lead to the server, with a token of a team of its own. */
+async function configured(level: string, url = server.url): Promise<Config> {
+  team = `push-${++teams}`
+  // As if nobody had been told anything yet.
+  const store = openStore(world.paths)
+  databasesOf(store.reader).memory.exec('DELETE FROM pushes')
+  store.close()
+  process.env['RECOLLECT_PUSH_TOKEN'] = await server.token(team, 'ada')
+  world.configure(`[push]\nurl = "${url}"\nlevel = "${level}"\ntimeout = "2s"\n`)
+  return new Config({ env: world.env })
+}
+const at = (level: string): Config => {
+  world.configure(`[push]\nurl = "${server.url}"\nlevel = "${level}"\ntimeout = "2s"\n`)
+  return new Config({ env: world.env })
+}
+
+/** In a process of its own, while the server answers in this one. */
+const sweepByCommand = (): Promise<{ code: number; stderr: string }> =>
+  new Promise((done) => {
+    const env = {
+      PATH: process.env['PATH'],
+      ...world.env,
+      RECOLLECT_PUSH_TOKEN: process.env['RECOLLECT_PUSH_TOKEN'],
+    }
+    execFile(process.execPath, ['dist/cli.cjs', 'sweep'], { env }, (error, _, stderr) =>
+      done({ code: error === null ? 0 : Number(error.code), stderr }),
+    )
+  })
+
+const number = (query: string): number => Number(cluster.sql(query))
+const sums =
+  'sum(input), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h), sum(output), sum(reasoning), sum(responses)'
+const here = (): string =>
+  world.read(({ memory }) =>
+    Object.values(
+      memory.prepare(`SELECT ${sums} FROM usage WHERE is_counted AND NOT is_nested`).get() as object,
+    ).join('|'),
+  )
+const there = (): string =>
+  cluster.sql(`SELECT ${sums} FROM recollect.usage_slots WHERE team = '${team}'`).trim()
+
+/** Every word of five letters and more that somebody or a model said, and that no figure has a reason to hold. */
+function saidWords(): string[] {
+  const digests = world.read(
+    ({ memory }) => memory.prepare('SELECT digest FROM digests').all() as unknown as { digest: string }[],
+  )
+  const texts = digests.flatMap(({ digest }) => {
+    const { first_prompt, last_assistant, title, commands } = JSON.parse(digest)
+    return [first_prompt, last_assistant, title, ...commands.map((one: { command: string }) => one.command)]
+  })
+  return [...new Set(texts.join(' ').match(/[\p{L}]{5,}/gu) ?? [])]
+}
+
+/** Words of names that every level holds, of our own tables, and of what Postgres says of itself. */
+const allowed = (): RegExp => {
+  const rows = cluster.sql(
+    `SELECT string_agg(DISTINCT concat_ws(' ', repo, domain, model, flavor, session_uid), ' ') FROM recollect.sessions`,
+  )
+  const own = `${rows} ${readFileSync('src/store/postgres/schema.ts', 'utf8')} ${readFileSync('src/contract.ts', 'utf8')} ${readFileSync('src/model.ts', 'utf8')} ${['ingest', 'settle', 'removal', 'access', 'usage', 'database'].map((name) => readFileSync(`src/store/postgres/${name}.ts`, 'utf8')).join(' ')}`
+  return new RegExp(
+    own
+      .replace(/[^\p{L}]+/gu, ' ')
+      .trim()
+      .split(' ')
+      .filter((word) => word.length > 4)
+      .map((word) => `^${word}$`)
+      .join('|'),
+    'i',
+  )
+}
+
+withPostgres('pushing', () => {
+  it('at level ledger holds no word of anybody: not in the database, its log, the blobs or ours', async () => {
+    const config = await configured('ledger')
+    const dry = [...preview(config)].map((one) => one.push)
+    const report = await push(config)
+    expect(report).toMatchObject({ acknowledged: dry.length, pending: 0, problems: [] })
+    expect(dry.length).toBeGreaterThan(3)
+    expect(there()).toBe(here())
+    const held = [
+      cluster.dump(),
+      readFileSync(join(cluster.directory, 'log'), 'utf8'),
+      server.log.join('\n'),
+      JSON.stringify(dry),
+    ].join('\n')
+    const words = saidWords()
+    expect(words.length).toBeGreaterThan(20)
+    const known = allowed()
+    expect(CANARIES.split(' ').filter((word) => known.test(word))).toEqual([])
+    const found = words.filter(
+      (word) => !known.test(word) && new RegExp(`(?<!\\p{L})${word}(?!\\p{L})`, 'u').test(held),
+    )
+    expect(found).toEqual([])
+    // And the harness sees words where they are: the next level holds them.
+    await push(at('digest'))
+    const dump = cluster.dump()
+    expect(words.filter((word) => dump.includes(word)).length).toBeGreaterThan(20)
+    await push(at('ledger'))
+    const lowered = cluster.dump()
+    expect(words.filter((word) => !known.test(word) && lowered.includes(word))).toEqual([])
+  })
+
+  it('again sends nothing; what the dry run prints is what arrives', async () => {
+    const config = await configured('full')
+    const dry = [...preview(config)]
+    expect((await push(config))?.acknowledged).toBe(dry.length)
+    expect(await push(config)).toMatchObject({ acknowledged: 0, pending: 0 })
+    expect([...preview(config)]).toEqual([])
+    const [one] = dry.filter((each) => each.segments.size > 0)
+    const auditor = await server.token(team, 'iris', 'auditor')
+    const text = (
+      await server.ask(auditor, 'GET', `/v1/text?uid=${encodeURIComponent(one?.push.session.uid as string)}`)
+    ).body
+    expect(text).toBe(
+      [...(one?.segments.values() ?? [])].map((bytes) => gunzipSync(bytes).toString()).join(''),
+    )
+    expect(there()).toBe(here())
+  })
+
+  it('without a server waits, and loses nothing', async () => {
+    const config = await configured('digest', `http://127.0.0.1:${await freePort()}`)
+    const all = [...preview(config)].length
+    expect(await push(config, 2000)).toMatchObject({
+      acknowledged: 0,
+      pending: all,
+      problems: [{ code: 'UNREACHABLE' }],
+    })
+    // A sweep says so and does its own work.
+    const swept = await sweepByCommand()
+    expect([swept.code, swept.stderr]).toEqual([
+      0,
+      expect.stringContaining('the team server does not answer'),
+    ])
+    expect(await push(at('digest'))).toMatchObject({ acknowledged: all, pending: 0 })
+  })
+
+  it('what is forgotten here goes there, and a sweep pushes by itself', async () => {
+    const config = await configured('full')
+    await push(config)
+    const [{ uid }] = world.read(({ memory }) =>
+      memory
+        .prepare(
+          "SELECT session_uid AS uid FROM sessions WHERE relation = 'main' AND event_count > 0 ORDER BY 1 LIMIT 1",
+        )
+        .all(),
+    ) as unknown as [{ uid: string }]
+    expect(
+      number(`SELECT count(*) FROM recollect.sessions WHERE team = '${team}' AND session_uid = '${uid}'`),
+    ).toBe(1)
+    const store = openStore(world.paths)
+    store.archive.evict([{ uid, reason: 'forgotten', bytes: 1 }], Date.now())
+    store.close()
+    const swept = await sweepByCommand()
+    expect([swept.code, swept.stderr]).toEqual([0, ''])
+    for (const table of ['sessions', 'ledger', 'usage_slots', 'edges', 'failures', 'segments'])
+      expect(
+        number(`SELECT count(*) FROM recollect.${table} WHERE team = '${team}' AND session_uid = '${uid}'`),
+      ).toBe(0)
+    expect(there()).toBe(here())
+  })
+
+  it('needs a token, and https unless the server is on this machine', async () => {
+    const config = await configured('ledger')
+    delete process.env['RECOLLECT_PUSH_TOKEN']
+    expect((await push(config))?.problems).toMatchObject([{ code: 'BAD_CONFIG' }])
+    process.env['RECOLLECT_PUSH_TOKEN'] = `rct_${'0'.repeat(16)}_${'x'.repeat(43)}`
+    expect((await push(at('digest')))?.problems).toMatchObject([{ code: 'BAD_CONFIG' }])
+    world.configure('[push]\nurl = "http://example.com"\n')
+    expect((await push(new Config({ env: world.env })))?.problems).toMatchObject([{ code: 'BAD_CONFIG' }])
+  })
+})
