@@ -1,23 +1,33 @@
-// The real agents: which package, how each is pointed at the scripted model, and how each finds and calls a tool of an
-// MCP server. Everything lies below a temporary home.
+// The real agents, one table: which package, the version our fixtures were made with, how each is pointed at the scripted
+// model and run without a terminal. Those with `register` take hooks and our MCP server, too. All lies below a temporary home.
+//
+//   flavor      the adapter's, where it is not the name in this table
+//   checked     the version that test/fixtures/agents was made with; the drift check looks at the latest
+//   needs       a program that runs it: `node` (22) or `bun`, installed beside it
+//   program     what to start, from the directory of its packages and the programs it needs
+//   env, settle the environment and the files that it finds
+//   run         the arguments of one prompt
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
+import { HEADLESS } from './headless.mjs'
 
 const PLATFORM = `${process.platform}-${process.arch}`
 
 /** What the model is to search for, through the memory's own tool. */
 const QUERY = { query: 'zebra', repo: '*' }
 
-export const CLIENTS = {
+const WITH_HOOKS = {
   claude: {
-    package: '@anthropic-ai/claude-code@2.1.325',
-    program: (modules) => join(modules, `@anthropic-ai/claude-code-${PLATFORM}`, 'claude'),
+    package: '@anthropic-ai/claude-code',
+    checked: '2.1.325',
+    fixtures: ['claude', 'claude-tui'],
+    program: (modules) => [join(modules, `@anthropic-ai/claude-code-${PLATFORM}`, 'claude')],
     env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'dummy', DISABLE_AUTOUPDATER: '1' }),
     settle(home) {
       write(
         join(home, '.claude', 'settings.json'),
-        '{\n  "permissions": { "allow": ["mcp__recollect"] }\n}\n',
+        '{\n  "permissions": { "allow": ["mcp__recollect", "Bash"] }\n}\n',
       )
     },
     run: (prompt) => ['-p', '--output-format', 'json', prompt],
@@ -33,9 +43,12 @@ export const CLIENTS = {
     },
   },
   codex: {
-    package: '@openai/codex@0.166.0',
-    program: (modules) =>
+    package: '@openai/codex',
+    checked: '0.166.0',
+    fixtures: ['codex', 'codex-codemode', 'codex-tui'],
+    program: (modules) => [
       join(modules, `@openai/codex-${PLATFORM}`, 'vendor', 'x86_64-unknown-linux-musl', 'bin', 'codex'),
+    ],
     env: () => ({ MOCK_KEY: 'dummy' }),
     settle(home, url) {
       write(
@@ -72,14 +85,16 @@ stream_max_retries = 1
     },
   },
   grok: {
-    package: '@xai-official/grok@1.0.41',
+    package: '@xai-official/grok',
+    checked: '1.0.41',
+    fixtures: ['grok', 'grok-chat', 'grok-messages', 'grok-tui'],
     program(modules) {
       // Its install script would unpack this into the real home.
       const program = join(modules, '.recollect-grok')
       const packed = join(modules, `@xai-official/grok-${PLATFORM}`, 'bin', 'grok.br')
       if (!existsSync(program))
         writeFileSync(program, brotliDecompressSync(readFileSync(packed)), { mode: 0o755 })
-      return program
+      return [program]
     },
     env: (url) => ({
       XAI_API_KEY: 'dummy',
@@ -122,3 +137,5 @@ function write(path, text) {
   mkdirSync(join(path, '..'), { recursive: true })
   writeFileSync(path, text)
 }
+
+export const CLIENTS = { ...WITH_HOOKS, ...HEADLESS }

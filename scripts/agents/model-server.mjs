@@ -1,5 +1,5 @@
-// A model that follows a script, behind the three wire protocols that coding agents speak: Anthropic Messages, OpenAI
-// Responses and chat completions, all streamed. What it answers is decided by one function over a neutral request.
+// A model that follows a script, behind the wire protocols that coding agents speak: Anthropic Messages, OpenAI Responses and
+// chat completions, Gemini, all streamed. What it answers is decided by one function over a neutral request.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
@@ -16,18 +16,19 @@ export async function startModelServer(answer, logFile) {
   const server = createServer(async (request, response) => {
     const body = await readJson(request)
     const path = (request.url ?? '').split('?')[0]
-    const wire = WIRES.find((one) => path.endsWith(one.path))
+    const wire = WIRES.find((one) => (one.pattern ? one.pattern.test(path) : path.endsWith(one.path)))
     if (request.method !== 'POST' || !wire) {
       appendFileSync(logFile, `${JSON.stringify({ method: request.method, path })}\n`)
       return sendJson(response, path.endsWith('/models') ? MODELS : {}, path.endsWith('/models') ? 200 : 404)
     }
+    body.model ??= /models\/([^:/]+)/.exec(path)?.[1]
     const asked = { api: wire.path, model: body.model, tools: wire.tools(body), ...wire.read(body), body }
     const answered = answer(asked)
     const { body: _, ...brief } = asked
-    appendFileSync(logFile, `${JSON.stringify({ ...brief, answered, headers: request.headers, body })}\n`)
     const id = `${series}${String(++count).padStart(4, '0')}`
+    appendFileSync(logFile, `${JSON.stringify({ id, ...brief, answered, headers: request.headers, body })}\n`)
     const events = wire.events(answered, id, body.model)
-    if (body.stream === true) sendEvents(response, events)
+    if (body.stream === true || path.endsWith(':streamGenerateContent')) sendEvents(response, events)
     else sendJson(response, wire.whole(answered, id, body.model))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -309,4 +310,36 @@ const chat = {
   },
 }
 
-const WIRES = [messages, responses, chat]
+const gemini = {
+  path: ':generateContent',
+  pattern: /:(?:streamGenerate|generate)Content$/,
+  tools: (body) =>
+    (body.tools ?? []).flatMap((tool) => (tool.functionDeclarations ?? []).map((one) => one.name)),
+  read(body) {
+    const parts = (body.contents ?? [])
+      .filter(({ role }) => role === 'user')
+      .flatMap((one) => one.parts ?? [])
+    return {
+      prompt: textOf(parts.filter((part) => part.text)),
+      results: parts.flatMap(({ functionResponse: one }) =>
+        one ? [{ id: one.id, text: JSON.stringify(one.response) }] : [],
+      ),
+    }
+  },
+  whole(answer, id, model) {
+    const part = answer.tool
+      ? { functionCall: { id: `call_${id}`, name: answer.tool, args: answer.input } }
+      : { text: answer.text }
+    return {
+      candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
+      modelVersion: model,
+      responseId: `resp_${id}`,
+    }
+  },
+  events(answer, id, model) {
+    return [this.whole(answer, id, model)]
+  },
+}
+
+const WIRES = [messages, responses, chat, gemini]

@@ -6,7 +6,6 @@ import type { Deed, EdgeKind, EndState, EventKind, Mark, Role, SessionFacts, Tok
 
 /** A file an adapter claims. Other files whose change matters (sidecars) are companions. */
 export interface Source {
-  flavor: string
   /** The file that is read; its identity and the cursor belong to it. */
   path: string
   companions?: string[]

@@ -3,7 +3,7 @@
 // there is something to read.
 import type { LazyAdapter } from './adapter.ts'
 import type { Integration } from './integration.ts'
-import type { McpClient } from './mcp.ts'
+import type { McpClient, McpFile } from './mcp.ts'
 
 export interface Agent extends LazyAdapter {
   /** What people call it. */
@@ -16,6 +16,10 @@ export interface Agent extends LazyAdapter {
   readonly integration?: Omit<Integration, 'flavor' | 'title'>
   /** As a client of our MCP server. */
   readonly mcp?: Omit<McpClient, 'flavor'>
+  /** The same, where its program does not write its configuration for us. */
+  readonly mcpFile?: Omit<McpFile, 'flavor' | 'title'>
   /** The command that takes a session up again. The id is one word to a shell. */
   resume?(nativeId: string): string
+  /** The program and its arguments that begin a session with a prompt and stay for more. */
+  start?(prompt: string): readonly [program: string, ...args: string[]]
 }

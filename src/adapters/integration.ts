@@ -15,10 +15,15 @@ export interface Integration {
   readonly keeps?: KeepFacts
 }
 
-/** A transcript that was not written to for some days is deleted when the agent starts. The number stands at the top of a JSON file. */
+/** A transcript that was not written to for some days is deleted when the agent starts. The number stands in a JSON file. */
 export interface KeepFacts {
   file(env: Environment): string
+  /** At the top, or below other keys (`a.b.c`). */
   readonly key: string
+  /** It is a text with a unit (`30d`), not a number of days. */
+  readonly isText?: boolean
+  /** Where this one is false, nothing is deleted. */
+  readonly switch?: string
   /** Without the setting, or with one that is no number of days. */
   readonly defaultDays: number
   /** Proposed in its place: for ever, as far as anybody cares. */
@@ -26,12 +31,31 @@ export interface KeepFacts {
 }
 
 export interface HookFacts {
-  /** The file that holds the user's hooks, as `{"hooks": {event: [{"hooks": [handler]}]}}`. */
+  /** The file that holds the user's hooks. */
   file(env: Environment): string
+  /**
+   * How they stand in it: `groups` (where left out) as `{"hooks": {event: [{"hooks": [handler]}]}}`; `lists`, in a file of our
+   * own, as `{"version": 1, "hooks": {event: [handler]}}`; `tables` as `[[hooks]]` in TOML; `plugin` as a module of our own that
+   * the agent loads and tells its events.
+   */
+  readonly form?: 'groups' | 'lists' | 'tables' | 'plugin'
+  /** What the agent says to a hook names no transcript: so the handler is told whose hook it is. */
+  readonly namesNoFile?: boolean
   /** Another program's hooks may stand in the file. */
   readonly isShared: boolean
   /** The events to install, by the agent's own names. */
   readonly events: readonly string[]
+  /** By which it lets a handler answer, in JSON on stdout: with words for the model, or by stopping. Installed only when asked for. */
+  readonly answers?: {
+    /** After a call that failed; or after every call, where it makes no difference between them. */
+    readonly failed: string
+    /** When a person sent a prompt. */
+    readonly prompt: string
+    /** Before a call. */
+    readonly call: string
+  }
+  /** In what the agent counts how long it waits; seconds where left out. */
+  readonly timeUnit?: 'ms'
   /** What keeps installed handlers from running, if anything. */
   obstacle(look: HookLook): Obstacle | undefined
 }

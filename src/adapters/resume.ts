@@ -3,6 +3,6 @@ import { ADAPTERS } from './index.ts'
 
 /** Undefined for agents that cannot, and for ids that a shell would not take as one word. */
 export function resumeCommand(flavor: string, nativeId: string): string | undefined {
-  if (!/^[\w.-]+$/.test(nativeId)) return undefined
+  if (!/^[\w.@-]+$/.test(nativeId)) return undefined
   return ADAPTERS.find((one) => one.flavor === flavor)?.resume?.(nativeId)
 }

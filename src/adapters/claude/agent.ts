@@ -2,10 +2,10 @@
 import type { Agent } from '../agent.ts'
 import { integration } from './integration.ts'
 import { mcpClient } from './mcp.ts'
-import { claim, FLAVOR, roots, treeOwner } from './paths.ts'
+import { claim, roots, treeOwner } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'claude',
   title: 'Claude Code',
   provider: 'anthropic',
   version: 13,
@@ -16,4 +16,5 @@ export const agent: Agent = {
   integration,
   mcp: mcpClient,
   resume: (id) => `claude --resume ${id}`,
+  start: (prompt) => ['claude', prompt],
 }

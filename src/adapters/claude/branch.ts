@@ -1,9 +1,11 @@
 // What the conversation took back: rewinds, retracted and superseded lines. Parallel tool calls also give a node two
 // children, so only two prompts of a person under one parent, or the client's own marker, count as a rewind. Commands
 // count only with the marker: those that the client carries out itself need not be on the chain.
+
 import type { SupersedeItem } from '../adapter.ts'
-import { list, str } from '../guards.ts'
-import { type Draft, type Line, lastIndex, type Prompted, remember } from './line.ts'
+import { remember } from '../kit/bounded.ts'
+import { list, str } from '../kit/guards.ts'
+import { type Draft, type Line, lastIndex, type Prompted } from './line.ts'
 
 const NOWHERE = /^[0-]+$/
 

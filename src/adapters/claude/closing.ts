@@ -2,8 +2,8 @@
 // Since 2.1 an answer tells whether it is whole. Before that, what follows tells it: the end of the present file too, which
 // may turn out to be none. Then the completion is given back: it counts nowhere.
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, list, str } from '../guards.ts'
-import { hashOf } from '../text.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
+import { hashOf } from '../kit/text.ts'
 import type { Draft, Line, State } from './line.ts'
 import { isAnswering } from './usage.ts'
 

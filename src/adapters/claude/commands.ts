@@ -2,8 +2,8 @@
 // sets the model to work is a prompt like any other. Which of the two it is shows in what follows: a command is told as
 // housekeeping, and told again as the prompt it was when the model is given its text, or answers.
 import type { EventItem } from '../adapter.ts'
-import { isRecord } from '../guards.ts'
-import { contentText } from '../text.ts'
+import { isRecord } from '../kit/guards.ts'
+import { contentText } from '../kit/text.ts'
 import type { Draft, Line } from './line.ts'
 import { isAnswering } from './usage.ts'
 

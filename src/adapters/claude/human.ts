@@ -1,6 +1,6 @@
 // Who wrote the text of a `user` line. The client puts a lot into the user's mouth: reminders, notifications, outputs
 // of local commands. Unknown origins are not human.
-import { isRecord, str } from '../guards.ts'
+import { isRecord, str } from '../kit/guards.ts'
 
 type Author =
   | 'human'

@@ -21,6 +21,8 @@ export const integration: NonNullable<Agent['integration']> = {
     isShared: true,
     // Known to every version since 1.0.85: versions up to 2.1.50 run no hook at all when they meet an event they do not know.
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+    // The first is known since 2.1: see above for what older versions make of it.
+    answers: { failed: 'PostToolUseFailure', prompt: 'UserPromptSubmit', call: 'PreToolUse' },
     obstacle({ file, settings }) {
       if (settings(file)['disableAllHooks'] !== true) return undefined
       return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }

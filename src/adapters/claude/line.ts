@@ -1,9 +1,10 @@
 // What one line of a transcript is to the rest of the adapter: its place in the DAG, its keys, and the carry-over that
 // makes reading in steps equal to reading at once. Owns the names of events; not what they mean.
-import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
-import { type CallBook, newCallBook } from '../calls.ts'
-import { isRecord, str, time } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { type CallBook, newCallBook } from '../kit/calls.ts'
+import { isRecord, str, time } from '../kit/guards.ts'
+import { printed, shortHash } from '../kit/text.ts'
 import type { Closing } from './closing.ts'
 import type { Place } from './paths.ts'
 import type { Queued } from './queue.ts'
@@ -72,13 +73,6 @@ export function newState(session: string): State {
     tasks: [],
     facts: {},
   }
-}
-
-const LIMIT = 64
-
-export function remember<Entry>(entries: Entry[], entry: Entry): void {
-  entries.push(entry)
-  if (entries.length > LIMIT) entries.shift()
 }
 
 /** What an event hangs on. */
@@ -169,21 +163,12 @@ function looseKey(state: State, place: Place, type: string, record: Record<strin
   const id = type.startsWith('api-request') ? (str(record['id']) ?? own) : undefined
   const content = id === undefined ? printed(record) : `${state.session}\0${id}`
   const whole = place.kind === 'main' ? content : `${place.agent}\0${content}`
-  const name = `${type}:${hash('sha1', whole, 'hex').slice(0, 16)}`
+  const name = `${type}:${shortHash(whole)}`
   const at = state.repeats.findIndex((entry) => entry[0] === name)
   const [known] = at === -1 ? [] : state.repeats.splice(at, 1)
   const count = known ? known[1] + 1 : 0
   remember(state.repeats, [name, count])
   return `${name}:${count}`
-}
-
-function printed(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? ''
-  } catch {
-    // Nested too deeply to print.
-    return 'unprintable'
-  }
 }
 
 /** Key of the last event of a line: what its children hang on. Lines of one event need no memory. */
@@ -195,8 +180,6 @@ export function lastIndex(state: State, uuid: string): number {
   return state.wide.find((entry) => entry[0] === uuid)?.[1] ?? 0
 }
 
-export const promptHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
-
 function parentOf(line: Line, drafts: Draft[]): Parent {
   if (line.uuid === undefined) return {}
   // A compaction cuts the chain on purpose; the full history goes on over the cut.
@@ -205,7 +188,7 @@ function parentOf(line: Line, drafts: Draft[]): Parent {
   if (!line.isSidechain) return { parentKey: null }
   if (line.reader.place.kind !== 'main') return line.reader.spawnedBy()
   const said = drafts[0]?.said
-  const hash = said === undefined ? undefined : promptHash(said)
+  const hash = said === undefined ? undefined : shortHash(said)
   return { parentKey: line.state.spawns.findLast((entry) => entry[0] === hash)?.[1] ?? null }
 }
 

@@ -1,6 +1,6 @@
 // Claude Code as a client of our MCP server. Commands, variables and output as version 2.1.325 has them.
 import type { Agent } from '../agent.ts'
-import { serverArguments } from '../mcp-arguments.ts'
+import { serverArguments } from '../kit/mcp-arguments.ts'
 
 const SCOPE = ['--scope', 'user']
 

@@ -1,6 +1,6 @@
 // `user` and `assistant` lines: each content block becomes one event. The line's own fields go with its first event.
-import { isRecord, list, num, str } from '../guards.ts'
-import { contentText, firstLine } from '../text.ts'
+import { isRecord, list, num, str } from '../kit/guards.ts'
+import { contentText, firstLine } from '../kit/text.ts'
 import { kindOfCommand } from './commands.ts'
 import { answerIn, commandLine, whoSaid } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'

@@ -1,23 +1,16 @@
 // From lines to items: opens each line, gathers the session's facts, hands the record to its family, places the events.
+
 import { basename, dirname } from 'node:path'
 import { readBeginning } from '../../files/reading.ts'
 import type { EdgeItem, Item, Position, SessionItem, Source, SweepMemo } from '../adapter.ts'
-import { isRecord, str } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, str } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
 import { newMemo } from '../kit/memo.ts'
-import { readLines } from '../lines.ts'
 import { takenBack } from './branch.ts'
 import { closeFile, closeTurn, noteAnswer } from './closing.ts'
 import { noteCommand, prompted } from './commands.ts'
-import {
-  type Draft,
-  type Line,
-  newState,
-  openLine,
-  type Parent,
-  place,
-  type Reader,
-  remember,
-} from './line.ts'
+import { type Draft, type Line, newState, openLine, type Parent, place, type Reader } from './line.ts'
 import { messageDrafts } from './messages.ts'
 import { copyAt, type Place, placeOf } from './paths.ts'
 import { delivered } from './queue.ts'

@@ -1,11 +1,9 @@
 // Where Claude Code keeps its transcripts, and what a path says about the file: whose session, which sub-agent.
-// Only transcripts are claimed: below `projects/`, and in copies of it that were named as a root. History, settings, todos,
-// backups and credentials never are.
+// Only transcripts are claimed: below `projects/` and in `transcripts/`, and in copies that were named as a root. History,
+// settings, todos, backups and credentials never are.
 import { homedir } from 'node:os'
 import { basename, dirname, join, sep } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
-
-export const FLAVOR = 'claude'
 
 /** What a transcript's path tells. */
 export interface Place {
@@ -28,18 +26,27 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 export function roots(env: Environment): string[] {
   const configured = (env['CLAUDE_CONFIG_DIR'] ?? '').split(',').map((part) => part.trim())
   const named = configured.filter((part) => part !== '')
-  if (named.length > 0) return named.map((part) => join(part, 'projects'))
   const home = env['HOME'] || homedir()
+  const configs = [join(home, '.claude'), join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'claude')]
   return [
-    join(home, '.claude', 'projects'),
-    join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'claude', 'projects'),
+    ...(named.length > 0 ? named : configs).flatMap((config) => [
+      join(config, 'projects'),
+      join(config, 'transcripts'),
+    ]),
+    ...(process.platform === 'darwin' ? HOSTS : []).map((folder) => join(home, 'Library', folder)),
   ]
 }
+
+/** Of programs that run the agent with a configuration of their own, which the variable says nothing about. */
+export const HOSTS = [
+  'Developer/Xcode/CodingAssistant/ClaudeAgentConfig/projects',
+  'Application Support/Claude/local-agent-mode-sessions',
+]
 
 export function claim(path: string, isBelowRoot = false): Source | null {
   const place = placeOf(path) ?? (isBelowRoot ? copyAt(path) : null)
   if (!place) return null
-  const source: Source = { flavor: FLAVOR, path }
+  const source: Source = { path }
   // The sidecar names the call that started the sub-agent; it is written, and completed, after the transcript began.
   if (place.kind === 'agent') source.companions = [sidecarOf(path)]
   return source
@@ -64,7 +71,14 @@ export function placeOf(path: string): Place | null {
     const place = placeBelow(parts.slice(0, at + 2).join(sep), parts.slice(at + 2))
     if (place) return place
   }
-  return null
+  return /^\.?claude$/.test(parts.at(-3) ?? '') ? flatAt(parts) : null
+}
+
+/** In `transcripts/` main files lie side by side. Those named `ses_…` a plugin of another agent wrote, in words of its own. */
+function flatAt(parts: readonly string[]): Place | null {
+  const [folder, name = ''] = parts.slice(-2)
+  if (folder !== 'transcripts' || name.startsWith('ses_') || name.startsWith('agent-')) return null
+  return placeBelow(parts.slice(0, -1).join(sep), [name])
 }
 
 /** A transcript whose folders were copied without the one that held them all; null where the name says nothing. */
@@ -73,6 +87,8 @@ export function copyAt(path: string): Place | null {
   const parts = path.split(sep)
   const at = parts.lastIndexOf('subagents')
   const of = at > 0 ? at - 1 : parts.length - 1
+  const flat = flatAt(parts)
+  if (flat || parts.at(-2) === 'transcripts') return flat
   const place = placeBelow(parts.slice(0, of).join(sep), parts.slice(of))
   // Beside transcripts lies much that is none.
   return place?.kind === 'main' && place.session === undefined ? null : place

@@ -1,17 +1,16 @@
 // Prompts that waited in the client's queue. A delivered one stands in a line of its own; one that was taken back, or was
 // still waiting when the session ended, stands nowhere else. So the text is told when it is queued, and given back
 // when it comes again.
-import { hash } from 'node:crypto'
+
 import type { EventItem } from '../adapter.ts'
-import { str } from '../guards.ts'
-import { contentText, firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { str } from '../kit/guards.ts'
+import { contentText, firstLine, shortHash } from '../kit/text.ts'
 import { commandLine, whoSaid } from './human.ts'
-import { type Draft, type Line, remember } from './line.ts'
+import type { Draft, Line } from './line.ts'
 
 /** [key, length and hash of the text, time]. */
 export type Queued = [key: string, length: number, hash: string, ts: number | null]
-
-const hashOf = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
 /** A `queue-operation`. Only what is put in carries a text. */
 export function queueDraft(line: Line, draft: Draft): Draft {
@@ -20,7 +19,7 @@ export function queueDraft(line: Line, draft: Draft): Draft {
   const content = contentText(record['content'])?.trim() ?? ''
   const quiet: Draft = { ...draft, summary: `queue: ${operation}` }
   if (operation !== 'enqueue' || content === '') return quiet
-  remember(state.queue, [line.key, content.length, hashOf(content), line.ts])
+  remember(state.queue, [line.key, content.length, shortHash(content), line.ts])
   const { by, text } = whoSaid({}, content)
   if (by === 'injected') return quiet
   if (by === 'answer') return { ...quiet, said: text }
@@ -58,7 +57,7 @@ function takeAll(queue: readonly Queued[], said: string): Queued[] {
   let at = 0
   for (const one of queue) {
     const end = at + one[1]
-    if (end > whole.length || hashOf(whole.slice(at, end)) !== one[2]) continue
+    if (end > whole.length || shortHash(whole.slice(at, end)) !== one[2]) continue
     taken.push(one)
     at = end + (/^\s*/.exec(whole.slice(end))?.[0].length ?? 0)
   }
@@ -66,6 +65,6 @@ function takeAll(queue: readonly Queued[], said: string): Queued[] {
 }
 
 function oneOf(queue: readonly Queued[], text: string): [Queued] | undefined {
-  const found = queue.find((one) => one[1] === text.length && one[2] === hashOf(text))
+  const found = queue.find((one) => one[1] === text.length && one[2] === shortHash(text))
   return found && [found]
 }

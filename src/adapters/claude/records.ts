@@ -1,9 +1,10 @@
 // Every line that is not a message: system notices, attachments, and the client's own bookkeeping.
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
-import { isRecord, num, str } from '../guards.ts'
-import { contentText, firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
+import { contentText, firstLine } from '../kit/text.ts'
 import { answerIn, commandLine } from './human.ts'
-import { bare, type Draft, type Line, remember } from './line.ts'
+import { bare, type Draft, type Line } from './line.ts'
 import { queueDraft } from './queue.ts'
 import { taskEnd } from './tasks.ts'
 

@@ -1,6 +1,6 @@
 // Whether a session was gone on with, in the same file, by another process. Nothing says so outright; three things can
 // only be there if it was. Where none of them is, it is not known. Told once, for the first time it happened.
-import { isRecord } from '../guards.ts'
+import { isRecord } from '../kit/guards.ts'
 import type { Draft, Line } from './line.ts'
 
 export function noteResume(line: Line, drafts: readonly Draft[]): void {

@@ -1,15 +1,17 @@
 // Joins a sub-agent's file to the call that started it, and tells which of its lines are copies of the main transcript.
 // The other file is searched as bytes and remembered for the next sub-agent of the same session: a pure cache.
+
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { parseLine } from '../../files/jsonl.ts'
 import { openForReading, openIfThere, readBeginning } from '../../files/reading.ts'
 import type { Item, SweepMemo } from '../adapter.ts'
-import { unreadable } from '../companions.ts'
-import { isRecord, list, str } from '../guards.ts'
-import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
-import { type Line, type Parent, promptHash } from './line.ts'
+import { unreadable } from '../kit/companions.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../kit/lines.ts'
+import { shortHash } from '../kit/text.ts'
+import type { Line, Parent } from './line.ts'
 import { type Place, sidecarOf } from './paths.ts'
 
 interface Calls {
@@ -41,7 +43,7 @@ export function spawner(path: string, place: Place, session: string, memo: Sweep
 
 const agentName = (agent: string): string => `agent:${agent}`
 const runName = (run: string): string => `run:${run}`
-const promptName = (prompt: string): string => `prompt:${promptHash(prompt)}`
+const promptName = (prompt: string): string => `prompt:${shortHash(prompt)}`
 
 /** A call that starts a sub-agent: while an old version's sub-agent runs, what it was told is the only join. */
 export function notePrompt(line: Line, call: string, prompt: string): void {

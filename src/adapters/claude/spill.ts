@@ -3,8 +3,8 @@
 import { RecollectError } from '../../errors.ts'
 import { resolveInside } from '../../files/paths.ts'
 import { readBeginning } from '../../files/reading.ts'
-import { isRecord, str } from '../guards.ts'
-import { contentText } from '../text.ts'
+import { isRecord, str } from '../kit/guards.ts'
+import { contentText } from '../kit/text.ts'
 import { isUuid } from './paths.ts'
 
 const MAX_BYTES = 8 << 20

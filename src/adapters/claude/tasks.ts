@@ -1,10 +1,11 @@
 // How a command or a sub-agent in the background ended. The client tells the model so in a notice, which names the call
 // that had begun it: the result of that call only said that it was begun. A model that asks is told in the result of its
 // asking, and may get no notice then.
-import { isRecord, num, str } from '../guards.ts'
-import { firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
+import { firstLine } from '../kit/text.ts'
 import { between } from './human.ts'
-import { type Draft, type Line, remember } from './line.ts'
+import type { Draft, Line } from './line.ts'
 
 /** A command in the background, and the call that began it. */
 export type Task = [task: string, call: string, tool: string]

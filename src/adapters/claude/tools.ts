@@ -1,12 +1,14 @@
 // Tool calls and their results: kinds, one-line summaries, what is done, what is said, how it ended, who said no.
+
 import type { Made } from '../../event/body.ts'
 import { editsIn } from '../../event/edits.ts'
 import type { Deed } from '../../model.ts'
-import { closeCall, openCall } from '../calls.ts'
-import { isRecord, list, num, str } from '../guards.ts'
-import { contentText, firstLine } from '../text.ts'
-import { commandIn } from '../tools.ts'
-import { bare, type Draft, type Line, promptHash, remember } from './line.ts'
+import { remember } from '../kit/bounded.ts'
+import { closeCall, openCall } from '../kit/calls.ts'
+import { isRecord, list, num, str } from '../kit/guards.ts'
+import { contentText, firstLine, shortHash } from '../kit/text.ts'
+import { commandIn } from '../kit/tools.ts'
+import { bare, type Draft, type Line } from './line.ts'
 import { noteAgent, notePrompt } from './spawn.ts'
 import { readSpilled, spilledPath } from './spill.ts'
 import { goesOn, noteTask } from './tasks.ts'
@@ -66,7 +68,7 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
     : 'tool_call'
   const prompt = str(input['prompt'])
   if (SPAWNS.has(tool) && prompt !== undefined) {
-    remember(line.state.spawns, [promptHash(prompt), `${line.key}#${index}`])
+    remember(line.state.spawns, [shortHash(prompt), `${line.key}#${index}`])
     if (id) notePrompt(line, id, prompt)
   }
   const file = str(input['file_path']) ?? str(input['notebook_path'])
@@ -206,6 +208,7 @@ function endOf(
   if (refused || (failed && isDenied(record, said))) return { state: 'refused', mark: 'denied' }
   if ((isRecord(outcome) && outcome['interrupted'] === true) || (failed && ABORTED.test(said)))
     return { state: 'stopped' }
+  if (failed && WITH_ANOTHER.test(said)) return { state: 'stopped' }
   if (failed) return { state: 'failed' }
   if (isChanged(outcome)) return { state: 'ok', mark: 'changed-by-person' }
   const begins = SHELLS.has(tool) || SPAWNS.has(tool)
@@ -216,6 +219,8 @@ function endOf(
 const CUT_OFF = '[Tool call interrupted: the session ended'
 const INTERRUPTED = '[Request interrupted by user'
 const ABORTED = /<error>Command was aborted before completion<\/error>\s*$/
+/** Calls made together end together where one of them fails. */
+const WITH_ANOTHER = /^(?:<tool_use_error>)?(?:Sibling tool call errored|Cancelled: parallel tool call\b)/
 const BY_RULE = /^(?:Permission (?:to use|for) [^\n]*\bdenied\b|PreToolUse:\S+ hook error)/
 
 /** A rule or a hook said no, or nobody was there to say yes. */

@@ -2,7 +2,7 @@
 // the response's id, and whoever adds up keeps the greatest output per id.
 
 import type { Item, UsageItem } from '../adapter.ts'
-import { isRecord, num, str } from '../guards.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
 import { anthropicTokens } from '../kit/tokens.ts'
 import type { Line } from './line.ts'
 

@@ -2,7 +2,7 @@
 import type { Edit } from '../../event/edits.ts'
 import type { Deed } from '../../model.ts'
 import type { Act } from '../adapter.ts'
-import { isRecord, list, str } from '../guards.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
 import { readScript } from './script.ts'
 
 const DEEDS = new Map<string, Deed>([

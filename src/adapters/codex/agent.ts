@@ -2,17 +2,18 @@
 import type { Agent } from '../agent.ts'
 import { integration } from './integration.ts'
 import { mcpClient } from './mcp.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, roots } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'codex',
   title: 'Codex',
   provider: 'openai',
-  version: 13,
+  version: 14,
   roots,
   claim,
   load: () => import('./read.ts'),
   integration,
   mcp: mcpClient,
   resume: (id) => `codex resume ${id}`,
+  start: (prompt) => ['codex', prompt],
 }

@@ -1,9 +1,10 @@
 // Commands that go on after their call was answered. The answer names a session instead of an exit code; later calls of
 // `write_stdin` ask for more of it, and the output of one of them tells how the command ended.
-import { isRecord } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord } from '../kit/guards.ts'
 import { SCRIPT } from './acts.ts'
 import type { Output } from './outputs.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 
 const MAX_RUNNING = 64
 

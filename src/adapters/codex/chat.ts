@@ -1,7 +1,7 @@
 // Items of single-JSON files written by clients that spoke the chat protocol: one message holds reasoning, text and
 // calls together. Each becomes the response item it would be in a later file.
 import type { Item } from '../adapter.ts'
-import { isRecord, list, str } from '../guards.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
 import { message, reasoning } from './messages.ts'
 import type { Spot } from './state.ts'
 import { toolCall, toolOutput } from './tools.ts'

@@ -2,7 +2,7 @@
 // it. But ids that the provider gave to answers begin with the second they were made at, in UTC: they date what they
 // name, and show how far the header is off.
 import { basename } from 'node:path'
-import { str } from '../guards.ts'
+import { str } from '../kit/guards.ts'
 import type { State } from './state.ts'
 
 /** What is known of the times of a flat file. */

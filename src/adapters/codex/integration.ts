@@ -1,14 +1,15 @@
 // Codex's settings, its hooks, and its trust in them: a hook runs only after the person has approved it in `/hooks`, and
 // is otherwise skipped without a word. Checked with 0.166.0.
+
 import { realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { crypto } from '../../files/builtin.ts'
 import type { Environment } from '../adapter.ts'
 import type { Agent } from '../agent.ts'
 import type { HookLook, InstalledHook, Obstacle } from '../integration.ts'
+import { homeFolder } from '../kit/paths.ts'
 
-const home = (env: Environment): string => env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
+const home = (env: Environment): string => homeFolder(env, 'CODEX_HOME', '.codex')
 
 interface Settings {
   features?: { hooks?: unknown; codex_hooks?: unknown }
@@ -58,6 +59,7 @@ export const integration: NonNullable<Agent['integration']> = {
     file: (env) => join(home(env), 'hooks.json'),
     isShared: true,
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+    answers: { failed: 'PostToolUse', prompt: 'UserPromptSubmit', call: 'PreToolUse' },
     obstacle,
   },
 }

@@ -1,14 +1,16 @@
 // `item_completed` of paginated rollouts (0.147+): turn items, PascalCase. Most repeat a response item; in code mode the
 // commands and edits exist only here, because the model's own call is a script.
+
 import { mappedEdits } from '../../event/edits.ts'
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, list, num, str, time } from '../guards.ts'
+import { isRecord, list, num, str, time } from '../kit/guards.ts'
+import { shortHash } from '../kit/text.ts'
 import { commandLine, deedsOf, typedLine } from './acts.ts'
 import { forgetRunning } from './background.ts'
 import { answer, reasoning, reasoningParts, userPrompt } from './messages.ts'
 import type { Output } from './outputs.ts'
 import { partsText } from './outputs.ts'
-import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
+import { eventAt, firstLine, type Spot } from './state.ts'
 import { callEvent, callStanding, noteEnd, resultEvent, type ToolCall } from './tools.ts'
 
 type TurnItem = Record<string, unknown>

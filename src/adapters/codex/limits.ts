@@ -1,7 +1,9 @@
 // `rate_limits`: how much of the account's allowance was used. They stand in each count of tokens, and change far less often.
+
 import type { LimitItem } from '../adapter.ts'
-import { isRecord, num, str } from '../guards.ts'
-import { remember, type Spot } from './state.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
+import type { Spot } from './state.ts'
 
 /** What is named without an id is the allowance for everything. */
 const NO_ID = 'codex'

@@ -6,8 +6,8 @@ import { fromSystem, RecollectError } from '../../errors.ts'
 import { hasMoreValues, type JsonlItem, parseLine, readJsonl } from '../../files/jsonl.ts'
 import { openForReading, readWhole } from '../../files/reading.ts'
 import type { GapItem, Item, Position } from '../adapter.ts'
-import { isRecord, list } from '../guards.ts'
-import { type Line, MAX_LINE_BYTES, MAX_VALUES, readLines, stepSafely } from '../lines.ts'
+import { isRecord, list } from '../kit/guards.ts'
+import { type Line, MAX_LINE_BYTES, MAX_VALUES, readLines, stepSafely } from '../kit/lines.ts'
 
 type Step<State> = (state: State, line: Line) => Iterable<Item>
 

@@ -1,8 +1,8 @@
 // Codex as a client of our MCP server. Commands and output as version 0.166.0 has them. It starts servers with an
 // environment of its own making, so a session is known only from the metadata of each request.
 import type { Agent } from '../agent.ts'
-import { isRecord } from '../guards.ts'
-import { serverArguments } from '../mcp-arguments.ts'
+import { isRecord } from '../kit/guards.ts'
+import { serverArguments } from '../kit/mcp-arguments.ts'
 
 const TURN = 'x-codex-turn-metadata'
 

@@ -1,10 +1,13 @@
 // Prompts, answers and reasoning, from whichever of Codex's vocabularies tells them first. Payloads have one shape for
 // all of them, so that a copy that only kept the other vocabulary has equal bytes.
+
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, list, str } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
+import { shortHash } from '../kit/text.ts'
 import { partsText } from './outputs.ts'
 import { resumeAtPrompt } from './resumed.ts'
-import { eventAt, firstLine, remember, type Spot, shortHash } from './state.ts'
+import { eventAt, firstLine, type Spot } from './state.ts'
 import { areTold, isTold, type Side } from './twins.ts'
 
 const MAX_TURNS = 200

@@ -1,10 +1,13 @@
 // Records about the thread itself: its first line, its settings, its compactions, and where copied parent lines end.
+
 import type { EventItem, Item, SessionItem } from '../adapter.ts'
-import { isRecord, list, num, str, time } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, list, num, str, time } from '../kit/guards.ts'
+import { shortHash } from '../kit/text.ts'
 import { flatTimes } from './flat-times.ts'
 import { threadName } from './names.ts'
 import { supersedeReverted } from './revert.ts'
-import { birthOf, eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
+import { birthOf, eventAt, firstLine, type Spot, type State } from './state.ts'
 
 // Copied lines are written in one burst and stamped with the time of the copy.
 const BURST_MS = 500
@@ -163,10 +166,16 @@ export function flatHeader(spot: Spot): Item[] {
   return [{ ...item, onlyAt: startedAt }, header]
 }
 
+/** `priority` is dearer, and the list has no prices for it: its tokens stand under a name of their own. */
+export function noteTier({ state }: Spot, settings: Record<string, unknown>): void {
+  if ('service_tier' in settings) state.tier = settings['service_tier'] === 'priority' ? 'priority' : null
+}
+
 export function turnContext(spot: Spot): Item[] {
   const { state, payload } = spot
   const model = str(payload['model'])
   if (model) state.model = model
+  noteTier(spot, payload)
   const items: Item[] = []
   if (model && !spot.inherited && model !== state.toldModel) {
     state.toldModel = model

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { Item, Position, SweepMemo } from '../adapter.ts'
-import { str } from '../guards.ts'
-import { readLines } from '../lines.ts'
+import { str } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
 import { homeOf, INDEX } from './paths.ts'
 
 type Entry = [thread: string, name: string]

@@ -1,7 +1,9 @@
 // `event_msg`: what the client told its screen. Turn boundaries, interrupts, rollbacks and errors exist only here;
 // texts are second tellings of response items (or the only ones, after a kill).
+
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, num, str } from '../guards.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
+import { shortHash } from '../kit/text.ts'
 import { forgetRunning, isRunning } from './background.ts'
 import {
   changedFiles,
@@ -15,8 +17,9 @@ import {
 } from './items.ts'
 import { limitItems } from './limits.ts'
 import { answer, reasoning, userPrompt } from './messages.ts'
+import { noteTier } from './meta.ts'
 import { resumeAtTurn } from './resumed.ts'
-import { eventAt, firstLine, type Spot, shortHash } from './state.ts'
+import { eventAt, firstLine, type Spot } from './state.ts'
 import { callStanding, noteEnd, resultEvent } from './tools.ts'
 import { tokenCount } from './usage.ts'
 
@@ -61,11 +64,9 @@ export function notice(spot: Spot): Item[] {
       spot.state.hasTurnEnds = true
       spot.state.isStopped = false
       return [...resumeAtTurn(spot), noted(spot)]
-    case 'thread_settings_applied': {
-      const settings = payload['thread_settings']
-      spot.state.model ??= (isRecord(settings) && str(settings['model'])) || null
+    case 'thread_settings_applied':
+      noteSettings(spot, payload['thread_settings'])
       return [noted(spot)]
-    }
     case 'thread_name_updated':
       return [...named(spot), noted(spot)]
     case 'exec_command_end':
@@ -185,4 +186,10 @@ function trouble(spot: Spot): EventItem {
     summary: `${spot.type.replaceAll('_', ' ')}: ${firstLine(text)}`,
   }
   return text ? { ...event, said: text } : event
+}
+
+function noteSettings(spot: Spot, settings: unknown): void {
+  if (!isRecord(settings)) return
+  spot.state.model ??= str(settings['model']) || null
+  noteTier(spot, settings)
 }

@@ -1,5 +1,5 @@
 // What a tool's output says about its end. Codex never wrote an exit status as a field: five text forms are told apart.
-import { isRecord, list, num, str } from '../guards.ts'
+import { isRecord, list, num, str } from '../kit/guards.ts'
 import { cellName } from './background.ts'
 
 export interface Output {

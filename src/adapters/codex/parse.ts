@@ -1,7 +1,7 @@
 // One record → items. Knows the two envelopes (wrapped since 0.32, flat before) and sends each record type to the file
 // that understands its family. Whatever nobody described is kept whole and counted by name.
 import type { Item, SweepMemo } from '../adapter.ts'
-import { isRecord, num, str, time } from '../guards.ts'
+import { isRecord, num, str, time } from '../kit/guards.ts'
 import { chatMessage } from './chat.ts'
 import { withTurnEnd } from './ending.ts'
 import { datedBy } from './flat-times.ts'

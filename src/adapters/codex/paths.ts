@@ -1,10 +1,9 @@
 // Where Codex keeps its rollouts, and what their names say. Only rollouts and the index of names are claimed: credentials,
 // settings and the derived databases in the same directory are never opened.
-import { homedir } from 'node:os'
+
 import { basename, join, sep } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
-
-export const FLAVOR = 'codex'
+import { homeFolder } from '../kit/paths.ts'
 
 const ROLLOUT = /^rollout-.*\.(?:jsonl|jsonl\.zst|json)$/s
 /** What is archived is older: of a thread in several files, the later ones take back a part of the earlier ones. */
@@ -12,16 +11,16 @@ const FOLDERS = ['archived_sessions', 'sessions']
 export const INDEX = 'session_index.jsonl'
 
 export function roots(env: Environment): string[] {
-  const home = env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
+  const home = homeFolder(env, 'CODEX_HOME', '.codex')
   // The index last: it speaks of sessions that the others bring.
   return [...FOLDERS, INDEX].map((name) => join(home, name))
 }
 
 export function claim(path: string, isBelowRoot = false): Source | null {
   const name = basename(path)
-  if (name === INDEX) return { flavor: FLAVOR, path, isShared: true }
+  if (name === INDEX) return { path, isShared: true }
   if (!ROLLOUT.test(name)) return null
-  return isBelowRoot || homeOf(path) !== undefined ? { flavor: FLAVOR, path } : null
+  return isBelowRoot || homeOf(path) !== undefined ? { path } : null
 }
 
 /** The directory that holds `sessions` and `archived_sessions`, as seen from a rollout; undefined for a copy that lies elsewhere. */

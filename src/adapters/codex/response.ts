@@ -1,8 +1,10 @@
 // Which event shows the tokens of a response: the first one of it. A count stands behind its response (from 0.66 on), or
 // between its first words and its calls (before), or behind the outputs of its calls too (0.145). No record but the count
 // says where a response ends; but between two of them something came back: an output, a prompt.
+
 import type { EventItem, Item, UsageItem } from '../adapter.ts'
-import { remember, type Spot } from './state.ts'
+import { remember } from '../kit/bounded.ts'
+import type { Spot } from './state.ts'
 
 export interface ResponseState {
   /** Key of the first event of the response, until its count comes. */

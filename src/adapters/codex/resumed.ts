@@ -1,7 +1,7 @@
 // Whether a thread was gone on with by another process. A resume leaves no mark of its own, but `codex exec` runs one
 // turn and ends: a second turn of such a thread was a resume, whoever made it. Told once, for the first time it happened.
 import type { Item } from '../adapter.ts'
-import { isRecord, str } from '../guards.ts'
+import { isRecord, str } from '../kit/guards.ts'
 import type { Spot } from './state.ts'
 
 /** At each prompt of a person. */

@@ -1,8 +1,8 @@
 // What the reader carries from line to line, and the spot a line stands at: its key, its time, whether it was copied.
 // The state is plain, bounded JSON, because it lives in the cursor between two sweeps.
-import { hash } from 'node:crypto'
 import type { EventItem, SweepMemo } from '../adapter.ts'
-import { type CallBook, newCallBook } from '../calls.ts'
+import { type CallBook, newCallBook } from '../kit/calls.ts'
+import { shortHash } from '../kit/text.ts'
 import type { Closing } from './ending.ts'
 import type { FlatTimes } from './flat-times.ts'
 import { newResponse, type ResponseState } from './response.ts'
@@ -37,6 +37,8 @@ export interface State {
   isResumed: boolean
   hasCwd: boolean
   model: string | null
+  /** Of what serves it, where it is not the usual one. */
+  tier: string | null
   toldModel: string | null
   /** Hash of the latest turn context: some versions repeat it before each request. */
   toldContext: string | null
@@ -97,6 +99,7 @@ export const newState = (): State => ({
   isResumed: false,
   hasCwd: false,
   model: null,
+  tier: null,
   toldModel: null,
   toldContext: null,
   turns: [],
@@ -122,12 +125,6 @@ export const newState = (): State => ({
   isStopped: false,
 })
 
-/** Adds to a bounded list; the oldest entry gives way. */
-export function remember<T>(items: T[], item: T, max: number): void {
-  items.push(item)
-  if (items.length > max) items.shift()
-}
-
 /** One record of a rollout, ready to become items. */
 export interface Spot {
   state: State
@@ -149,8 +146,6 @@ export interface Spot {
   /** Tells apart several events of one line. */
   part?: string
 }
-
-export const shortHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
 /** Milliseconds since 1970 in a version 7 uuid. */
 export function birthOf(id: string | null | undefined): number | undefined {

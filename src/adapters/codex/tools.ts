@@ -3,12 +3,14 @@
 
 import type { EndState } from '../../model.ts'
 import type { Act, EventItem, Item } from '../adapter.ts'
-import { closeCall, openCall } from '../calls.ts'
-import { isRecord, list, str } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { closeCall, openCall } from '../kit/calls.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
+import { jsonOr, shortHash } from '../kit/text.ts'
 import { type Deeds, deedsOf, filesOf, patchEdits, SCRIPT } from './acts.ts'
 import { endedCall, forgetRunning, isPoll, notePoll, runnerOf } from './background.ts'
 import { type Output, readOutput } from './outputs.ts'
-import { eventAt, firstLine, remember, type Spot, type State, shortHash } from './state.ts'
+import { eventAt, firstLine, type Spot, type State } from './state.ts'
 
 const MAX_REMEMBERED = 64
 
@@ -43,14 +45,8 @@ export function toolCall(spot: Spot): Item[] {
   return [callEvent(spot, call)]
 }
 
-function parsed(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
-}
+const parsed = (value: unknown): unknown =>
+  typeof value === 'string' && /^\s*[{[]/.test(value) ? jsonOr(value) : value
 
 function toolName(payload: Record<string, unknown>, type: string): string {
   const name = str(payload['name'])

@@ -1,6 +1,7 @@
 // Codex says most things twice: as a response item (what the model sees) and as a notice (what the screen shows), in
 // either order, and a kill can leave only the first. So the first of the two becomes the event, the second nothing.
-import { type State, shortHash } from './state.ts'
+import { shortHash } from '../kit/text.ts'
+import type { State } from './state.ts'
 
 export type Side = 'item' | 'notice'
 type Speaker = 'user' | 'assistant' | 'reasoning'

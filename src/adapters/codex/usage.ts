@@ -1,7 +1,7 @@
 // Tokens. From 0.166 on one record per response says all; before that they are the differences of running totals,
 // which are repeated, start anew on resume (0.45), and are overwritten when the context window overflows.
 import type { Item, UsageItem } from '../adapter.ts'
-import { isRecord, num, str } from '../guards.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
 import { isImported } from './meta.ts'
 import { birthOf, type Spot } from './state.ts'
 
@@ -31,7 +31,7 @@ function usageAt(spot: Spot, owner: string, id: string, totals: Totals): UsageIt
     session: owner,
     id,
     ts: spot.ts,
-    model: spot.state.model,
+    model: spot.state.tier && spot.state.model ? `${spot.state.model}-${spot.state.tier}` : spot.state.model,
     input: Math.max(0, input - cached - written),
     cacheRead: cached,
     cacheWrite5m: written,

@@ -1,9 +1,9 @@
 // Transcripts in Entire's layout: Recollect's own, and copies of whatever agent Entire watched. README.md has the decisions.
 import type { Agent } from '../agent.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, roots } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'entire',
   title: 'Entire',
   version: 8,
   roots,

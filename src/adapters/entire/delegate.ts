@@ -1,7 +1,8 @@
 // Items of another adapter become items of this one: the same events under the id that Entire knows the session by, with
 // keys that are equal in every checkpoint, whether or not one checkpoint is a prefix of the next.
 import type { EventItem, Item } from '../adapter.ts'
-import { hashOf } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { hashOf } from '../kit/text.ts'
 import { withoutDate } from './paths.ts'
 
 /** Carry-over of the translation; plain, bounded JSON. */
@@ -83,8 +84,9 @@ export function* translate(names: Names, item: Exclude<Item, { type: 'position' 
 
 function translateEvent(names: Names, event: EventItem): EventItem {
   const key = keyOf(names, event)
-  if (event.kind === 'user_msg' && BY_LINE.test(event.key)) remember(names.prompts, [event.key, key])
-  if (BY_LINE.test(event.key)) remember(names.recent, [event.key, key])
+  if (event.kind === 'user_msg' && BY_LINE.test(event.key))
+    remember(names.prompts, [event.key, key], MAX_NAMES)
+  if (BY_LINE.test(event.key)) remember(names.recent, [event.key, key], MAX_NAMES)
   const parent = event.parentKey
   const parentKey = parent === undefined ? names.last : parent === null ? null : named(names, parent)
   names.last = key
@@ -103,11 +105,6 @@ function keyOf(names: Names, event: EventItem): string {
   const made = `${what}@${ts}`
   const known = names.made.find((entry) => entry[0] === made)
   if (known) return `${made}~${++known[1]}`
-  remember(names.made, [made, 0])
+  remember(names.made, [made, 0], MAX_NAMES)
   return made
-}
-
-function remember<Entry>(entries: Entry[], entry: Entry): void {
-  entries.push(entry)
-  if (entries.length > MAX_NAMES) entries.shift()
 }

@@ -3,7 +3,7 @@
 
 import { readJsonl } from '../../files/jsonl.ts'
 import { readBeginning } from '../../files/reading.ts'
-import { isRecord, str } from '../guards.ts'
+import { isRecord, str } from '../kit/guards.ts'
 
 /** `lines` are Recollect's own and those of agents without an adapter; a `document` is one JSON value over many lines. */
 export type Dialect = 'claude' | 'codex' | 'lines' | 'document'

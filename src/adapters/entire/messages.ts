@@ -1,7 +1,7 @@
 // Records of `lines` and `document` transcripts → items: Recollect's own lines, and those of agents without an adapter.
 import type { Item, UsageItem } from '../adapter.ts'
-import { isRecord, num, str, time } from '../guards.ts'
-import type { Part } from '../kit/parts.ts'
+import { isRecord, num, str, time } from '../kit/guards.ts'
+import { type Part, unknownParts } from '../kit/parts.ts'
 import { type Message, messageOf } from '../kit/shapes.ts'
 import { factsItem, messageEvents, newThread, recordName, type Thread, usageItem } from '../kit/thread.ts'
 import { anthropicTokens, disjointTokens } from '../kit/tokens.ts'
@@ -34,8 +34,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   const { speaker, parts } = message
   const model = modelOf(state, message)
   yield* messageEvents(state, { name, ts, speaker, parts, parent, model, facts: factsBeside(record) })
-  for (const part of parts)
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
+  yield* unknownParts(parts)
   const usage = usageOf(state, message, record, name, ts)
   if (usage) yield { ...usage, event: `${name}#0` }
 }

@@ -3,9 +3,9 @@
 import type { RecollectError } from '../../errors.ts'
 import { readBeginning, readWhole } from '../../files/reading.ts'
 import type { EventItem, GapItem, SessionItem } from '../adapter.ts'
-import { unreadable } from '../companions.ts'
-import { isRecord, str, time } from '../guards.ts'
-import { firstLine, leaves } from '../text.ts'
+import { unreadable } from '../kit/companions.ts'
+import { isRecord, str, time } from '../kit/guards.ts'
+import { firstLine, leaves } from '../kit/text.ts'
 import { tellsMore } from './paths.ts'
 
 export type Metadata = Record<string, unknown>

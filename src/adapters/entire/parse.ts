@@ -2,15 +2,15 @@
 // the session's own name on everything. The checkpoint, if there is one, comes last.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { hasMoreValues } from '../../files/jsonl.ts'
-import { readWhole, sizeOf } from '../../files/reading.ts'
+import { sizeOf } from '../../files/reading.ts'
 import { restoreSpill, SpillReference } from '../../record/entire-spill.ts'
 import type { Item, Position, Source, SweepMemo } from '../adapter.ts'
 import { claude } from '../claude/index.ts'
 import { codex } from '../codex/index.ts'
-import { isRecord, list, str } from '../guards.ts'
+import { documentIn, tornGap } from '../kit/document.ts'
+import { isRecord, list, str } from '../kit/guards.ts'
+import { type Line, OWN_LIMITS, readLines } from '../kit/lines.ts'
 import { newMemo } from '../kit/memo.ts'
-import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
 import { type Names, newNames, translate } from './delegate.ts'
 import { type Dialect, OWN, sniff } from './dialect.ts'
 import { type State as LineState, newState, recordItems } from './messages.ts'
@@ -92,8 +92,8 @@ function* readParts(path: string, state: State, memo: SweepMemo): Generator<Item
 
 function readPart(path: string, state: State, memo: SweepMemo): Iterable<Item> {
   const from = state.inner === null ? null : { offset: state.offset, state: state.inner }
-  if (state.dialect === 'claude') return claude.read({ flavor: claude.flavor, path }, from, memo)
-  if (state.dialect === 'codex') return codex.read({ flavor: codex.flavor, path }, from, memo)
+  if (state.dialect === 'claude') return claude.read({ path }, from, memo)
+  if (state.dialect === 'codex') return codex.read({ path }, from, memo)
   const fresh = (): LineState => ({
     ...newState(state.names.session, state.agent),
     ...(state.agent === OWN && { toldModel: modelInContext(contextOf(path)) }),
@@ -145,32 +145,17 @@ function* readDocument(path: string, state: State): Generator<Item> {
   let before = 0
   for (const [index, part] of parts.entries()) {
     const length = sizes[index] as number
-    const document = parsed(part, length)
+    const document = documentIn(part)
     if (typeof document === 'string') {
-      const detail =
-        document === 'torn' ? 'not a whole JSON document' : 'a document of more bytes or values than are read'
-      yield { type: 'gap', reason: document, detail, offset: before, length, pending: true }
+      yield tornGap(document, length, before)
       return
     }
-    for (const item of documentItems(document, messages))
+    for (const item of documentItems(document.value, messages))
       if (item.type !== 'position' && item.type !== 'gap') yield* translate(state.names, item)
     before += length
   }
   state.inner = mark
   yield { type: 'position', position: { offset: sizes[0] as number, state } }
-}
-
-/** A document as large as a line may be; a word where it is none. */
-function parsed(path: string, length: number): object | 'torn' | 'oversize' {
-  if (length > OWN_LIMITS.maxLineBytes) return 'oversize'
-  const bytes = readWhole(path, OWN_LIMITS.maxLineBytes)
-  if (hasMoreValues(bytes, OWN_LIMITS.maxValues)) return 'oversize'
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
-    return typeof value === 'object' && value !== null ? value : 'torn'
-  } catch {
-    return 'torn'
-  }
 }
 
 /** Messages one by one; whatever else the document says is one more record, and comes first. */

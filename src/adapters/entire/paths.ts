@@ -5,8 +5,6 @@ import { basename, dirname, join } from 'node:path'
 import { readBeginning } from '../../files/reading.ts'
 import type { Source } from '../adapter.ts'
 
-export const FLAVOR = 'entire'
-
 const NAMES = ['full.jsonl', 'full.log']
 const HEX = /^[0-9a-f]+$/
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/i
@@ -19,13 +17,13 @@ export function roots(): string[] {
 
 export function claim(path: string): Source | null {
   const name = basename(path)
-  if (callOf(path) !== undefined) return { flavor: FLAVOR, path, companions: [metadataOf(path)] }
+  if (callOf(path) !== undefined) return { path, companions: [metadataOf(path)] }
   if (!NAMES.includes(name) || !isSessionDirectory(dirname(path))) return null
   // The name of old versions; a newer copy of the same transcript may stand beside it.
   if (name === 'full.log' && existsSync(join(dirname(path), 'full.jsonl'))) return null
   const companions = [metadataOf(path), ...partsOf(path), nextPart(path)]
   if (tellsMore(contextOf(path))) companions.push(contextOf(path))
-  return { flavor: FLAVOR, path, companions }
+  return { path, companions }
 }
 
 /** The call that started a sub-agent, where the file is a sub-agent's: `<session>/tasks/<call>/agent-<id>.jsonl`. */

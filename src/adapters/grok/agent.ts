@@ -2,10 +2,10 @@
 import type { Agent } from '../agent.ts'
 import { integration } from './integration.ts'
 import { mcpClient } from './mcp.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, roots } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'grok',
   title: 'Grok Build',
   provider: 'x_ai',
   version: 8,

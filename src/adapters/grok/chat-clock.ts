@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
-import { num, str, time } from '../guards.ts'
-import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
+import { num, str, time } from '../kit/guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../kit/lines.ts'
 import { endOf } from './events.ts'
 import type { CallEnd } from './tools.ts'
 

@@ -1,16 +1,18 @@
 // chat_history.jsonl, for what nothing better tells: no times, no ids, and rewritten by compaction and rewind.
 // So a key is made of the content: call ids where there are some, else the prompt it stands under and a hash of the text.
 // Reads both layouts: items with `type` (chat_format_version 1) and OpenAI messages with `role` (0).
+
 import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
-import { closeCall, openCall } from '../calls.ts'
-import { isRecord, list, num, str } from '../guards.ts'
-import { firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { closeCall, openCall } from '../kit/calls.ts'
+import { isRecord, list, num, str } from '../kit/guards.ts'
+import { firstLine, jsonOr } from '../kit/text.ts'
 import type { ChatClock } from './chat-clock.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
 import { noteInterjection } from './interjections.ts'
 import { giveBack } from './runs.ts'
-import { type ChatState, remember, type State } from './state.ts'
+import type { ChatState, State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
 import { actOf, callSummary, filesTouched, GOES_ON, namedTool } from './tools.ts'
 
@@ -241,14 +243,7 @@ function callEvent(context: Context, call: unknown): EventItem {
 }
 
 /** Arguments are JSON inside a string; broken ones stay as they are. */
-function parsed(input: unknown): unknown {
-  if (typeof input !== 'string') return input
-  try {
-    return JSON.parse(input)
-  } catch {
-    return input
-  }
-}
+const parsed = (input: unknown): unknown => (typeof input === 'string' ? jsonOr(input) : input)
 
 function* reasoningItem(context: Context): Generator<Item> {
   const { item } = context

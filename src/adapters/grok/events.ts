@@ -1,17 +1,19 @@
 // events.jsonl: when turns began and ended, what was asked for and allowed, how tools fared. It is read beside the spine
 // in order of time, with an offset of its own in the state. Its many small rows (phases, first tokens, starts) become one
 // event per turn that counts them.
+
 import { closeSync, existsSync, fstatSync } from 'node:fs'
 import { type JsonlItem, readJsonlFrom } from '../../files/jsonl.ts'
 import { openForReading } from '../../files/reading.ts'
 import type { EndState, Mark } from '../../model.ts'
 import type { EventItem, GapItem, Item, PositionItem } from '../adapter.ts'
-import { unreadable } from '../companions.ts'
-import { num, str, time } from '../guards.ts'
-import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
+import { remember } from '../kit/bounded.ts'
+import { unreadable } from '../kit/companions.ts'
+import { num, str, time } from '../kit/guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../kit/lines.ts'
 import type { Session } from './facts.ts'
 import { interjectedRow } from './interjections.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 import type { CallEnd } from './tools.ts'
 

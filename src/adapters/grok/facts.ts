@@ -6,12 +6,14 @@ import { basename, dirname } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
-import { isRecord, list, num, str, time } from '../guards.ts'
-import { MAX_LINE_BYTES, MAX_VALUES } from '../lines.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, list, num, str, time } from '../kit/guards.ts'
+import { MAX_LINE_BYTES, MAX_VALUES } from '../kit/lines.ts'
+import { disjointTokens, tokenCount } from '../kit/tokens.ts'
 import type { Answers } from './answers.ts'
 import { decodedCwd, metaFiles, type SessionFiles } from './paths.ts'
 import { readable, readJson } from './small.ts'
-import { type Origin, remember, type State } from './state.ts'
+import type { Origin, State } from './state.ts'
 
 /** What the parsers need to know of the session they read. */
 export interface Session extends Origin {
@@ -129,13 +131,14 @@ export function usageItems(
   promptModel: string | null = null,
 ): UsageItem[] {
   // A turn that was stopped before any answer came is told as incomplete, with nothing in it.
-  if (!isRecord(usage) || (count(usage['inputTokens']) === 0 && count(usage['outputTokens']) === 0)) return []
+  if (!isRecord(usage) || (tokenCount(usage['inputTokens']) === 0 && tokenCount(usage['outputTokens']) === 0))
+    return []
   const models = isRecord(usage['modelUsage']) ? Object.entries(usage['modelUsage']) : []
   const parts = models.filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
   const primary = str(usage['primaryModelId']) ?? parts[0]?.[0] ?? promptModel
-  const sum = (name: string): number => parts.reduce((total, [, part]) => total + count(part[name]), 0)
+  const sum = (name: string): number => parts.reduce((total, [, part]) => total + tokenCount(part[name]), 0)
   const agree = ['inputTokens', 'outputTokens', 'cachedReadTokens'].every(
-    (name) => sum(name) === count(usage[name]),
+    (name) => sum(name) === tokenCount(usage[name]),
   )
   if (parts.length < 2 || !agree) return [usageItem(session, id, place, primary, usage, usage)]
   return parts.map(([model, part], at) =>
@@ -151,20 +154,22 @@ function usageItem(
   usage: Record<string, unknown>,
   cost: Record<string, unknown>,
 ): UsageItem {
-  const cacheRead = count(usage['cachedReadTokens'])
-  const cacheWrite = count(usage['cacheCreationTokens'])
   const item: UsageItem = {
     type: 'usage',
     session: session.id,
     id,
     ts,
     model,
-    input: Math.max(0, count(usage['inputTokens']) - cacheRead - cacheWrite),
-    cacheRead,
-    cacheWrite5m: cacheWrite,
-    cacheWrite1h: 0,
-    output: count(usage['outputTokens']),
-    reasoning: count(usage['reasoningTokens']),
+    ...disjointTokens(
+      {
+        input: usage['inputTokens'],
+        cacheRead: usage['cachedReadTokens'],
+        cacheWrite: usage['cacheCreationTokens'],
+        output: usage['outputTokens'],
+        reasoning: usage['reasoningTokens'],
+      },
+      { inputHasCache: true },
+    ),
     scope: 'turn',
   }
   if (event !== undefined) item.event = event
@@ -173,10 +178,6 @@ function usageItem(
   const whole = cost['costIsPartial'] !== true && cost['usageIsIncomplete'] !== true
   if (ticks !== undefined && ticks >= 0 && whole) item.reportedCost = Math.round(ticks / 100)
   return item
-}
-
-function count(value: unknown): number {
-  return Math.max(0, Math.trunc(num(value) ?? 0))
 }
 
 /** For sessions without updates.jsonl. A turn has no id there, but its end is told to the nanosecond and copied as it is. */

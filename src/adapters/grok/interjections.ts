@@ -1,8 +1,10 @@
 // What a person typed into a running turn. updates.jsonl has the text, in the frame that the client puts around it for the
 // model; events.jsonl has a row of its own for the same act, without the text. One of the two is the intervention.
+
 import type { EventItem, Item } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
 import type { Session } from './facts.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 
 const FRAME =
   /^The user (?:sent a message while you were working|interrupted the previous turn):\n<user_query>\n([\s\S]*?)\n<\/user_query>/

@@ -1,6 +1,6 @@
 // Grok as a client of our MCP server. Commands, variables and output as version 1.0.41 has them.
 import type { Agent } from '../agent.ts'
-import { serverArguments } from '../mcp-arguments.ts'
+import { serverArguments } from '../kit/mcp-arguments.ts'
 
 export const mcpClient: NonNullable<Agent['mcp']> = {
   program: 'grok',

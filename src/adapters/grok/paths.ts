@@ -1,17 +1,16 @@
 // Where sessions lie: `sessions/<encoded cwd>/<session id>/`. Owns the names of the files that are opened; everything
 // else below the home of the agent (credentials, settings, its search index) is never touched.
+
 import { type Dirent, existsSync, lstatSync, readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
-
-export const FLAVOR = 'grok'
+import { homeFolder } from '../kit/paths.ts'
 
 const UPDATES = 'updates.jsonl'
 const CHAT = 'chat_history.jsonl'
 
 export function roots(env: Environment): string[] {
-  const home = env['GROK_HOME'] || join(env['HOME'] || homedir(), '.grok')
+  const home = homeFolder(env, 'GROK_HOME', '.grok')
   return [join(home, 'sessions')]
 }
 
@@ -61,7 +60,6 @@ export function claim(path: string, isBelowRoot = false): Source | null {
   const companions = [files.summary, files.events]
   if (files.isChat) companions.push(files.usage)
   return {
-    flavor: FLAVOR,
     path,
     companions: [...companions.filter((one) => existsSync(one)), ...metaFiles(files)],
     ...(files.isChat ? {} : { standIn: files.chat }),

@@ -1,7 +1,7 @@
 // Whether a session was gone on with by another process: a client that loads one writes an empty list of background
 // tasks first (1.0.41), and numbers its events from the beginning again (headless). A fork is loaded once to be born.
 import type { Item } from '../adapter.ts'
-import { list } from '../guards.ts'
+import { list } from '../kit/guards.ts'
 import { edge, type Session } from './facts.ts'
 import type { State } from './state.ts'
 import type { Update } from './updates.ts'

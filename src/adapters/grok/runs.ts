@@ -1,12 +1,14 @@
 // Texts arrive in chunks. Consecutive chunks of one kind and one stream are one event, named after the first of them.
 // A run is never kept in the cursor: until something else follows it, the position stays before its first chunk.
+
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, num, str } from '../guards.ts'
-import { firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, num, str } from '../kit/guards.ts'
+import { firstLine } from '../kit/text.ts'
 import type { Session } from './facts.ts'
 import { isInterjection, noteInterjection, wordsOf } from './interjections.ts'
 import type { FirstPrompt } from './standin.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 import { eventOf, type Update } from './updates.ts'
 
 const KINDS = new Set(['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk'])

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { type Beginning, readBeginning } from '../../files/reading.ts'
 import type { GapItem } from '../adapter.ts'
-import { nameOf, unreadable } from '../companions.ts'
-import { isRecord } from '../guards.ts'
+import { nameOf, unreadable } from '../kit/companions.ts'
+import { isRecord } from '../kit/guards.ts'
 
 const JSON_LIMIT = 8 << 20
 

@@ -1,18 +1,20 @@
 // What stands in for a session's own words: prompts from prompt_history.jsonl while it has none, and chat_history.jsonl for
 // what updates.jsonl does not tell: all of it before the first prompt is there, and what was said before that prompt where
 // a client that wrote only the chat began the session. What the session tells itself goes.
+
 import { existsSync } from 'node:fs'
 import { readJsonl } from '../../files/jsonl.ts'
 import type { GapItem, Item } from '../adapter.ts'
-import { unreadable } from '../companions.ts'
-import { MAX_LINE_BYTES, MAX_VALUES, readLines } from '../lines.ts'
-import { firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { unreadable } from '../kit/companions.ts'
+import { MAX_LINE_BYTES, MAX_VALUES, readLines } from '../kit/lines.ts'
+import { firstLine } from '../kit/text.ts'
 import { Answers } from './answers.ts'
 import { chatItem, isRewritten, promptIn } from './chat.ts'
 import { ChatClock } from './chat-clock.ts'
 import { promptHistory, type Session, usageFileItems } from './facts.ts'
 import { giveBack } from './runs.ts'
-import { newState, remember, type State } from './state.ts'
+import { newState, type State } from './state.ts'
 
 const MAX_BORROWED = 256
 const promptKey = (stamp: string): string => `prompt@${stamp}`

@@ -1,5 +1,5 @@
 // What reading carries from one record to the next. It lives in the cursor, so every list here has a bound.
-import { type CallBook, newCallBook } from '../calls.ts'
+import { type CallBook, newCallBook } from '../kit/calls.ts'
 import type { CallEnd } from './tools.ts'
 
 /** A call that waits for its result: id, key of its event, whether its input is known. */
@@ -141,9 +141,3 @@ export const newState = (): State => ({
   chat: { prompt: '', prompts: [], seen: [], lastAt: 0 },
   resume: { number: 0, follows: false, hasTurn: false, hasTasks: false, isTold: false },
 })
-
-/** Appends and forgets the oldest beyond the bound. */
-export function remember<T>(list: T[], entry: T, bound: number): void {
-  list.push(entry)
-  if (list.length > bound) list.shift()
-}

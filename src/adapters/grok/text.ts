@@ -1,5 +1,5 @@
 // Small things said about texts: one-line summaries, the searchable part of an input, fields that differ per copy.
-import { isRecord } from '../guards.ts'
+import { isRecord } from '../kit/guards.ts'
 
 /** Every string of a tool's input down to the third level, one per line; a single one is returned as it is. */
 export function stringsOf(value: unknown, depth = 3): string {

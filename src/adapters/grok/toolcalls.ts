@@ -1,10 +1,12 @@
 // Follows each tool call of updates.jsonl from its first sight to its result. Updates in between repeat the output so
 // far: only the last of them is kept, in memory, and shown only if the result never comes.
+
 import type { Item } from '../adapter.ts'
-import { closeCall, openCall } from '../calls.ts'
-import { isRecord, str } from '../guards.ts'
+import { remember } from '../kit/bounded.ts'
+import { closeCall, openCall } from '../kit/calls.ts'
+import { isRecord, str } from '../kit/guards.ts'
 import type { Session } from './facts.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 import {
   actOf,
   type CallEnd,

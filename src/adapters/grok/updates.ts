@@ -1,13 +1,15 @@
 // One record of updates.jsonl → items. Runs of text chunks are put together before they come here (parse.ts); tool
 // calls and results are shaped in tools.ts. Keys come from the event's number and its time in milliseconds: the number
 // alone begins anew whenever a session is resumed.
+
 import type { EndState } from '../../model.ts'
 import type { EventItem, Item } from '../adapter.ts'
-import { isRecord, list, num, str, time } from '../guards.ts'
-import { firstLine } from '../text.ts'
+import { remember } from '../kit/bounded.ts'
+import { isRecord, list, num, str, time } from '../kit/guards.ts'
+import { firstLine } from '../kit/text.ts'
 import { demoteTurnEnds, endMark, stopKind } from './events.ts'
 import { edge, notedStart, type Session, usageItems } from './facts.ts'
-import { remember, type State } from './state.ts'
+import type { State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 
 export interface Update {

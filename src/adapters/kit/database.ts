@@ -4,9 +4,9 @@ import { hash } from 'node:crypto'
 import { RecollectError } from '../../errors.ts'
 import { sizeOf } from '../../files/reading.ts'
 import { type ForeignDatabase, isSqliteError, openForeign, type Row } from '../../sqlite/foreign.ts'
-import type { Item, Position, Source } from '../adapter.ts'
-import { isRecord } from '../guards.ts'
-import { MAX_LINE_BYTES } from '../lines.ts'
+import type { Item, Position } from '../adapter.ts'
+import { isRecord } from './guards.ts'
+import { MAX_LINE_BYTES } from './lines.ts'
 
 export type { ForeignDatabase, Row } from '../../sqlite/foreign.ts'
 
@@ -37,15 +37,6 @@ interface State {
 const MAX_MARKS = 1024
 /** Items after which what is read may be committed: all of it is told again if the session's end is not reached. */
 const STEP_ITEMS = 200
-
-/** The source a database is: `claim` returns this. The log is a companion, because new rows stand there alone. */
-export const databaseSource = (flavor: string, path: string): Source => ({
-  flavor,
-  path,
-  companions: [`${path}-wal`],
-  isShared: true,
-  isDatabase: true,
-})
 
 export function* readDatabase(path: string, from: Position | null, reader: DatabaseReader): Generator<Item> {
   const state: State = from ? (structuredClone(from.state) as State) : { marks: [], before: 0 }
@@ -144,12 +135,23 @@ export const rowGap = (place: string, reason: string, detail: string, length = 0
 export const bounded = (column: string): string =>
   `iif(octet_length(${column}) <= ${MAX_LINE_BYTES}, ${column}, NULL) AS ${column}, octet_length(${column}) AS ${column}_bytes`
 
+type In<Value> = { value: Value } | { gap: Item }
+
 /** The JSON object in a column that was selected by `bounded`; a gap where there is none. */
-export function jsonIn(
+export const jsonIn = (row: Row, column: string, place: string): In<Record<string, unknown>> =>
+  parsedIn(row, column, place, isRecord, 'not-object')
+
+/** The same, of a list. */
+export const listIn = (row: Row, column: string, place: string): In<unknown[]> =>
+  parsedIn(row, column, place, (value): value is unknown[] => Array.isArray(value), 'not-list')
+
+function parsedIn<Value>(
   row: Row,
   column: string,
   place: string,
-): { value: Record<string, unknown> } | { gap: Item } {
+  is: (value: unknown) => value is Value,
+  otherwise: string,
+): In<Value> {
   const length = Number(row[`${column}_bytes`] ?? 0)
   const text = row[column]
   if (typeof text !== 'string') {
@@ -160,7 +162,7 @@ export function jsonIn(
   }
   try {
     const value: unknown = JSON.parse(text)
-    return isRecord(value) ? { value } : { gap: rowGap(place, 'not-object', 'no object', length) }
+    return is(value) ? { value } : { gap: rowGap(place, otherwise, 'of another kind', length) }
   } catch {
     return { gap: rowGap(place, 'not-json', 'not JSON', length) }
   }

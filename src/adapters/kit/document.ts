@@ -6,9 +6,9 @@ import { gunzip } from '../../files/gzip.ts'
 import { hasMoreValues } from '../../files/jsonl.ts'
 import { readWhole, sizeOf } from '../../files/reading.ts'
 import type { GapItem, Item, Position } from '../adapter.ts'
-import { nameOf, unreadable } from '../companions.ts'
-import { isRecord } from '../guards.ts'
-import { OWN_LIMITS, stepSafely } from '../lines.ts'
+import { nameOf, unreadable } from './companions.ts'
+import { isRecord } from './guards.ts'
+import { OWN_LIMITS, stepSafely } from './lines.ts'
 
 const STEP_ITEMS = 200
 
@@ -24,7 +24,7 @@ export function* readDocument(
 ): Generator<Item> {
   const bytes = bytesOf(path)
   if (typeof bytes === 'string') {
-    yield torn(bytes, DETAILS[bytes], sizeOf(path))
+    yield tornGap(bytes, sizeOf(path))
     return
   }
   const { length } = bytes
@@ -32,7 +32,7 @@ export function* readDocument(
   if (length === 0 || (isRecord(from?.state) && from.state['read'] === read)) return
   const document = parsed(bytes)
   if (typeof document === 'string') {
-    yield torn(document, DETAILS[document], length)
+    yield tornGap(document, length)
     return
   }
   let count = 0
@@ -58,6 +58,18 @@ const torn = (reason: string, detail: string, length: number): GapItem => ({
   pending: true,
 })
 
+/** Why a document, or one that begins at `offset` of several, is not read. */
+export const tornGap = (reason: keyof typeof DETAILS, length: number, offset = 0): GapItem => ({
+  ...torn(reason, DETAILS[reason], length),
+  offset,
+})
+
+/** What a file holds, as it is told to `readDocument`; a word where that is nothing whole. */
+export function documentIn(path: string): { value: object } | keyof typeof DETAILS {
+  const bytes = bytesOf(path)
+  return typeof bytes === 'string' ? bytes : parsed(bytes)
+}
+
 /** Unfolded where the name says that it is folded. */
 function bytesOf(path: string): Buffer | keyof typeof DETAILS {
   try {
@@ -70,7 +82,7 @@ function bytesOf(path: string): Buffer | keyof typeof DETAILS {
   }
 }
 
-function parsed(bytes: Buffer): { value: unknown } | keyof typeof DETAILS {
+function parsed(bytes: Buffer): { value: object } | keyof typeof DETAILS {
   if (hasMoreValues(bytes, OWN_LIMITS.maxValues)) return 'oversize'
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
@@ -90,17 +102,27 @@ export function jsonBeside(
   path: string,
   limit = MAX_BESIDE_BYTES,
 ): { value: Record<string, unknown>; gaps: GapItem[] } {
+  const { text, gaps } = textBeside(path, limit)
+  if (text === undefined) return { value: {}, gaps }
   try {
-    const value: unknown = JSON.parse(
-      readWhole(path, limit)
-        .toString('utf8')
-        .replace(/^\uFEFF/, ''),
-    )
-    return { value: isRecord(value) ? value : {}, gaps: [] }
-  } catch (error) {
-    if (error instanceof RecollectError && error.code === 'NOT_FOUND') return { value: {}, gaps: [] }
-    if (!(error instanceof SyntaxError)) return { value: {}, gaps: [unreadable(path, error)] }
+    const value: unknown = JSON.parse(text)
+    return { value: isRecord(value) ? value : {}, gaps }
+  } catch {
     const gap: GapItem = { ...torn('companion', 'not a whole JSON document', 0), file: nameOf(path) }
     return { value: {}, gaps: [gap] }
+  }
+}
+
+/** The text in one; undefined where there is none. */
+export function textBeside(
+  path: string,
+  limit = MAX_BESIDE_BYTES,
+): { text: string | undefined; gaps: GapItem[] } {
+  try {
+    const text = readWhole(path, limit).toString('utf8')
+    return { text: text.replace(/^\uFEFF/, ''), gaps: [] }
+  } catch (error) {
+    const isThere = !(error instanceof RecollectError && error.code === 'NOT_FOUND')
+    return { text: undefined, gaps: isThere ? [unreadable(path, error)] : [] }
   }
 }

@@ -19,26 +19,26 @@ export type {
   UsageItem,
 } from '../adapter.ts'
 export type { Agent } from '../agent.ts'
-export { isRecord, list, num, str, time } from '../guards.ts'
-export { type Line, readLines } from '../lines.ts'
-export { contentText, firstLine, hashOf, leaves } from '../text.ts'
 export { numbered, remember } from './bounded.ts'
 export {
   bounded,
   type DatabaseReader,
-  databaseSource,
   type ForeignDatabase,
   jsonIn,
+  listIn,
   type Marked,
   type Row,
   readDatabase,
   rowGap,
 } from './database.ts'
-export { jsonBeside, readDocument } from './document.ts'
+export { jsonBeside, readDocument, textBeside } from './document.ts'
+export { fields, fieldsIn, isRecord, list, num, str, time } from './guards.ts'
+export { type Line, readLines } from './lines.ts'
 export { newMemo } from './memo.ts'
-export { type Part, partsOf } from './parts.ts'
-export { dataFolder, hasFolders, homeFolder, lastParts } from './paths.ts'
+export { type Part, partsOf, unknownParts } from './parts.ts'
+export { configFolder, databaseSource, dataFolder, hasFolders, homeFolder, lastParts } from './paths.ts'
 export { messageOf, type Speaker, speakerOf } from './shapes.ts'
+export { contentText, firstLine, hashOf, leaves } from './text.ts'
 export {
   factsItem,
   type Message,
@@ -46,6 +46,7 @@ export {
   newThread,
   noteEvent,
   recordName,
+  sharedName,
   type Thread,
   usageItem,
 } from './thread.ts'

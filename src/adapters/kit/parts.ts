@@ -1,9 +1,9 @@
 // The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
 // speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
 import type { EndState, EventKind, Mark } from '../../model.ts'
-import type { Act } from '../adapter.ts'
-import { isRecord, list, str } from '../guards.ts'
-import { contentText, leaves } from '../text.ts'
+import type { Act, UnknownItem } from '../adapter.ts'
+import { isRecord, list, str } from './guards.ts'
+import { contentText, leaves } from './text.ts'
 
 export type Part = { raw: Record<string, unknown> } & (
   | { is: 'text' | 'thinking'; text: string }
@@ -24,9 +24,12 @@ export type Part = { raw: Record<string, unknown> } & (
       /** A person, or a rule in a person's name, said no. */
       isRefused?: boolean
       /** Where it is more than `failed` tells: `stopped`, `cut`, `background`. */
-      state?: EndState
-      exitCode?: number
-      durationMs?: number
+      state?: EndState | undefined
+      exitCode?: number | undefined
+      /** Null where the times of call and result tell nothing of it. */
+      durationMs?: number | null | undefined
+      /** The whole file as it was before an edit. */
+      original?: string | undefined
     }
   | { is: 'other'; name: string; isKnown: boolean; kind?: EventKind; summary?: string; mark?: Mark }
 )
@@ -42,7 +45,17 @@ const CALLS = new Set([
   'function_call',
 ])
 /** Blocks that say nothing of their own. */
-const MARKS = new Set(['image', 'document', 'file', 'step-start', 'step-finish', 'snapshot', 'patch'])
+const MARKS = new Set([
+  'image',
+  'image_url',
+  'imageUrl',
+  'document',
+  'file',
+  'step-start',
+  'step-finish',
+  'snapshot',
+  'patch',
+])
 
 /** The parts of a message's content: a string, a block, or a list of them. */
 export function partsOf(content: unknown): Part[] {
@@ -111,6 +124,12 @@ function toolParts(raw: Record<string, unknown>, state: Record<string, unknown>)
   if (status !== 'completed' && status !== 'error') return [call]
   const text = str(error) ?? str(output) ?? leaves(output)
   return [call, { is: 'result', id, text, failed: status === 'error', raw: { output, error, ...rest } }]
+}
+
+/** Names of the parts that nobody described: they are kept, and counted. */
+export function* unknownParts(parts: readonly Part[]): Generator<UnknownItem> {
+  for (const part of parts)
+    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
 }
 
 /** What stands beside the content in messages of Gemini and of the chat protocol. */

@@ -1,6 +1,6 @@
 // Which message a record is, in the shapes agents use: a type or a role, and content at the top, under `message` or under
 // `data`. Records that are none of these are kept as they are.
-import { isRecord, str } from '../guards.ts'
+import { isRecord, str } from './guards.ts'
 import { type Part, partsBeside, partsOf, toolMessage } from './parts.ts'
 
 export type Speaker = 'user' | 'assistant' | 'system' | 'tool'

@@ -3,12 +3,12 @@
 
 import type { Tokens } from '../../model.ts'
 import type { EventItem, SessionItem, UsageItem } from '../adapter.ts'
-import { beside } from '../beside.ts'
-import { type CallBook, newCallBook } from '../calls.ts'
-import { firstLine, hashOf } from '../text.ts'
+import { beside } from './beside.ts'
 import { numbered, remember } from './bounded.ts'
+import { type CallBook, newCallBook } from './calls.ts'
 import type { Part } from './parts.ts'
 import type { Speaker } from './shapes.ts'
+import { firstLine, hashOf } from './text.ts'
 import { callDraft, type Draft, resultDraft, type Tools } from './tools.ts'
 
 export interface Thread {
@@ -174,6 +174,15 @@ export function recordName(
   if (ts !== null) return numbered(thread.seen, hashOf(record))
   thread.chain = hashOf([thread.chain, record])
   return thread.chain
+}
+
+/**
+ * A name for a record that is the same event in every session that holds a copy of it. In the form of a uuid: of keys in any
+ * other form each holds only within its session.
+ */
+export function sharedName(value: unknown): string {
+  const digits = `${hashOf(value)}${hashOf([value])}`
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 type Facts = Omit<SessionItem, 'type' | 'session'>

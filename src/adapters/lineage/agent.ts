@@ -1,9 +1,9 @@
 // Session histories written by `SessionHistory` or any program that keeps docs/formats/lineage.md. README.md has the decisions.
 import type { Agent } from '../agent.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, roots } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'lineage',
   title: 'Session histories',
   version: 2,
   roots,

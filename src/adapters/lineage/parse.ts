@@ -2,9 +2,9 @@
 // what an edge cannot say: kinds and fields nobody has described.
 import { EDGE_KINDS, type EdgeKind } from '../../model.ts'
 import type { Item, Position, SessionItem, Source } from '../adapter.ts'
-import { str, time } from '../guards.ts'
-import { type Line, readLines } from '../lines.ts'
-import { hashOf } from '../text.ts'
+import { str, time } from '../kit/guards.ts'
+import { type Line, readLines } from '../kit/lines.ts'
+import { hashOf } from '../kit/text.ts'
 
 export function read(source: Source, from: Position | null): Generator<Item> {
   return readLines(

@@ -1,9 +1,9 @@
 // Runs written by `RunTranscript` or the Go program whose format it keeps (docs/formats/run.md). README.md has the decisions.
 import type { Agent } from '../agent.ts'
-import { claim, FLAVOR, roots } from './paths.ts'
+import { claim, roots } from './paths.ts'
 
 export const agent: Agent = {
-  flavor: FLAVOR,
+  flavor: 'run',
   title: 'Runs',
   version: 6,
   roots,

@@ -8,11 +8,11 @@ import { sizeOf } from '../../files/reading.ts'
 import { readRun } from '../../record/run-load.ts'
 import { type RunMeta, type RunToolCall, type RunTurn, ZERO_TIME } from '../../record/run-model.ts'
 import type { EventItem, Item, Position, Source, UsageItem } from '../adapter.ts'
-import { type CallBook, newCallBook } from '../calls.ts'
-import { time } from '../guards.ts'
-import { OWN_LIMITS } from '../lines.ts'
-import { firstLine, leaves } from '../text.ts'
-import { callParts, resultParts } from '../tools.ts'
+import { type CallBook, newCallBook } from '../kit/calls.ts'
+import { time } from '../kit/guards.ts'
+import { OWN_LIMITS } from '../kit/lines.ts'
+import { firstLine, leaves } from '../kit/text.ts'
+import { callDraft, resultDraft } from '../kit/tools.ts'
 import { isShared, projectOf } from './paths.ts'
 
 export function* read(source: Source, from: Position | null): Generator<Item> {
@@ -145,11 +145,11 @@ function* callItems(
 ): Generator<EventItem> {
   const { output, error, ...asked } = call
   const id = call.id || key
-  const parts = callParts(book, { id, tool: call.name, input: call.input, ts: place.ts })
+  const parts = callDraft(book, { id, tool: call.name, input: call.input, ts: place.ts })
   yield { type: 'event', ...place, key, ...parts, payload: asked }
   const text = [error, output].filter(Boolean).join('\n')
   // The time is the turn's: how long the call took is not written down.
-  const { durationMs: _, ...result } = resultParts(book, { id, failed: error !== undefined, text, ts: null })
+  const { durationMs: _, ...result } = resultDraft(book, { id, failed: error !== undefined, text, ts: null })
   const payload = { ...(error !== undefined && { error }), ...(output !== undefined && { output }) }
   yield { type: 'event', ...place, key: `${key}/result`, ...result, payload }
 }

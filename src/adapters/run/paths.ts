@@ -1,17 +1,17 @@
 // Where runs lie: `<base>/runs/<runId>/` with the transcript (plain or gzip) and, while the run is under way, a journal.
 // The three files are one source: the one that every reader looks at first is its path, the others are companions.
+
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { GZIPPED, JOURNAL, PLAIN } from '../../record/file-names.ts'
 import type { Environment, Source } from '../adapter.ts'
-
-export const FLAVOR = 'run'
+import { homeFolder } from '../kit/paths.ts'
 
 const FILES = [GZIPPED, PLAIN, JOURNAL]
 
 export function roots(env: Environment): string[] {
-  return [join(env['HOME'] || homedir(), '.devflow', 'runs')]
+  return [homeFolder(env, undefined, '.devflow', 'runs')]
 }
 
 export function claim(path: string): Source | null {
@@ -21,7 +21,6 @@ export function claim(path: string): Source | null {
   const first = FILES.find((file) => file === name || existsSync(join(directory, file)))
   if (first !== name) return null
   return {
-    flavor: FLAVOR,
     path,
     companions: FILES.filter((file) => file !== name).map((file) => join(directory, file)),
   }

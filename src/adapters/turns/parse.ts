@@ -1,12 +1,12 @@
 // One entry → what was said, the calls, the results and the tokens of that turn, in this order.
 import { basename } from 'node:path'
 import type { EventItem, Item, Position, Source, UsageItem } from '../adapter.ts'
-import { beside } from '../beside.ts'
-import { type CallBook, newCallBook } from '../calls.ts'
-import { isRecord, list, num, str, time } from '../guards.ts'
-import { type Line, OWN_LIMITS, readLines } from '../lines.ts'
-import { firstLine, leaves } from '../text.ts'
-import { callParts, resultParts } from '../tools.ts'
+import { beside } from '../kit/beside.ts'
+import { type CallBook, newCallBook } from '../kit/calls.ts'
+import { isRecord, list, num, str, time } from '../kit/guards.ts'
+import { type Line, OWN_LIMITS, readLines } from '../kit/lines.ts'
+import { firstLine, leaves } from '../kit/text.ts'
+import { callDraft, resultDraft } from '../kit/tools.ts'
 import { sessionOf } from './paths.ts'
 
 interface State {
@@ -118,7 +118,7 @@ function callEvent(state: State, call: unknown, key: string, ts: number | null):
   const body = isRecord(call) ? call : { call }
   const tool = str(body['name']) ?? 'unknown'
   const id = str(body['id']) || key
-  return { ...callParts(state.calls, { id, tool, input: body['args'], ts }), payload: body }
+  return { ...callDraft(state.calls, { id, tool, input: body['args'], ts }), payload: body }
 }
 
 function resultEvent(state: State, result: unknown, ts: number | null): Parts {
@@ -126,7 +126,7 @@ function resultEvent(state: State, result: unknown, ts: number | null): Parts {
   const error = str(body['error'])
   const text = [error, resultText(body['result'])].filter(Boolean).join('\n')
   const failed = error !== undefined
-  return { ...resultParts(state.calls, { id: str(body['callId']) ?? '', failed, text, ts }), payload: body }
+  return { ...resultDraft(state.calls, { id: str(body['callId']) ?? '', failed, text, ts }), payload: body }
 }
 
 function resultText(result: unknown): string | undefined {

@@ -1,16 +1,15 @@
 // Where turn logs lie: `<base>/agents/<agentId>/sessions/<sessionId>.jsonl`.
-import { homedir } from 'node:os'
-import { basename, join, sep } from 'node:path'
-import type { Environment, Source } from '../adapter.ts'
 
-export const FLAVOR = 'turns'
+import { basename, sep } from 'node:path'
+import type { Environment, Source } from '../adapter.ts'
+import { homeFolder } from '../kit/paths.ts'
 
 export function roots(env: Environment): string[] {
-  return [join(env['HOME'] || homedir(), '.homeagent', 'agents')]
+  return [homeFolder(env, undefined, '.homeagent', 'agents')]
 }
 
 export function claim(path: string): Source | null {
-  return sessionOf(path) === undefined ? null : { flavor: FLAVOR, path }
+  return sessionOf(path) === undefined ? null : { path }
 }
 
 /** `<agentId>/<sessionId>`: the same session id may occur with several agents. */

@@ -1,5 +1,5 @@
 // The end of the command that makes a server known: the agents agree on it.
-import type { McpServerEntry } from './mcp.ts'
+import type { McpServerEntry } from '../mcp.ts'
 
 /** Its name, its variables, and behind `--` its program with arguments. */
 export const serverArguments = ({ name, command, env }: McpServerEntry): string[] => [

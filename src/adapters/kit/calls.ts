@@ -1,7 +1,8 @@
 // Tool calls waiting for their result, and the kinds derived from them: retry > test_run > edit > tool_call.
 // The book is plain JSON, because it lives in the cursor between two sweeps.
-import { hash } from 'node:crypto'
-import type { EventKind } from '../model.ts'
+import { isTestCommand } from '../../event/test-command.ts'
+import type { EventKind } from '../../model.ts'
+import { printed, shortHash } from './text.ts'
 
 export interface CallBook {
   /** [call id, tool, signature, time of the call], oldest first. A list, not an object: ids are foreign text. */
@@ -28,7 +29,7 @@ export interface Call {
 
 /** Notes a call and returns its most specific kind. */
 export function openCall(book: CallBook, call: Call): EventKind {
-  const signature = signatureOf(call.tool, call.input)
+  const signature = shortHash(`${call.tool}\0${printed(call.input)}`)
   book.open.push([call.id, call.tool, signature, call.ts])
   // Calls whose result never came (a kill, an interrupt) must not grow the cursor for ever.
   if (book.open.length > MAX_OPEN) book.open.shift()
@@ -65,29 +66,4 @@ export function closeCall(
   if (book.failed.length > MAX_FAILED) book.failed.shift()
   const durationMs = ts !== null && calledAt !== null && ts >= calledAt ? ts - calledAt : undefined
   return { tool, durationMs }
-}
-
-function signatureOf(tool: string, input: unknown): string {
-  let text: string
-  try {
-    text = JSON.stringify(input) ?? ''
-  } catch {
-    text = 'unprintable'
-  }
-  return hash('sha1', `${tool}\0${text}`, 'hex').slice(0, 16)
-}
-
-const WORD = String.raw`(?:^|[;&|(]\s*|\b(?:then|do|time|exec|env(?:\s+\w+=\S+)*|sudo|npx|bunx|uvx|pnpm exec|yarn exec|poetry run|uv run|python3? -m|bundle exec|xvfb-run)\s+)`
-const TEST_RUNNERS = [
-  String.raw`(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-\S+\s+)*(?:t|test|tests)(?::\S+)?`,
-  String.raw`(?:vitest|jest|mocha|ava|tap|c8|nyc|karma|cypress|playwright test|pytest|py\.test|nosetests|tox|nox|unittest|rspec|minitest|phpunit|pest|ctest|bats|busted|prove|gotestsum|nextest)`,
-  String.raw`node\s+(?:\S+\s+){0,20}--test`,
-  String.raw`node\s+\S*\btests?\b\S*\.[cm]?[jt]s`,
-  String.raw`(?:deno|cargo|go|dotnet|mix|swift|zig build|flutter|dart|stack|cabal|sbt|lein|bazel|buck2?|rake|rails|gradle|\./gradlew|mvn|\./mvnw|make|just|task|meson|composer|php artisan|elm|gleam|moon|nx|turbo)\s+(?:[^;&|]{0,400}?\s)?(?:tests?|check|verify|nextest)(?=[\s:;&|)]|$)`,
-]
-const TEST_COMMAND = new RegExp(`${WORD}(?:\\S{0,255}/)?(?:${TEST_RUNNERS.join('|')})(?=[\\s;&|):]|$)`, 'm')
-
-/** Whether a shell command runs tests. Judged by the command, never by its output. */
-export function isTestCommand(command: string): boolean {
-  return TEST_COMMAND.test(command.length > 4000 ? command.slice(0, 4000) : command)
 }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { isRecord, list, str } from './guards.ts'
 
-export { leaves } from '../event/words.ts'
+export { leaves } from '../../event/words.ts'
 
 /** The first line that is not blank. Looks no further than it must. */
 export function firstLine(text: string): string {
@@ -19,14 +19,25 @@ export function contentText(content: unknown): string | undefined {
   return texts.length === 1 ? texts[0] : texts.join('\n')
 }
 
-/** A short name for a value, the same wherever the value is the same. */
-export function hashOf(value: unknown): string {
-  let text: string
+/** A value as JSON. */
+export function printed(value: unknown): string {
   try {
-    text = JSON.stringify(value) ?? ''
+    return JSON.stringify(value) ?? ''
   } catch {
     // Nested too deeply to print.
-    text = 'unprintable'
+    return 'unprintable'
   }
-  return hash('sha1', text, 'hex').slice(0, 16)
+}
+
+/** A short name for a text, and for a value: the same wherever that is the same. */
+export const shortHash = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
+export const hashOf = (value: unknown): string => shortHash(printed(value))
+
+/** What a text holds as JSON; the text itself where it holds none. */
+export function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

@@ -1,7 +1,7 @@
 // The small files beside a session: what is told where one of them cannot be read.
 import { basename, dirname, join } from 'node:path'
-import { RecollectError } from '../errors.ts'
-import type { GapItem } from './adapter.ts'
+import { RecollectError } from '../../errors.ts'
+import type { GapItem } from '../adapter.ts'
 
 /** With its directory: every sub-agent has a meta.json. */
 export const nameOf = (path: string): string => join(basename(dirname(path)), basename(path))

@@ -4,6 +4,20 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The object that a value is, or an empty one. */
+export function fields(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {}
+}
+
+/** The object that a short text holds, or an empty one. */
+export function fieldsIn(text: unknown): Record<string, unknown> {
+  try {
+    return typeof text === 'string' ? fields(JSON.parse(text)) : {}
+  } catch {
+    return {}
+  }
+}
+
 export function str(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

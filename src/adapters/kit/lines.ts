@@ -1,9 +1,9 @@
 // What adapters of line-based formats share: the loop that turns lines into items, one step per line.
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { RecollectError } from '../errors.ts'
-import { readJsonlFrom } from '../files/jsonl.ts'
-import { openForReading } from '../files/reading.ts'
-import type { Item, Position } from './adapter.ts'
+import { RecollectError } from '../../errors.ts'
+import { readJsonlFrom } from '../../files/jsonl.ts'
+import { openForReading } from '../../files/reading.ts'
+import type { Item, Position } from '../adapter.ts'
 
 export interface Line {
   record: Record<string, unknown>

@@ -1,0 +1,162 @@
+// One document per thread: messages in the blocks of the Messages API, whose results say more (`run`). Tokens stand at the
+// answers; in some threads only in a ledger. What sub-agents used stands nowhere.
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  disjointTokens,
+  factsItem,
+  type Item,
+  isRecord,
+  leaves,
+  list,
+  messageEvents,
+  newThread,
+  num,
+  type Part,
+  type Position,
+  partsOf,
+  readDocument,
+  recordName,
+  type Source,
+  speakerOf,
+  str,
+  type Thread,
+  type Tools,
+  time,
+  tokenCount,
+  unknownParts,
+  usageItem,
+} from '../kit/index.ts'
+
+type Fields = Record<string, unknown>
+
+const TOOLS: Tools = {
+  Bash: 'shell',
+  edit_file: 'edit',
+  create_file: 'edit',
+  undo_edit: 'edit',
+  apply_patch: 'edit',
+  Read: 'read',
+  Grep: 'search',
+  glob: 'search',
+  finder: 'search',
+  codebase_search_agent: 'search',
+  web_search: 'search',
+  read_web_page: 'fetch',
+  Task: 'spawn',
+  oracle: 'spawn',
+  todo_write: 'plan',
+  todo_read: 'plan',
+}
+
+const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
+
+export const read = ({ path }: Source, from: Position | null): Iterable<Item> =>
+  readDocument(path, from, (document) => tell(inside(document), basename(path, '.json')))
+
+function* tell(document: Fields, name: string): Generator<Item> {
+  const thread = newThread(str(document['id']) || name)
+  const initial = inside(inside(document['env'])['initial'])
+  const tree = inside(list(initial['trees'])[0])
+  const repository = inside(tree['repository'])
+  const facts = factsItem(thread, {
+    startedAt: time(document['created']) ?? undefined,
+    title: str(document['title']),
+    cwd: pathOf(str(tree['uri'])),
+    gitRemote: str(repository['url']),
+    gitBranch: str(repository['ref'])?.replace(/^refs\/heads\//, ''),
+    agentVersion: str(inside(initial['platform'])['clientVersion']),
+  })
+  if (facts) yield facts
+  const messages = list(document['messages']).map((one) => (isRecord(one) ? one : { message: one }))
+  for (const one of messages) yield* message(thread, one)
+  if (!messages.some((one) => isRecord(one['usage']))) yield* ledger(thread, document)
+}
+
+function pathOf(uri: string | undefined): string | undefined {
+  try {
+    return uri === undefined ? undefined : fileURLToPath(uri)
+  } catch {
+    return undefined
+  }
+}
+
+function* message(thread: Thread, record: Fields): Generator<Item> {
+  const { role, messageId, content, usage, ...facts } = record
+  const counts = inside(usage)
+  const ts = time(inside(record['meta'])['sentAt']) ?? time(counts['timestamp'])
+  const id = num(messageId) ?? str(messageId)
+  const name = recordName(thread, record, id === undefined ? undefined : `m${id}`, ts)
+  const speaker = speakerOf(role)
+  if (speaker === undefined) yield { type: 'unknown', name: `message ${str(role) ?? 'without role'}` }
+  const model = str(counts['model'])
+  const news = factsItem(thread, { model })
+  if (news) yield news
+  const parts = partsOf(content).map((part) => (part.is === 'result' ? resultPart(part) : part))
+  if (inside(record['state'])['type'] === 'cancelled') parts.push(STOPPED)
+  const answer = speaker === 'assistant' ? { model } : {}
+  yield* messageEvents(thread, { name, ts, speaker: speaker ?? 'system', parts, facts, ...answer }, TOOLS)
+  yield* unknownParts(parts)
+  if (!isRecord(usage)) return
+  const written = tokenCount(usage['cacheCreationInputTokens'])
+  // Of models that have no such thing, it is what was not cached.
+  const isPlain = model?.startsWith('gpt-') === true
+  const tokens = disjointTokens({
+    input: tokenCount(usage['inputTokens']) + (isPlain ? written : 0),
+    cacheRead: usage['cacheReadInputTokens'],
+    cacheWrite: isPlain ? 0 : written,
+    output: usage['outputTokens'],
+  })
+  const about = { id: `amp:${thread.session}:${name}`, ts, model: model ?? null, event: `${name}#0` }
+  yield usageItem(thread, tokens, { ...about, isLatest: true })
+}
+
+const STOPPED: Part = {
+  is: 'other',
+  name: 'cancelled',
+  isKnown: true,
+  kind: 'human_intervention',
+  mark: 'interrupt',
+  summary: 'cancelled',
+  raw: { state: 'cancelled' },
+}
+
+const ENDS = { done: 'ok', error: 'failed', cancelled: 'stopped', 'rejected-by-user': 'refused' } as const
+
+function resultPart(part: Extract<Part, { is: 'result' }>): Part {
+  const run = inside(part.raw['run'])
+  const id = str(part.raw['toolUseID']) ?? part.id
+  const status = str(run['status']) ?? ''
+  // Still under way when it was written.
+  const state = Object.hasOwn(ENDS, status) ? ENDS[status as keyof typeof ENDS] : undefined
+  if (state === undefined && !isRecord(part.raw['run'])) return { ...part, id }
+  const { result, error, reason } = run
+  const output = str(inside(result)['output']) ?? str(result) ?? leaves(result)
+  const exitCode = num(inside(result)['exitCode'])
+  const failed = state === 'failed' || (exitCode ?? 0) !== 0
+  return {
+    ...part,
+    id,
+    text: str(inside(error)['message']) ?? str(error) ?? output ?? str(reason),
+    failed,
+    isRefused: state === 'refused',
+    state: state === 'stopped' ? state : state === undefined ? 'background' : undefined,
+    exitCode,
+  }
+}
+
+/** One entry per response, where the answers themselves tell nothing. */
+function* ledger(thread: Thread, document: Fields): Generator<Item> {
+  for (const one of list(inside(document['usageLedger'])['events']).filter(isRecord)) {
+    const ts = time(one['timestamp'])
+    const told = inside(one['tokens'])
+    const to = num(one['toMessageId']) ?? str(one['toMessageId'])
+    const name = recordName(thread, one, str(one['id']), ts)
+    yield usageItem(thread, disjointTokens({ input: told['input'], output: told['output'] }), {
+      id: `amp:${thread.session}:ledger ${name}`,
+      ts,
+      model: str(one['model']) ?? null,
+      ...(to !== undefined && { event: `m${to}#0` }),
+    })
+  }
+}

@@ -1,0 +1,247 @@
+// A session is one document of messages, written anew after each, and a manifest beside it. Sub-agents' documents lie in
+// the same folder.
+import { basename, dirname, join } from 'node:path'
+import {
+  disjointTokens,
+  editsIn,
+  exitCodeIn,
+  factsItem,
+  type Item,
+  isRecord,
+  jsonBeside,
+  leaves,
+  list,
+  messageEvents,
+  newMemo,
+  newThread,
+  noteEvent,
+  num,
+  type Part,
+  type Position,
+  partsOf,
+  readDocument,
+  recordName,
+  type Source,
+  speakerOf,
+  str,
+  type Thread,
+  type Tools,
+  time,
+  unknownParts,
+  usageItem,
+} from '../kit/index.ts'
+import { readTask } from './tasks.ts'
+
+type Fields = Record<string, unknown>
+
+const TOOLS: Tools = {
+  run_commands: 'shell',
+  editor: 'edit',
+  apply_patch: 'edit',
+  read_files: 'read',
+  search_codebase: 'search',
+  fetch_web_content: 'fetch',
+  spawn_agent: 'spawn',
+  ask_question: 'ask',
+  switch_to_act_mode: 'plan',
+  submit_and_exit: 'other',
+  skills: 'other',
+}
+
+export function read(source: Source, from: Position | null, memo = newMemo()): Iterable<Item> {
+  const { path } = source
+  if (basename(path) === 'ui_messages.json') return readTask(path, from, memo)
+  return readMessages(path, from)
+}
+
+function* readMessages(path: string, from: Position | null): Generator<Item> {
+  const folder = dirname(path)
+  const { value: manifest, gaps } = jsonBeside(join(folder, `${basename(folder)}.json`))
+  yield* gaps
+  const id = basename(path, '.messages.json')
+  const tell = function* (document: unknown): Generator<Item> {
+    const record = isRecord(document) ? document : {}
+    const thread = newThread(str(record['sessionId']) || id)
+    const isLead = record['agent'] !== 'subagent'
+    yield* told(thread, record, manifest, isLead)
+    const fork = forkOf(manifest)
+    for (const one of list(record['messages']))
+      yield* message(thread, isRecord(one) ? one : { message: one }, isLead ? fork.at : null)
+    if (isLead) yield* ended(thread, manifest)
+  }
+  yield* readDocument(path, from, tell, JSON.stringify(manifest))
+}
+
+const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
+
+function forkOf(manifest: Fields): { parent: string | undefined; at: number | null } {
+  const fork = inside(inside(manifest['metadata'])['fork'])
+  return { parent: str(fork['forkedFromSessionId']), at: time(fork['forkedAt']) }
+}
+
+function* told(thread: Thread, record: Fields, manifest: Fields, isLead: boolean): Generator<Item> {
+  const { session } = thread
+  const origin = inside(record['origin'])
+  const metadata = inside(manifest['metadata'])
+  const fork = forkOf(manifest)
+  const above = isLead ? undefined : str(origin['parentThreadId'])
+  const first = inside(list(record['messages'])[0])
+  if (above) yield { type: 'edge', kind: 'subagent', session, parent: above, at: time(first['ts']) }
+  if (isLead && fork.parent)
+    yield { type: 'edge', kind: 'interactive_fork', session, parent: fork.parent, at: fork.at }
+  const facts = factsItem(thread, {
+    startedAt: (isLead ? time(manifest['started_at']) : time(first['ts'])) ?? undefined,
+    cwd: str(manifest['cwd']) ?? str(manifest['workspace_root']),
+    gitBranch: str(inside(metadata['git'])['branch']),
+    agentVersion: str(origin['version']),
+    title: isLead ? str(metadata['title']) : undefined,
+    relation: isLead ? (fork.parent ? 'fork' : undefined) : 'subagent',
+  })
+  if (facts) yield facts
+  // What the model is told about itself: the same in every session, and long.
+  const instructions = str(record['system_prompt'])
+  if (instructions)
+    yield noteEvent(thread, {
+      name: 'instructions',
+      ts: null,
+      kind: 'lifecycle',
+      summary: 'instructions of the client',
+      payload: { system_prompt: instructions },
+    })
+}
+
+function* message(thread: Thread, record: Fields, forkedAt: number | null): Generator<Item> {
+  const { id, role, content, ts: at, modelInfo, metrics, ...facts } = record
+  const ts = time(at)
+  const name = recordName(thread, record, str(id), ts)
+  const metadata = inside(record['metadata'])
+  const shownAs = str(metadata['displayRole'])
+  const model = str(inside(modelInfo)['id'])
+  const more = forkedAt !== null && ts !== null && ts < forkedAt ? { inherited: true } : {}
+  if (shownAs === 'error') {
+    // The client's words, in an answer's place.
+    const text = leaves(content) ?? ''
+    const payload = { content, ...facts }
+    yield noteEvent(thread, { name, ts, kind: 'error', summary: text, said: text, payload, ...more })
+    return
+  }
+  const speaker = shownAs === 'system' || shownAs === 'status' ? 'system' : speakerOf(role)
+  if (speaker === undefined) yield { type: 'unknown', name: `message ${str(role) ?? 'without role'}` }
+  const isSummary = str(metadata['kind'])?.startsWith('compaction') === true
+  const parts = partsOf(content).map(speaker === 'user' ? typedPart : calledPart)
+  const frame = { name, ts, speaker: speaker ?? 'system', parts, facts }
+  const answer = speaker === 'assistant' ? { model } : {}
+  const mark = isSummary ? ({ mark: 'compaction' } as const) : {}
+  for (const event of messageEvents(thread, { ...frame, ...answer, more: { ...more, ...mark } }, TOOLS)) {
+    const [first, ...others] = event.tool === 'read_files' && event.act ? pathsIn(event.act.input) : []
+    const task = event.tool === 'spawn_agent' && event.act ? str(inside(event.act.input)['task']) : undefined
+    if (first !== undefined) yield { ...event, files: [first, ...others], summary: `read_files ${first}` }
+    else yield task === undefined ? event : { ...event, summary: `spawn_agent: ${task}` }
+  }
+  yield* unknownParts(parts)
+  if (speaker === 'assistant') yield* counted(thread, name, ts, model, inside(metrics))
+}
+
+/** An answer that was cut off has zeros: nothing is known of it. */
+function* counted(
+  thread: Thread,
+  name: string,
+  ts: number | null,
+  model: string | undefined,
+  metrics: Fields,
+): Generator<Item> {
+  const news = factsItem(thread, { model })
+  if (news) yield news
+  const tokens = disjointTokens(
+    {
+      input: metrics['inputTokens'],
+      cacheRead: metrics['cacheReadTokens'],
+      cacheWrite: metrics['cacheWriteTokens'],
+      output: metrics['outputTokens'],
+    },
+    { inputHasCache: true },
+  )
+  if (Object.values(tokens).every((count) => count === 0)) return
+  const cost = num(metrics['cost'])
+  yield usageItem(thread, tokens, {
+    id: `cline:${name}`,
+    ts,
+    model: model ?? null,
+    event: `${name}#0`,
+    ...(cost !== undefined && cost > 0 && { reportedCost: Math.round(cost * 1e8) }),
+  })
+}
+
+const TYPED = /^\s*<user_input\b[^>]*>(.*)<\/user_input>\s*$/s
+const NOTICE = /<mode_notice>[^<]*<\/mode_notice>\s*/g
+
+/** A person's words without what the client puts around them; results without their envelope. */
+function typedPart(part: Part): Part {
+  if (part.is === 'text') {
+    const typed = TYPED.exec(part.text)?.[1]
+    return typed === undefined ? part : { ...part, text: typed.replace(NOTICE, '') }
+  }
+  return part.is === 'result' ? resultPart(part) : part
+}
+
+function calledPart(part: Part): Part {
+  if (part.is !== 'call') return part
+  const commands = inside(part.input)['commands']
+  const lines = (typeof commands === 'string' ? [commands] : list(commands)).map((one) =>
+    typeof one === 'string' ? one : (leaves(one) ?? ''),
+  )
+  if (part.tool === 'run_commands' && lines.length > 0) return { ...part, act: { command: lines.join('\n') } }
+  const edits = part.tool === 'apply_patch' ? editsIn(inside(part.input)['input'] ?? part.input) : []
+  return edits.length > 0 ? { ...part, act: { edits } } : part
+}
+
+const pathsIn = (input: unknown): string[] =>
+  list(inside(input)['files']).flatMap((file) => str(file) ?? str(inside(file)['path']) ?? [])
+
+/** A list with one entry for each command or file of the call, or one entry as JSON in a string. */
+function resultPart(part: Extract<Part, { is: 'result' }>): Part {
+  const { content } = part.raw
+  const entries = (typeof content === 'string' ? [parsed(content)] : list(content)).map(inside)
+  const texts = entries.map((entry) => str(entry['result']) ?? str(entry['text']) ?? str(entry['error']))
+  const wrong = entries.find((entry) => entry['success'] === false)
+  const said = texts.filter((text) => text !== undefined).join('\n')
+  const failed = part.failed || wrong !== undefined
+  const isShell = part.raw['name'] === 'run_commands'
+  const told = wrong ? (exitCodeIn(str(wrong['error']) ?? '') ?? exitCodeIn(said, EXITED)) : 0
+  return {
+    ...part,
+    text: (said || part.text)?.replace(EXITED, ''),
+    failed,
+    isRefused: failed && REFUSED.test(str(wrong?.['error']) ?? said),
+    exitCode: isShell && entries.length > 0 ? told : undefined,
+  }
+}
+
+const EXITED = /^\[Command exited with code (\d+)\]\s*/
+const REFUSED = /\bdenied by user\b|\bwas not approved\b/i
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { text }
+  }
+}
+
+/** How it ended, as the manifest says by now. Of a process that was killed it says nothing, for ever. */
+function* ended(thread: Thread, manifest: Fields): Generator<Item> {
+  const ts = time(manifest['ended_at'])
+  const status = str(manifest['status'])
+  if (ts === null || status === undefined) return
+  const { exit_code, ended_at } = manifest
+  const note = { name: 'end', ts, payload: { status, exit_code, ended_at } }
+  if (status === 'cancelled')
+    yield noteEvent(thread, {
+      ...note,
+      kind: 'human_intervention',
+      role: 'user',
+      mark: 'interrupt',
+      summary: 'cancelled',
+    })
+  else yield noteEvent(thread, { ...note, kind: 'lifecycle', summary: `session ${status}` })
+}

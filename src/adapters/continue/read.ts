@@ -1,0 +1,249 @@
+// One document per session, written when the client ends. Messages have neither ids nor times: a message is named by what
+// stands up to it. A fork is a copy that names no parent; what it counts itself tells where its own part begins.
+import { basename, dirname, join } from 'node:path'
+import {
+  contentText,
+  disjointTokens,
+  exitCodeIn,
+  factsItem,
+  type Item,
+  isRecord,
+  list,
+  messageEvents,
+  newMemo,
+  newThread,
+  num,
+  type Part,
+  type Position,
+  partsOf,
+  readDocument,
+  recordName,
+  type Source,
+  type Speaker,
+  type SweepMemo,
+  speakerOf,
+  str,
+  type Thread,
+  type Tokens,
+  type Tools,
+  textBeside,
+  time,
+  usageItem,
+} from '../kit/index.ts'
+
+type Fields = Record<string, unknown>
+
+const TOOLS: Tools = {
+  Bash: 'shell',
+  Checklist: 'plan',
+  Edit: 'edit',
+  Fetch: 'fetch',
+  List: 'read',
+  MultiEdit: 'edit',
+  Read: 'read',
+  Search: 'search',
+  Subagent: 'spawn',
+  Write: 'edit',
+  create_new_file: 'edit',
+  edit_existing_file: 'edit',
+  fetch_url_content: 'fetch',
+  file_glob_search: 'search',
+  grep_search: 'search',
+  ls: 'read',
+  multi_edit: 'edit',
+  run_terminal_command: 'shell',
+  search_web: 'fetch',
+  single_find_and_replace: 'edit',
+}
+const SHELLS = new Set(['Bash', 'run_terminal_command'])
+const UNTITLED = new Set(['Untitled Session', 'New Session'])
+
+export function read({ path }: Source, from: Position | null, memo: SweepMemo = newMemo()): Iterable<Item> {
+  const folder = dirname(path)
+  const index = memo.get(`continue ${folder}`, () => entriesIn(join(folder, 'sessions.json')))
+  const id = basename(path, '.json')
+  const createdAt = index.get(id) ?? null
+  return readDocument(path, from, (document) => sessionItems(document, id, createdAt), `${createdAt}`)
+}
+
+/** When each session was made stands in the index alone, as a number in words. */
+function entriesIn(path: string): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const entry of list(parsed(textBeside(path).text))) {
+    const [id, at] = isRecord(entry) ? [str(entry['sessionId']), entry['dateCreated']] : []
+    const ts = time(typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at)
+    if (id && ts !== null) found.set(id, ts)
+  }
+  return found
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '[]')
+  } catch {
+    // It is being written: the next sweep sees it whole.
+    return []
+  }
+}
+
+function* sessionItems(document: unknown, name: string, createdAt: number | null): Generator<Item> {
+  const session = isRecord(document) ? document : {}
+  const thread = newThread(str(session['sessionId']) || name)
+  const history = list(session['history'])
+  const copied = copiedCount(history, session['usage'])
+  const title = str(session['title'])
+  const facts = factsItem(thread, {
+    startedAt: createdAt ?? undefined,
+    cwd: plainPath(str(session['workspaceDirectory'])),
+    title: title && !UNTITLED.has(title) ? title : undefined,
+    relation: copied > 0 ? 'fork' : undefined,
+  })
+  if (facts) yield facts
+  // No response has a time: all of them count on the day their session was made.
+  for (const [at, item] of history.entries())
+    for (const told of itemEvents(thread, isRecord(item) ? item : { value: item }, at < copied))
+      yield told.type === 'usage' ? { ...told, ts: createdAt } : told
+}
+
+const plainPath = (place: string | undefined): string | undefined =>
+  place?.startsWith('file://') ? decodeURIComponent(place.slice('file://'.length)) : place
+
+/** A fork's own total begins at zero: the messages at the end that add up to it are its own, those before them are copies. */
+function copiedCount(history: readonly unknown[], told: unknown): number {
+  if (!isRecord(told)) return 0
+  let [prompt, completion] = [num(told['promptTokens']) ?? 0, num(told['completionTokens']) ?? 0]
+  if (prompt + completion === 0) return 0
+  let at = history.length
+  while (at > 0 && (prompt > 0 || completion > 0)) {
+    const usage = usageIn(history[--at])
+    prompt -= num(usage?.['prompt_tokens']) ?? 0
+    completion -= num(usage?.['completion_tokens']) ?? 0
+  }
+  if (prompt !== 0 || completion !== 0) return 0
+  // The prompt that was answered is its own, too.
+  while (at > 0 && usageIn(history[at - 1]) === undefined) at--
+  return at
+}
+
+function usageIn(item: unknown): Fields | undefined {
+  const message = isRecord(item) ? item['message'] : undefined
+  const usage = isRecord(message) ? message['usage'] : undefined
+  return isRecord(usage) ? usage : undefined
+}
+
+function* itemEvents(thread: Thread, item: Fields, inherited: boolean): Generator<Item> {
+  const message = isRecord(item['message']) ? item['message'] : {}
+  const usage = usageIn(item)
+  // Equal sessions are not copies of each other: a person may ask the same twice.
+  const name = recordName(thread, [thread.session, message], undefined, null)
+  const role = str(message['role'])
+  const speaker: Speaker = role === 'thinking' ? 'assistant' : (speakerOf(role) ?? 'system')
+  const parts = [...partsIn(item, message, role), ...callParts(item, message)]
+  const model = str(usage?.['model'])
+  const more = inherited ? { inherited } : {}
+  const known = factsItem(thread, { model })
+  if (known) yield known
+  yield* messageEvents(
+    thread,
+    { name, ts: null, speaker, parts, model, facts: beside(item, message), more },
+    TOOLS,
+  )
+  for (const part of parts)
+    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
+  if (!usage || inherited) return
+  const cents = num(usage['cost_cents']) ?? 0
+  const cost = cents > 0 ? { reportedCost: Math.round(cents * 1e6) } : {}
+  yield usageItem(thread, tokensIn(usage), {
+    id: `continue:${thread.session}:${name}`,
+    ts: null,
+    model: model ?? null,
+    event: `${name}#0`,
+    ...cost,
+  })
+}
+
+function partsIn(item: Fields, message: Fields, role: string | undefined): Part[] {
+  const { content, toolCallId } = message
+  const thought = isRecord(item['reasoning']) ? str(item['reasoning']['text']) : undefined
+  const before: Part[] = thought
+    ? [{ is: 'thinking', text: thought, raw: { reasoning: item['reasoning'] } }]
+    : []
+  const summary = str(item['conversationSummary'])
+  if (summary) {
+    const raw = { conversationSummary: summary }
+    before.push({
+      is: 'other',
+      name: 'summary',
+      isKnown: true,
+      mark: 'compaction',
+      summary: 'conversation compacted',
+      raw,
+    })
+  }
+  const text = contentText(content) ?? ''
+  if (role === 'thinking') return [...before, { is: 'thinking', text, raw: { thinking: text } }]
+  if (role === 'tool')
+    return [...before, { is: 'result', id: str(toolCallId), text, failed: false, raw: { content } }]
+  if (speakerOf(role) === undefined)
+    return [{ is: 'other', name: `role ${role ?? 'missing'}`, isKnown: false, raw: item }]
+  // An answer of calls alone has an empty text.
+  return [...before, ...partsOf(content).filter((part) => part.is !== 'text' || part.text !== '')]
+}
+
+/** Calls stand in the message, what came of them beside it. */
+function callParts(item: Fields, message: Fields): Part[] {
+  const states = [...list(item['toolCallStates']), item['toolCallState']].filter(isRecord)
+  const calls = list(message['toolCalls']).filter(isRecord)
+  const results: Part[] = []
+  const asked = calls.map((call): Part => {
+    const wanted = isRecord(call['function']) ? call['function'] : {}
+    const [id, tool] = [str(call['id']), str(wanted['name']) ?? 'unknown']
+    const state = states.find((one) => one['toolCallId'] === call['id'])
+    if (state) results.push(...resultParts(state, id, tool))
+    return { is: 'call', id, tool, input: wanted['arguments'], raw: call }
+  })
+  return [...asked, ...results]
+}
+
+const HEAD = /^Error executing tool \S+: (?:Error \(exit code -?\d+\): )?/
+const EXIT = /\(exit code (-?\d+)\)/
+
+function resultParts(state: Fields, id: string | undefined, tool: string): Part[] {
+  const { status, output } = state
+  if (status !== 'done' && status !== 'errored' && status !== 'canceled') return []
+  const text = list(output)
+    .flatMap((one) => (isRecord(one) ? (str(one['content']) ?? []) : []))
+    .join('\n')
+  const failed = status === 'errored'
+  const told = failed ? exitCodeIn(HEAD.exec(text)?.[0] ?? '', EXIT) : 0
+  const exitCode = SHELLS.has(tool) && status !== 'canceled' ? told : undefined
+  const isRefused = status === 'canceled'
+  const said = failed ? text.replace(HEAD, '') : text
+  const part: Part = { is: 'result', id, text: said, failed, isRefused, raw: { status, output } }
+  return [exitCode === undefined ? part : { ...part, exitCode }]
+}
+
+/** What stands beside a message and is not told otherwise. */
+function beside(item: Fields, message: Fields): Fields {
+  const { message: _message, toolCallStates, toolCallState, editorState, contextItems, ...rest } = item
+  const { role, content, toolCalls, usage, ...own } = message
+  const context = list(contextItems).length > 0 ? { contextItems } : {}
+  return { ...own, ...rest, ...context }
+}
+
+/** Only Anthropic's counts have a number for what was written to the cache, and only theirs are apart from the input. */
+function tokensIn(usage: Fields): Tokens {
+  const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
+  const isApart = details['cache_write_tokens'] !== undefined
+  const output = isRecord(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
+  return disjointTokens(
+    {
+      input: usage['prompt_tokens'],
+      cacheRead: details['cache_read_tokens'] ?? details['cached_tokens'],
+      cacheWrite: details['cache_write_tokens'],
+      output: usage['completion_tokens'],
+      reasoning: output['reasoning_tokens'],
+    },
+    { inputHasCache: !isApart },
+  )
+}

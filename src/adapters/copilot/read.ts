@@ -1,0 +1,330 @@
+// One event per line, `{type, data, id, parentId, timestamp, agentId?}`. The links are the order of the lines, sub-agents'
+// included, so a chain per agent is made here. Calls stand in the answer that makes them; `tool.execution_start` repeats them.
+import { basename, dirname, join } from 'node:path'
+import {
+  disjointTokens,
+  type EventItem,
+  factsItem,
+  fields,
+  firstLine,
+  type Item,
+  list,
+  type Message,
+  messageEvents,
+  newThread,
+  noteEvent,
+  num,
+  type Part,
+  type Position,
+  readLines,
+  recordName,
+  remember,
+  type Source,
+  type Speaker,
+  str,
+  type Thread,
+  type Tokens,
+  type Tools,
+  textBeside,
+  time,
+  tokenCount,
+  type UsageItem,
+  usageItem,
+} from '../kit/index.ts'
+
+interface State extends Thread {
+  /** [agent, key of its latest event]; the main agent is ''. */
+  agents: [string, string | null][]
+  /** Tokens told before the answer that they belong to. */
+  ahead: UsageItem[]
+  /** [model, tokens so far, responses]: versions that tell output alone until they tell the sum of all. */
+  sums: [string, Tokens, number][]
+  hasRecords: boolean
+}
+
+type Fields = Record<string, unknown>
+
+/** The others say by their names and arguments what they do. */
+const TOOLS: Tools = { create: 'edit', task: 'spawn' }
+
+export function read({ path }: Source, from: Position | null): Iterable<Item> {
+  const isFlat = basename(path) !== 'events.jsonl'
+  const session = isFlat ? basename(path, '.jsonl') : basename(dirname(path))
+  const fresh = (): State => ({ ...newThread(session), agents: [], ahead: [], sums: [], hasRecords: false })
+  return readLines(path, from, fresh, (state, { record }) => step(state, record), {
+    atEnd: (state) => (isFlat ? [] : workspaceFacts(state, join(dirname(path), 'workspace.yaml'))),
+  })
+}
+
+function* step(state: State, record: Fields): Generator<Item> {
+  const type = str(record['type']) ?? 'no type'
+  const data = fields(record['data'])
+  const ts = time(record['timestamp'])
+  const agent = str(record['agentId']) ?? str(data['parentToolCallId']) ?? ''
+  const started = type === 'session.start' ? str(data['sessionId']) : undefined
+  if (started) state.session = started
+  const name = recordName(state, record, str(record['id']), ts)
+  yield* sessionItems(state, type, data, ts)
+  // The one it speaks with, where nobody chose one, or chose another meanwhile.
+  const spoken =
+    type === 'assistant.message' && agent === '' ? factsItem(state, { model: str(data['model']) }) : undefined
+  if (spoken) yield spoken
+  if (type === 'session.usage_record') {
+    yield* usageRecord(state, name, fields(data['usage']), ts, agent)
+    return
+  }
+  state.last = state.agents.find(([one]) => one === agent)?.[1] ?? null
+  const more: Partial<EventItem> = agent === '' ? {} : { isSidechain: true, agent }
+  const call =
+    str(data['parentToolCallId']) ?? (type.startsWith('subagent.') ? str(data['toolCallId']) : undefined)
+  if (agent !== '' && state.last === null && call) more.parentCall = call
+  yield* eventsOf(state, { type, data, name, ts, more })
+  state.agents = state.agents.filter(([one]) => one !== agent)
+  remember(state.agents, [agent, state.last])
+  if (type === 'assistant.message') yield* answerTokens(state, name, data, ts)
+  if (type === 'session.shutdown') yield* totals(state, fields(data['modelMetrics']), ts)
+}
+
+/** Fields that differ in a copy, or repeat what stands beside them. */
+const LEFT_OUT = new Set(
+  'sessionId content transformedContent toolRequests reasoningText reasoningOpaque reasoningBlocks encryptedContent'.split(
+    ' ',
+  ),
+)
+
+const besides = (data: Fields): Fields =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => !LEFT_OUT.has(name)))
+
+interface Told {
+  type: string
+  data: Fields
+  name: string
+  ts: number | null
+  more: Partial<EventItem>
+}
+
+function* eventsOf(state: State, { type, data, name, ts, more }: Told): Generator<Item> {
+  const model = str(data['model'])
+  const say = (speaker: Speaker, parts: Part[], also: Partial<Message> = {}): Generator<Item> =>
+    messageEvents(state, { name, ts, speaker, parts, more, ...also }, TOOLS)
+  switch (type) {
+    case 'user.message': {
+      const facts = besides(data)
+      yield* say('user', textParts(data, 'text'), { facts, more: { ...more, ...whoSaid(data, more) } })
+      return
+    }
+    case 'assistant.message': {
+      const said = str(data['content']) ? textParts(data, 'text') : []
+      const calls = list(data['toolRequests']).map((request) => callPart(fields(request)))
+      const parts = [...textParts(data, 'thinking', 'reasoningText'), ...said, ...calls]
+      yield* say('assistant', parts, { model, facts: besides(data) })
+      return
+    }
+    case 'assistant.reasoning':
+      yield* say('assistant', textParts(data, 'thinking'), { model })
+      return
+    case 'tool.execution_start':
+    case 'tool.user_requested': {
+      const open = state.calls.open.find(([id]) => id === data['toolCallId'])
+      // The answer told the call; now its time begins.
+      if (open) open[3] = ts
+      else yield* say('assistant', [callPart(data)])
+      return
+    }
+    case 'tool.execution_complete':
+      yield* say('tool', [resultPart(data)])
+      return
+    default:
+      yield* notes(state, { type, data, name, ts, more })
+  }
+}
+
+/** Words of a person start a turn, or steer one that runs; everything else that is put in their place is no prompt. */
+function whoSaid(data: Fields, { isSidechain }: Partial<EventItem>): Partial<EventItem> {
+  if (isSidechain) return {}
+  const source = str(data['source'])
+  if ((source && source !== 'user') || data['isAutopilotContinuation'] === true) return { role: 'system' }
+  return data['delivery'] === 'steering' ? { kind: 'human_intervention' } : {}
+}
+
+function textParts(data: Fields, is: 'text' | 'thinking', field = 'content'): Part[] {
+  const text = str(data[field])
+  return text === undefined ? [] : [{ is, text, raw: { [field]: text } }]
+}
+
+const callPart = (raw: Fields): Part => ({
+  is: 'call',
+  id: str(raw['toolCallId']),
+  tool: str(raw['name']) ?? str(raw['toolName']) ?? 'unknown',
+  input: raw['arguments'],
+  raw,
+})
+
+/** The client's own last line of a shell's output. */
+const TRAILER = /\n?<shellId: \S+ completed with exit code (-?\d+)>\s*$/
+const REFUSALS = new Set(['denied', 'rejected'])
+
+function resultPart(data: Fields): Part {
+  const { toolTelemetry, ...raw } = data
+  const error = fields(data['error'])
+  const said = str(error['message']) ?? str(fields(data['result'])['content'])
+  const written = TRAILER.exec(said?.slice(-200) ?? '')?.[1]
+  const exitCode =
+    num(fields(data['shellExecution'])['exitCode']) ?? (written === undefined ? undefined : Number(written))
+  // Written when the session is taken up again: nobody knows what came of the call.
+  const isCut = error['code'] === 'interrupted'
+  return {
+    is: 'result',
+    id: str(data['toolCallId']),
+    text: said?.replace(TRAILER, ''),
+    failed: !isCut && (data['success'] === false || (exitCode ?? 0) !== 0),
+    isRefused: REFUSALS.has(str(error['code']) ?? ''),
+    ...(isCut && { state: 'cut' }),
+    ...(exitCode !== undefined && { exitCode }),
+    raw,
+  }
+}
+
+const QUIET = new Set(
+  `assistant.turn_start assistant.turn_end external_tool.requested factory.run_settled hook.end hook.start permission.completed
+  permission.requested session.auto_mode_resolved session.autopilot_objective_changed session.binary_asset session.canvas.recorded
+  session.canvas.removed session.compaction_start session.context_changed session.context_cleared session.handoff session.info
+  session.mode_changed session.model_change session.permissions_changed session.plan_changed session.remote_steerable_changed
+  session.resume session.schedule_cancelled session.schedule_created session.schedule_rearmed session.session_limits_changed
+  session.shutdown session.start session.truncation session.usage_checkpoint session.warning session.workspace_file_changed
+  skill.invoked subagent.completed subagent.configured subagent.deselected subagent.selected subagent.started system.message
+  system.notification tool_search.activated`.split(/\s+/),
+)
+
+const LOUD: Record<string, (data: Fields) => Partial<EventItem>> = {
+  abort: ({ reason }) => {
+    const summary = `stopped: ${str(reason) ?? 'no reason given'}`
+    if (reason === 'autopilot_credit_limit') return { summary }
+    return { kind: 'human_intervention', role: 'user', mark: 'interrupt', summary }
+  },
+  'session.error': () => ({ kind: 'error' }),
+  'subagent.failed': () => ({ kind: 'error' }),
+  'session.task_complete': ({ summary }) => ({
+    kind: 'completion',
+    ...(str(summary) && { said: `${summary}` }),
+  }),
+  'session.compaction_complete': ({ success, summaryContent }) => {
+    if (success === false) return { kind: 'error' }
+    return { mark: 'compaction', ...(str(summaryContent) && { said: `${summaryContent}` }) }
+  },
+}
+
+const WORDS = 'message error summaryContent summary content agentDisplayName newModel hookType name'.split(
+  ' ',
+)
+
+function* notes(state: State, { type, data, name, ts, more }: Told): Generator<Item> {
+  const { sessionId, ...payload } = data
+  const word = WORDS.map((one) => str(data[one])).find(Boolean)
+  const summary = [type.replace(/[._]/g, ' '), word && firstLine(word)].filter(Boolean).join(': ')
+  const loud = Object.hasOwn(LOUD, type) ? LOUD[type]?.(data) : undefined
+  const all = { name, ts, summary, payload: { type, ...payload }, ...more, ...loud }
+  yield noteEvent(state, { kind: 'lifecycle', ...all })
+  if (!loud && !QUIET.has(type)) yield { type: 'unknown', name: `event ${type}` }
+}
+
+function* sessionItems(state: State, type: string, data: Fields, ts: number | null): Generator<Item> {
+  if (type !== 'session.start' && type !== 'session.resume' && type !== 'session.context_changed') return
+  const place = type === 'session.context_changed' ? data : fields(data['context'])
+  const [host, repository] = [str(place['repositoryHost']), str(place['repository'])]
+  const facts = factsItem(state, {
+    startedAt: (type === 'session.start' ? (time(data['startTime']) ?? ts) : null) ?? undefined,
+    cwd: str(place['cwd']),
+    gitBranch: str(place['branch']),
+    gitRemote: host && repository ? `https://${host}/${repository}` : undefined,
+    model: str(data['selectedModel']),
+    agentVersion: str(data['copilotVersion']),
+  })
+  if (facts) yield facts
+  // A run of its own that the client starts when a session ends.
+  const parent = str(data['detachedFromSpawningParentSessionId'])
+  if (!parent) return
+  yield { type: 'session', session: state.session, relation: 'subagent' }
+  yield { type: 'edge', kind: 'subagent', session: state.session, parent, at: ts }
+}
+
+/** Its name: the first prompt, unless a person gave it another. */
+function* workspaceFacts(state: State, path: string): Generator<Item> {
+  const { text = '', gaps } = textBeside(path)
+  yield* gaps
+  const written = /^name: (.+)$/m.exec(text)?.[1]?.trim() ?? ''
+  // Of YAML's ways to write a text only those on one line.
+  const quoted = /^(['"])(.*)\1$/.exec(written)
+  const title = quoted
+    ? quoted[2]?.replaceAll(quoted[1] === "'" ? "''" : '\\"', quoted[1] as string)
+    : written
+  const facts = /^[|>&*!]/.test(written)
+    ? undefined
+    : factsItem(state, { title, titleByPerson: /^user_named: true\s*$/m.test(text) || undefined })
+  if (facts) yield facts
+}
+
+// Tokens: one record per response, before its answer, in 1.0. It names the session that paid, which a copy keeps.
+
+const tokensOf = (usage: Fields): Tokens =>
+  disjointTokens(
+    {
+      input: usage['inputTokens'],
+      cacheRead: usage['cacheReadTokens'],
+      cacheWrite: usage['cacheWriteTokens'],
+      output: usage['outputTokens'],
+      reasoning: usage['reasoningTokens'],
+    },
+    { inputHasCache: true },
+  )
+
+function* usageRecord(
+  state: State,
+  name: string,
+  usage: Fields,
+  ts: number | null,
+  agent: string,
+): Generator<Item> {
+  state.hasRecords = true
+  const paid = fields(usage['accounting'])
+  const call = str(usage['apiCallId']) ?? str(paid['usageId'])
+  const item = usageItem(state, tokensOf(usage), {
+    id: `copilot:${str(paid['sourceSessionId']) ?? state.session}:${call ?? name}`,
+    ts,
+    model: str(usage['model']) ?? null,
+    ...(agent !== '' && { isSidechain: true }),
+  })
+  if (call) remember(state.ahead, { ...item, event: call }, 8)
+  yield item
+}
+
+function* answerTokens(state: State, name: string, data: Fields, ts: number | null): Generator<Item> {
+  const told = state.ahead.find(({ event }) => event === data['apiCallId'])
+  state.ahead = state.ahead.filter((one) => one !== told)
+  if (told) yield { ...told, event: `${name}#0` }
+  if (state.hasRecords || num(data['outputTokens']) === undefined) return
+  const model = str(data['model']) ?? state.told.model ?? ''
+  const [, sum, count] = state.sums.find(([one]) => one === model) ?? [model, tokensOf({}), 0]
+  yield total(
+    state,
+    [model, { ...sum, output: sum.output + tokenCount(data['outputTokens']) }, count + 1],
+    ts,
+  )
+}
+
+/** Before there were records: only output until the session ends, then the sum of all of it, resumed or not. */
+function* totals(state: State, models: Fields, ts: number | null): Generator<Item> {
+  if (state.hasRecords) return
+  for (const [model, metrics] of Object.entries(models)) {
+    const { usage, requests } = fields(metrics)
+    yield total(state, [model, tokensOf(fields(usage)), tokenCount(fields(requests)['count'])], ts)
+  }
+}
+
+function total(state: State, sum: State['sums'][number], ts: number | null): UsageItem {
+  const [model, tokens, responses] = sum
+  state.sums = state.sums.filter(([one]) => one !== model)
+  remember(state.sums, sum)
+  const id = `copilot:${state.session}:${model}`
+  return usageItem(state, tokens, { id, ts, model: model || null, scope: 'turn', responses, isLatest: true })
+}

@@ -1,0 +1,290 @@
+// Goose's database: rows of messages, written when all tools of a step have ended, and written anew when a conversation is
+// compacted; tokens as totals of a session, and in newer databases also for each response. Ids of sessions count the days' sessions of one database.
+import { basename } from 'node:path'
+import type { Position, Read } from '../adapter.ts'
+import {
+  bounded,
+  contentText,
+  type DatabaseReader,
+  type Deed,
+  disjointTokens,
+  type EventItem,
+  type ForeignDatabase,
+  factsItem,
+  fields,
+  fieldsIn,
+  firstLine,
+  type Item,
+  isRecord,
+  list,
+  listIn,
+  type Marked,
+  messageEvents,
+  newThread,
+  num,
+  numbered,
+  type Part,
+  readDatabase,
+  readLines,
+  sharedName,
+  speakerOf,
+  str,
+  type Thread,
+  time,
+  tokenCount,
+  usageItem,
+} from '../kit/index.ts'
+
+type Fields = Record<string, unknown>
+
+export const read: Read = ({ path }, from) =>
+  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, READER)
+
+const TOOLS: Readonly<Record<string, Deed>> = {
+  analyze: 'read',
+  delegate: 'spawn',
+  developer__shell: 'shell',
+  edit: 'edit',
+  shell: 'shell',
+  tree: 'search',
+  write: 'edit',
+}
+
+const READER: DatabaseReader = { tables: ['sessions', 'messages'], sessions, read: tell }
+
+function* sessions(database: ForeignDatabase): Generator<Marked> {
+  const flags = database.has('messages', 'metadata_json') ? 'octet_length(metadata_json)' : '0'
+  const marks = new Map<unknown, unknown>()
+  for (const { id, ...mark } of database.rows(
+    `SELECT session_id AS id, count(*) AS count, max(id) AS last, sum(octet_length(content_json)) AS size, sum(${flags}) AS flags
+     FROM messages GROUP BY session_id`,
+  ))
+    marks.set(id, mark)
+  for (const { extension_data: _data, ...row } of database.rows('SELECT * FROM sessions'))
+    yield { id: String(row['id']), updatedAt: utc(row['updated_at']), mark: [row, marks.get(row['id'])] }
+}
+
+/** As SQLite writes times: of Greenwich, without saying so. */
+function utc(value: unknown): number | null {
+  const text = str(value)
+  if (text === undefined) return time(value)
+  return time(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text.replace(' ', 'T')}Z`)
+}
+
+function* tell(database: ForeignDatabase, id: string): Generator<Item> {
+  const [row] = database.rows('SELECT * FROM sessions WHERE id = ?', id)
+  if (!row) return
+  const thread = newThread(id)
+  const config = fieldsIn(row['model_config_json'])
+  const ledger = yield* ledgerItems(thread, database)
+  yield* sessionItems(thread, { ...row, model: config['model_name'] }, utc(row['created_at']), ledger)
+  const columns = ['message_id', 'metadata_json'].filter((column) => database.has('messages', column))
+  const rows = database.rows(
+    `SELECT id, role, created_timestamp, ${[...columns, bounded('content_json')].join(', ')}
+     FROM messages WHERE session_id = ? ORDER BY id`,
+    id,
+  )
+  for (const message of rows) {
+    const content = listIn(message, 'content_json', `messages/${message['id']}`)
+    if ('gap' in content) yield content.gap
+    else
+      yield* messageItems(thread, {
+        id: message['message_id'],
+        role: message['role'],
+        created: message['created_timestamp'],
+        content: content.value,
+        metadata: fieldsIn(message['metadata_json']),
+      })
+  }
+}
+
+/** Files from before the database begin with what its row would say. What was moved there has the ids of its files. */
+function readFile(path: string, from: Position | null): Iterable<Item> {
+  const fresh = (): Thread => newThread(basename(path, '.jsonl'))
+  return readLines(path, from, fresh, function* (thread, { record }) {
+    if (record['role'] === undefined) yield* sessionItems(thread, record, utc(record['created_at']))
+    else yield* messageItems(thread, record)
+  })
+}
+
+const NO_TITLES = /^(?:CLI Session|New (?:session|chat).{0,20}|Delegated task|\d{8}_\d+)?$/i
+
+/** What responses told of themselves is not a part of the total any more. */
+interface Told {
+  input: number
+  output: number
+  usd: number
+}
+
+/** One row for each response, compactions included; what was cached is a part of the input. */
+function* ledgerItems(thread: Thread, database: ForeignDatabase): Generator<Item, Told> {
+  const told = { input: 0, output: 0, usd: 0 }
+  if (!database.has('usage_ledger', 'cache_read_tokens')) return told
+  const rows = database.rows('SELECT rowid AS row, * FROM usage_ledger WHERE session_id = ?', thread.session)
+  for (const row of rows) {
+    const counts = {
+      input: row['input_tokens'],
+      cacheRead: row['cache_read_tokens'],
+      cacheWrite: row['cache_write_tokens'],
+      output: row['output_tokens'],
+    }
+    const ts = time(row['created_timestamp'])
+    const usd = num(row['cost']) ?? 0
+    yield usageItem(thread, disjointTokens(counts, { inputHasCache: true }), {
+      id: `goose:${thread.session}:${row['row']}@${ts ?? ''}`,
+      ts,
+      model: str(row['model']) ?? null,
+      ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
+    })
+    told.input += tokenCount(counts.input)
+    told.output += tokenCount(counts.output)
+    told.usd += usd
+  }
+  return told
+}
+
+const NOTHING_TOLD: Told = { input: 0, output: 0, usd: 0 }
+
+function* sessionItems(
+  thread: Thread,
+  row: Fields,
+  createdAt: number | null,
+  told = NOTHING_TOLD,
+): Generator<Item> {
+  const title = str(row['name']) || str(row['description']) || ''
+  const facts = factsItem(thread, {
+    startedAt: createdAt ?? undefined,
+    cwd: str(row['working_dir']),
+    model: str(row['model']),
+    title: NO_TITLES.test(title) ? undefined : title,
+    titleByPerson: Number(row['user_set_name']) === 1 || undefined,
+    relation: row['session_type'] === 'sub_agent' ? 'subagent' : undefined,
+  })
+  if (facts) yield facts
+  const counts = {
+    input: Math.max(0, tokenCount(row['accumulated_input_tokens']) - told.input),
+    output: Math.max(0, tokenCount(row['accumulated_output_tokens']) - told.output),
+  }
+  if (counts.input + counts.output === 0) return
+  const usd = (num(row['accumulated_cost']) ?? 0) - told.usd
+  yield usageItem(thread, disjointTokens(counts), {
+    id: `goose:${thread.session}:${createdAt ?? ''}`,
+    ts: createdAt,
+    // How much of the input came from a cache is not kept: by the model's prices it would cost too much.
+    model: null,
+    scope: 'turn',
+    isLatest: true,
+    ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
+  })
+}
+
+/** What can be seen of a message, by the person and by the model. */
+interface Shown {
+  isHuman: boolean
+  isModels: boolean
+}
+
+function* messageItems(thread: Thread, message: Fields): Generator<Item> {
+  const { id, role, created, content, metadata } = message
+  const flags = fields(metadata)
+  const shown = { isHuman: flags['userVisible'] !== false, isModels: flags['agentVisible'] !== false }
+  const ts = time(created)
+  // Rows change their numbers when a conversation is compacted, and a copied session keeps the rest; old files have no ids.
+  const isOld = /^\d{8}_\d{6}$/.test(thread.session)
+  const name = numbered(thread.seen, sharedName([isOld ? null : (id ?? null), role, created, content]))
+  const speaker = speakerOf(role) ?? 'system'
+  for (const [at, block] of list(content).entries()) {
+    const raw = isRecord(block) ? block : { value: block }
+    const { part, more } = partOf(raw, speaker === 'user', shown)
+    yield* messageEvents(
+      thread,
+      { name: `${name}.${at}`, ts, speaker, parts: [part], ...(more && { more }) },
+      TOOLS,
+    )
+    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
+    const child = part.is === 'result' ? childOf(raw) : undefined
+    const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
+    if (child) yield { ...spawned, session: child, evidence: str(raw['id']) ?? name }
+  }
+}
+
+type Shape = { part: Part; more?: Partial<EventItem> }
+
+function partOf(raw: Fields, isUser: boolean, shown: Shown): Shape {
+  const type = str(raw['type']) ?? 'no type'
+  const other = (summary: string, more: Partial<Extract<Part, { is: 'other' }>> = {}): Shape => ({
+    part: { is: 'other', name: type, isKnown: true, summary, ...more, raw },
+  })
+  switch (type) {
+    case 'text':
+      return textOf(raw, isUser, shown)
+    case 'thinking':
+    case 'redactedThinking':
+      return { part: { is: 'thinking', text: str(raw['thinking']) ?? '', raw } }
+    case 'toolRequest':
+    case 'frontendToolRequest':
+      return { part: callOf(raw) }
+    case 'toolResponse':
+      return { part: resultOf(raw) }
+    case 'image':
+      return other('[image]')
+    case 'toolConfirmationRequest':
+      return other(`asks whether to run ${str(raw['toolName']) ?? 'a tool'}`)
+    case 'actionRequired': {
+      const data = fields(raw['data'])
+      if (data['actionType'] === 'elicitationResponse') return other('answered', { kind: 'decision' })
+      return other(str(data['message']) ?? `asks whether to run ${str(data['toolName']) ?? 'a tool'}`)
+    }
+    case 'systemNotification': {
+      const isEnd = raw['notificationType'] === 'creditsExhausted'
+      return other(str(raw['msg']) ?? 'notice', isEnd ? { kind: 'error' } : {})
+    }
+    default:
+      return { part: { is: 'other', name: `content ${type}`, isKnown: false, raw } }
+  }
+}
+
+function textOf(raw: Fields, isUser: boolean, { isHuman, isModels }: Shown): Shape {
+  const text = str(raw['text']) ?? ''
+  const part: Part = { is: 'text', text, raw }
+  if (isHuman) return { part }
+  // A prompt is kept aside, and said again behind the account of what came before it.
+  if (!isModels) return { part: { is: 'other', name: 'text', isKnown: true, summary: firstLine(text), raw } }
+  const isCompaction = !isUser && text.startsWith('Your context was compacted')
+  const compaction = { summary: 'conversation compacted', mark: 'compaction' } as const
+  return { part, more: { kind: 'lifecycle', role: 'system', ...(isCompaction && compaction) } }
+}
+
+function callOf(raw: Fields): Part {
+  const { value } = fields(raw['toolCall'])
+  const { name, arguments: input } = fields(value)
+  const { path, before, after } = fields(input)
+  const isEdit = typeof path === 'string' && typeof before === 'string' && typeof after === 'string'
+  const edit = isEdit ? { act: { edits: [{ path, before, after }] } } : {}
+  return { is: 'call', id: str(raw['id']), tool: str(name) ?? 'unknown', input, ...edit, raw }
+}
+
+function resultOf(raw: Fields): Part {
+  const { status, value, error } = fields(raw['toolResult'])
+  const result = isRecord(value) ? value : { content: value }
+  const printed = fields(result['structuredContent'])
+  const exitCode = num(printed['exit_code'])
+  const text = str(error) ?? contentText(result['content'])
+  return {
+    is: 'result',
+    id: str(raw['id']),
+    text,
+    failed: status === 'error' || result['isError'] === true || (exitCode ?? 0) !== 0,
+    ...(text?.startsWith('The user has declined to run this tool') && { isRefused: true }),
+    ...(status === 'error' && /Interrupted by the user/.test(text ?? '') && { state: 'stopped' as const }),
+    ...(exitCode !== undefined && { exitCode }),
+    // The row of a result is made before its tool runs.
+    durationMs: null,
+    raw,
+  }
+}
+
+/** The session of a sub-agent: nothing else names it. */
+function childOf({ toolResult }: Fields): string | undefined {
+  return str(fields(fields(fields(toolResult)['value'])['_meta'])['subagent_session_id'])
+}

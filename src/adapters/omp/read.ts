@@ -1,0 +1,107 @@
+import { basename, dirname } from 'node:path'
+import {
+  type EventItem,
+  type Item,
+  isRecord,
+  type Position,
+  readLines,
+  remember,
+  type Source,
+  str,
+  type Tools,
+} from '../kit/index.ts'
+import { SESSION_FILE } from '../pi/names.ts'
+import { newSession, recordItems, type Session } from '../pi/session.ts'
+
+const TOOLS: Tools = {
+  ask: 'ask',
+  ast_edit: 'edit',
+  ast_grep: 'search',
+  bash: 'shell',
+  edit: 'edit',
+  fetch: 'fetch',
+  find: 'search',
+  glob: 'search',
+  grep: 'search',
+  hub: 'other',
+  ls: 'read',
+  read: 'read',
+  search: 'search',
+  task: 'spawn',
+  todo: 'plan',
+  todo_write: 'plan',
+  web_search: 'fetch',
+  write: 'edit',
+}
+
+interface State extends Session {
+  /** Edits whose input names lines and not what stood there: the result shows it. */
+  edits: EventItem[]
+}
+
+const MAX_EDITS = 8
+const MAX_EDIT_BYTES = 8192
+
+export function read({ path }: Source, from: Position | null): Iterable<Item> {
+  const folder = SESSION_FILE.test(basename(path)) ? undefined : basename(dirname(path))
+  return readLines(
+    path,
+    from,
+    (): State => ({ ...newSession(path, folder), edits: [] }),
+    function* (state, { record }) {
+      for (const item of recordItems(state, record, TOOLS)) {
+        if (item.type !== 'event') yield item
+        else {
+          const event = handedIn(onDevice(withIntent(item)))
+          yield* shownEdit(state, event)
+          yield event
+        }
+      }
+    },
+  )
+}
+
+function* shownEdit({ edits }: State, event: EventItem): Generator<Item> {
+  if (event.act?.does === 'edit' && !event.act.edits) {
+    if (JSON.stringify(event.payload).length < MAX_EDIT_BYTES) remember(edits, event, MAX_EDITS)
+    return
+  }
+  const at = event.role === 'tool' ? edits.findIndex(({ callId }) => callId === event.callId) : -1
+  if (at === -1) return
+  const [call] = edits.splice(at, 1)
+  const details = isRecord(event.payload) ? event.payload['details'] : undefined
+  const patch = isRecord(details) ? plainDiff(str(details['diff']) ?? '') : ''
+  const file = isRecord(details) ? str(details['path']) : undefined
+  if (!call || !file || !patch) return
+  const payload = call.payload as Record<string, unknown>
+  const act = { does: 'edit', input: payload['arguments'], edits: [{ path: file, patch }] } as const
+  yield { ...call, act, files: [file], summary: `${call.tool} ${file}` }
+}
+
+/** The model says in a few words what a call is for. */
+function withIntent(event: EventItem): EventItem {
+  const intent = event.act && isRecord(event.payload) ? str(event.payload['intent']) : undefined
+  return intent && event.summary === event.tool ? { ...event, summary: `${event.tool}: ${intent}` } : event
+}
+
+/** A sub-agent ends so, without another word. */
+const handedIn = (event: EventItem): EventItem =>
+  event.role === 'tool' && event.tool === 'yield' && event.state !== 'failed'
+    ? { ...event, mark: 'turn-end' }
+    : event
+
+/** `write` to `xd://mcp__…` calls a tool, and `read` of `agent://…` asks: neither is about a file. */
+function onDevice(event: EventItem): EventItem {
+  if (!event.act || !event.files?.some((file) => /^[a-z]+:\/\//.test(file))) return event
+  const { files, act, ...rest } = event
+  const kind = event.kind === 'edit' ? 'tool_call' : event.kind
+  return { ...rest, kind, act: { does: 'other', input: act.input } }
+}
+
+/** `-3|text` is `-text`; a line that stands for others begins another part. */
+const plainDiff = (diff: string): string =>
+  diff
+    .split('\n')
+    .map((line) => /^([-+ ])\s*\d+\|(.*)$/s.exec(line))
+    .map((match) => (match ? `${match[1]}${match[2]}` : '@@'))
+    .join('\n')
