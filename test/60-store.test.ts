@@ -3,9 +3,10 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listSessions } from '../src/query/sessions.ts'
+import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
 import { type Database, openDatabase, transaction } from '../src/store/database.ts'
+import { MEMORY_MIGRATIONS } from '../src/store/memory-schema.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
-import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../src/store/schema.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { storeContract } from './contract/store.ts'
 import { batchesOf, event } from './setup/scripted.ts'
@@ -16,15 +17,15 @@ storeContract('SQLite', (directory) => openStore(storePaths(directory)))
 const filled = (): string => {
   const directory = temporary('store')
   const store = openStore(storePaths(directory))
-  store.write(batchesOf(join(directory, 'source'), [event('a', 'k1'), event('a', 'k2')]))
-  store.settle(() => ({ repo: null, domain: null }))
+  store.ingest.write(batchesOf(join(directory, 'source'), [event('a', 'k1'), event('a', 'k2')]))
+  store.ingest.settle(() => ({ repo: null, domain: null }))
   store.close()
   return directory
 }
 const problemsOf = (directory: string): string[] => {
   const store = openStore(storePaths(directory))
   try {
-    return store.verify().problems
+    return store.archive.verify().problems
   } finally {
     store.close()
   }
@@ -97,9 +98,9 @@ describe('a memory that is not the cache’s own', () => {
     const directory = filled()
     const elsewhere = join(directory, 'elsewhere.db')
     const store = openStore(storePaths(directory, elsewhere))
-    expect([...store.marks()].map((one) => one.adapterVersion)).toEqual([-1])
-    store.settle(() => ({ repo: 'r', domain: null }))
-    expect(listSessions(store.read())).toMatchObject([
+    expect([...store.reader.sources.marks()].map((one) => one.adapterVersion)).toEqual([-1])
+    store.ingest.settle(() => ({ repo: 'r', domain: null }))
+    expect(listSessions(store.reader)).toMatchObject([
       { session_uid: 'test:a', repo: 'r', cost: { turns: 2 } },
     ])
     store.close()

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { sha1 } from '../src/files/sha1.ts'
 import { appendChunks, compressChunk, readChunk, removeSegment, segmentPath } from '../src/store/segments.ts'
+import fc from './setup/properties.ts'
 import { temporary } from './setup/sweeping.ts'
 
 let directory: string

@@ -1,20 +1,23 @@
 // Search: what a person types finds what was said, for code as for prose, in any script; and no query can break it.
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
 import { emptyDatabase } from '../src/store/database.ts'
-import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
 import { indexText, parseQuery } from '../src/store/words.ts'
 import { searchable } from '../src/sweep/text.ts'
+import fc from './setup/properties.ts'
+
+const database = emptyDatabase(CACHE_MIGRATIONS)
+afterAll(() => database.close())
 
 /** Places of the texts that a query finds. */
 function find(query: string, ...texts: string[]): number[] {
-  const database = emptyDatabase(CACHE_MIGRATIONS)
+  database.exec('DELETE FROM words')
   const insert = database.prepare("INSERT INTO words (rowid, prompt, answer, work) VALUES (?, ?, '', '')")
   for (const [at, text] of texts.entries()) insert.run(at, indexText(text))
   const match = parseQuery(query)?.match
   if (match === undefined) return []
   const rows = database.prepare('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid').all(match)
-  database.close()
   return (rows as unknown as { rowid: number }[]).map((row) => row.rowid)
 }
 

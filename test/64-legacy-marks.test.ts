@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { DEEDS, END_STATES, EVENT_KINDS, type EventKind, MARKS, type Role } from '../src/model.ts'
 import { connect } from '../src/sqlite/driver.ts'
+import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
 import type { Database } from '../src/store/database.ts'
 import { ROLES, wordOf } from '../src/store/rows.ts'
-import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
 
 type Row = [kind: EventKind, role: Role, tool: string | null, summary: string, exitCode?: number]
 

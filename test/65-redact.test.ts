@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRedactor, type Findings, loadRedactionKey, REDACTION_VERSION } from '../src/redact/index.ts'
 import { providerRules } from '../src/redact/rules-providers.ts'
 import { IS_LONG } from './setup/long.ts'
+import fc from './setup/properties.ts'
 import { drawMatch, seeded } from './support/shapes.ts'
 
 const key = new Uint8Array(32).fill(3)

@@ -5,8 +5,9 @@ import { chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
+import { isOwn } from '../src/files/checkout.ts'
 import { readLinked, readWhole } from '../src/files/reading.ts'
-import { isOwn, placeResolver } from '../src/sources/place.ts'
+import { placeResolver } from '../src/sources/place.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
 const PRIVATE = 'a letter nobody else should read'

@@ -21,8 +21,9 @@ import { unpackAgent } from './setup/fixtures.ts'
 import { cli, cliPath, temporary, World } from './setup/sweeping.ts'
 
 type Json = Record<string, unknown>
-const SESSION_FIELDS = `session_uid flavor native_session_id repo domain cwd git_branch model title started_at ended_at
-  outcome error_count decisions cost task_ref source_path source_bytes schema_version ingested_at analyzed_at evicted_at is_sole_copy redactions`
+const SESSION_FIELDS = `session_uid flavor native_session_id repo domain cwd git_branch model title title_source is_helper started_at ended_at
+  outcome error_count decisions starred_at tags notes cost task_ref source_path source_bytes schema_version ingested_at analyzed_at evicted_at is_sole_copy redactions
+  host host_id user`
 const EVENT_FIELDS = `session_uid seq parent_seq ts kind role tool summary payload_ref tokens is_sidechain is_inherited
   is_superseded agent exit_code duration_ms does state mark`
 const names = (text: string): string[] => text.split(/\s+/).sort()

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { FLAG } from '../src/store/rows.ts'
 import {
@@ -21,6 +20,7 @@ import {
 } from './setup/claude.ts'
 import { type Dump, differences } from './setup/dump.ts'
 import { amountOf } from './setup/long.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 
 const BRANCH = '33333333-3333-4333-8333-333333333333'

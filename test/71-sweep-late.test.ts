@@ -1,13 +1,13 @@
 // Files of one session that come in an unlucky order: a sweep in between must not leave anything double or unlinked.
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { FLAG } from '../src/store/rows.ts'
 import * as claude from './setup/claude.ts'
 import { type Dump, differences } from './setup/dump.ts'
 import * as grok from './setup/grok-session.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 
 const worlds: World[] = []

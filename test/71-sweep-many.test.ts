@@ -4,7 +4,6 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { Config } from '../src/config.ts'
@@ -14,10 +13,11 @@ import type { HeldSession } from '../src/retention/sessions.ts'
 import type { CursorMark } from '../src/store/batch.ts'
 import { IdSet } from '../src/store/id-set.ts'
 import { openStore } from '../src/store/sqlite.ts'
-import { Gone } from '../src/sweep/gone.ts'
+import { EvictedFilter } from '../src/sweep/evicted-filter.ts'
 import { plans } from '../src/sweep/plan.ts'
 import { addSession, newReport } from '../src/sweep/report.ts'
 import { differences } from './setup/dump.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 
 const EVERYWHERE = { isFull: true, seen: [], named: [] }
@@ -71,7 +71,7 @@ it('plans 5,000 sources a slice at a time', () => {
   const report = newReport(true)
   const options = { config: new Config({ env: world.env }), adapters: ADAPTERS, env: world.env }
   const store = openStore(world.paths)
-  const gone = new Gone(store.read())
+  const gone = new EvictedFilter(store.reader)
   const sizes: number[] = []
   for (const one of plans(nothing, options, EVERYWHERE, gone, report, 1000)) sizes.push(one.tasks.length)
   store.close()
@@ -138,7 +138,7 @@ describe('memory does not grow with the number of', () => {
     const report = newReport(true)
     const options = { config: new Config({ env: world.env }), adapters: ADAPTERS, env: world.env }
     const store = openStore(world.paths)
-    const slices = plans(known, options, EVERYWHERE, new Gone(store.read()), report, 1000)
+    const slices = plans(known, options, EVERYWHERE, new EvictedFilter(store.reader), report, 1000)
     const held = heldAfter(() => {
       // All but the last slice, while the planner is still at it.
       while (report.counts.missing < COUNT) slices.next()

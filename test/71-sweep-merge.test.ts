@@ -1,20 +1,22 @@
 // Two files of one session, in different directories: whichever is read first, the conversation is the same, in every form it
 // is told in. Numbers differ, since they are given in the order of reading; what they are given to does not.
+
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findDigest } from '../src/digest/patterns.ts'
 import { ExportSource, FORMATS } from '../src/export/index.ts'
 import type { Session } from '../src/model.ts'
 import { sessionEvents } from '../src/query/events.ts'
 import { outlineOf } from '../src/query/outline.ts'
-import { firstPrompts, getSession } from '../src/query/sessions.ts'
+import { getSession } from '../src/query/sessions.ts'
 import { transcript } from '../src/query/transcript.ts'
-import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
+import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
+import { databasesOf } from '../src/store/databases.ts'
+import type { Reader } from '../src/store/reader/index.ts'
 import { openStore } from '../src/store/sqlite.ts'
-import type { ReadHandle } from '../src/store/store.ts'
 import { assistant, call, type Fields, result, SESSION, text, user, write } from './setup/claude.ts'
 import { amountOf } from './setup/long.ts'
+import fc from './setup/properties.ts'
 import { cli, World } from './setup/sweeping.ts'
 
 const UID = `claude:${SESSION}`
@@ -35,9 +37,9 @@ async function readIn(order: File[][], files: Record<File, unknown[]>): Promise<
 }
 
 /** All that is told of the session, with native keys in the place of numbers. */
-function told(handle: ReadHandle): object {
-  const rows = handle.cache
-    .prepare('SELECT seq, parent_seq, hex(key) AS key FROM events')
+function told(handle: Reader): object {
+  const rows = databasesOf(handle)
+    .cache.prepare('SELECT seq, parent_seq, hex(key) AS key FROM events')
     .all() as unknown as {
     seq: number
     parent_seq: number | null
@@ -58,7 +60,7 @@ function told(handle: ReadHandle): object {
     words.replace(/#\d+/g, '#').replaceAll(new RegExp(`${UID}-\\d+`, 'g'), UID)
   return {
     digest: named(digest),
-    prompt: [...firstPrompts(handle, [UID]).values()],
+    prompt: [...handle.sessions.firstPrompts([UID]).values()],
     parents: Object.fromEntries(rows.map((row) => [row.key, keys.get(row.parent_seq ?? 0) ?? null])),
     entries: [...transcript(handle, UID)].map((entry) =>
       entry.type === 'agent'
@@ -190,7 +192,7 @@ describe('two files of one session', () => {
     try {
       const migration = CACHE_MIGRATIONS.find((one) => String(one).includes('DROP TABLE stretches')) as string
       const store = openStore(world.paths)
-      store.read().cache.exec(`ALTER TABLE source_sessions DROP COLUMN runs;
+      databasesOf(store.reader).cache.exec(`ALTER TABLE source_sessions DROP COLUMN runs;
         ALTER TABLE source_sessions DROP COLUMN retries; CREATE TABLE stretches (session INTEGER); ${migration}`)
       store.close()
       expect((await world.sweep()).sources).toHaveLength(2)

@@ -2,10 +2,10 @@
 // and never more than a name.
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { search } from '../src/query/search.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import fc from './setup/properties.ts'
 import { jsonl, nameOf, THREAD, writeRollout } from './setup/rollout.ts'
 import { World } from './setup/sweeping.ts'
 
@@ -136,8 +136,8 @@ describe('the index of thread names', () => {
     rollout(world, OTHER)
     await world.sweep()
     const store = openStore(world.paths)
-    store.evict([{ uid: `codex:${THREAD}`, reason: 'age', bytes: 1 }], Date.now())
-    store.evict([{ uid: `codex:${OTHER}`, reason: 'forgotten', bytes: 1 }], Date.now())
+    store.archive.evict([{ uid: `codex:${THREAD}`, reason: 'age', bytes: 1 }], Date.now())
+    store.archive.evict([{ uid: `codex:${OTHER}`, reason: 'forgotten', bytes: 1 }], Date.now())
     store.close()
     call(world, name(THREAD, 'zebra crossing'), name(OTHER, 'secret'))
     await world.sweep()

@@ -36,12 +36,16 @@ interface Swept {
   ledger: { session_uid: string; response_id: string; input: number }[]
 }
 
+/** What their wires count is named otherwise than these aspects have it: test/57-adapter-* compares it, counter by counter. */
+const OTHER_WIRES = new Set(['continue', 'goose', 'kilo', 'letta', 'omp', 'opencode', 'pi', 'pi-0.87'])
 const CLIENTS = readdirSync(join(import.meta.dirname, 'fixtures', 'agents'))
   .filter((name) => name.endsWith('.tgz'))
   .map((name) => name.slice(0, -'.tgz'.length))
+  .filter((name) => !OTHER_WIRES.has(name))
 
 const PLACEHOLDER = { 'output tokens': 'before 2.1.100 a line keeps the count of the start of the stream' }
 const CUT = { 'output tokens': 'the stream was cut: its final count was never sent' }
+const BEGUN = 'the beginning of a response that was interrupted counts'
 const UNSAVED = { prompts: 'a prompt that was never answered, or failed to resume, is not saved' }
 const ENDED = 'usage is written when a turn ends'
 const KILLED = {
@@ -82,10 +86,19 @@ const EXCEPTIONS: Record<string, Record<string, string>> = {
   'codex-0.45/kill_tool': { ...KILLED, 'tool calls': 'a call is written when its tool has ended' },
   'codex-0.45/compact_auto': { 'tool calls': 'a call is written when its tool has ended' },
   'codex-0.80/compact_auto': COMPACTED,
+  'cline/qa_chat': { 'cache tokens': 'chat completions have no number for what was written' },
+  'cline/subagent': APART,
   'codex/subagent': APART,
   'codex-codemode/subagent': APART,
   'codex-codemode/subagent_fork': APART,
   'codex-tui/user_shell': { 'tokens per session': '/new', prompts: '/new and ! are no prompts' },
+  'droid/autocompact': COMPACTED,
+  'kimi/autocompact': COMPACTED,
+  'kimi/interrupt': { 'input tokens': BEGUN, 'cache tokens': BEGUN, 'tokens per session': BEGUN },
+  'kimi/qa_chat': { 'cache tokens': 'the chat protocol has no number for what was written' },
+  'gemini/kill_resume': { 'tool calls': 'a call is written when its tool has ended' },
+  'gemini/kill_tool': { 'tool calls': 'a call is written when its tool has ended' },
+  'gemini/subagent': APART,
   'grok-1.0.5/kill_tool': KILLED,
   'grok/hooks_kill': KILLED,
   'grok/kill_resume': KILLED,
@@ -102,7 +115,7 @@ const paid = (expected: Expected, swept: Swept): Response[] =>
       spoken(expected).includes(one) || swept.ledger.some((row) => row.response_id === one.response_id),
   )
 /** Only one of the three wires has a number for what was written to the cache. */
-const tellsWrites = (client: string): boolean => /^claude|messages/.test(client)
+const tellsWrites = (client: string): boolean => /^(?:claude|cline|copilot|droid|kimi)|messages/.test(client)
 const prompts = (expected: Expected): string[] =>
   expected.invocations.flatMap((one) => one.prompts ?? (one.prompt === null ? [] : [one.prompt]))
 const sum = (numbers: number[]): number => numbers.reduce((total, one) => total + one, 0)

@@ -2,10 +2,10 @@
 // in whatever order the states of its file are read.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findDigest } from '../src/digest/patterns.ts'
 import { sessionEvents } from '../src/query/events.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 
 const RUN = '2025-01-15-ticket-to-pr-TK421'

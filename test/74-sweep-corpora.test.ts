@@ -1,6 +1,5 @@
 // Real sessions of strangers: nothing crashes, every line ends as an event or a named gap, sweeping again changes nothing,
-// and growing in steps gives the same rows. Their text is never printed: names, hashes and counts only. Runs where the
-// corpora lie; `npm run test:corpora` takes every file instead of a sample.
+// and growing in steps gives the same rows. Their text is never printed: names, hashes and counts only. `npm run test:corpora`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -9,21 +8,12 @@ import type { Adapter } from '../src/adapters/adapter.ts'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { withReader } from '../src/sweep/tasks.ts'
 import { filesBelow } from './setup/collect.ts'
+import { CORPORA } from './setup/corpora.ts'
 import { differences } from './setup/dump.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
-import { IS_LONG } from './setup/long.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
-const CORPORA = process.env['RECOLLECT_TEST_CORPORA'] ?? nearby()
-const STEPS = IS_LONG ? 20 : 3
-
-/** `shared/corpora` beside the checkout, or further up. */
-function nearby(): string {
-  for (let at = import.meta.dirname; ; at = dirname(at)) {
-    const found = join(at, 'shared', 'corpora')
-    if (existsSync(found) || at === dirname(at)) return found
-  }
-}
+const STEPS = 20
 
 /** Where an agent would have put the file. */
 const LAYOUT: Record<string, (name: string, group: number, path: string) => string> = {
@@ -77,11 +67,10 @@ function recordName(line: string): string {
 
 function homeOf(flavor: string, adapter: Adapter): string {
   const raw = temporary('corpus')
-  execFileSync('tar', ['-xzf', join(CORPORA, `${flavor}.tar.gz`), '-C', raw])
+  execFileSync('tar', ['-xzf', join(CORPORA as string, `${flavor}.tar.gz`), '-C', raw])
   const home = temporary('corpus-home')
   const groups: string[] = []
-  const files = filesBelow(raw).filter((path) => IS_LONG || statSync(path).size < 150_000)
-  for (const file of files) {
+  for (const file of filesBelow(raw)) {
     if (!groups.includes(dirname(file))) groups.push(dirname(file))
     const path = join(
       home,
@@ -94,17 +83,16 @@ function homeOf(flavor: string, adapter: Adapter): string {
   return home
 }
 
-const present = existsSync(CORPORA) ? readdirSync(CORPORA) : []
+const present = CORPORA === undefined ? [] : readdirSync(CORPORA)
 const subjects = await Promise.all(
   ADAPTERS.filter((one) => LAYOUT[one.flavor] && present.includes(`${one.flavor}.tar.gz`)).map(withReader),
 )
 
-it.skipIf(subjects.length > 0)('the corpora are not here: their tests are left out', () => {
-  expect(present.filter((name) => name.endsWith('.tar.gz'))).toEqual([])
+it.skipIf(CORPORA === undefined)('every corpus is read (npm run test:corpora, where they lie)', () => {
+  expect(subjects.map((adapter) => `${adapter.flavor}.tar.gz`).sort()).toEqual(
+    present.filter((name) => name.endsWith('.tar.gz')).sort(),
+  )
 })
-
-// Long runs take minutes.
-const TIMEOUT = IS_LONG ? 1_800_000 : 120_000
 
 describe.each(subjects.map((adapter) => [adapter.flavor, adapter] as const))('%s', (flavor, adapter) => {
   let home: string
@@ -134,59 +122,51 @@ describe.each(subjects.map((adapter) => [adapter.flavor, adapter] as const))('%s
     expect(silent).toEqual({})
   })
 
-  it(
-    'every byte is understood or in a gap, and a second sweep changes nothing',
-    async () => {
-      const world = worldOf(home)
-      const report = await world.sweep()
-      expect(report.problems).toEqual([])
-      const dump = world.dump()
-      expect(dump.sources.length).toBe(sources.length)
-      for (const { path, offset, size } of dump.sources as { path: string; offset: number; size: number }[]) {
-        const pending = dump.gaps.filter((gap) => gap['path'] === path && (gap['offset'] as number) >= offset)
-        const end = Math.max(
-          offset,
-          ...pending.map((gap) => (gap['offset'] as number) + (gap['length'] as number)),
-        )
-        expect(size - end, basename(path)).toBeLessThanOrEqual(2)
-      }
-      expect(world.verify().problems).toEqual([])
-      const again = await world.sweep()
-      expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 0, readBytes: 0 })
-      expect(differences(world.dump(), dump)).toEqual([])
-      await world.sweep({ full: true })
-      expect(differences(world.dump(), dump)).toEqual([])
-      world.remove()
-    },
-    TIMEOUT,
-  )
+  it('every byte is understood or in a gap, and a second sweep changes nothing', async () => {
+    const world = worldOf(home)
+    const report = await world.sweep()
+    expect(report.problems).toEqual([])
+    const dump = world.dump()
+    expect(dump.sources.length).toBe(sources.length)
+    for (const { path, offset, size } of dump.sources as { path: string; offset: number; size: number }[]) {
+      const pending = dump.gaps.filter((gap) => gap['path'] === path && (gap['offset'] as number) >= offset)
+      const end = Math.max(
+        offset,
+        ...pending.map((gap) => (gap['offset'] as number) + (gap['length'] as number)),
+      )
+      expect(size - end, basename(path)).toBeLessThanOrEqual(2)
+    }
+    expect(world.verify().problems).toEqual([])
+    const again = await world.sweep()
+    expect(again).toMatchObject({ newEventCount: 0, changedEventCount: 0, readBytes: 0 })
+    expect(differences(world.dump(), dump)).toEqual([])
+    await world.sweep({ full: true })
+    expect(differences(world.dump(), dump)).toEqual([])
+    world.remove()
+  })
 
-  it(
-    'growing in steps gives the same as one sweep',
-    async () => {
-      const whole = worldOf()
-      growingTree(home, whole.home, () => 0).grow(1)
-      await whole.sweep()
-      const grown = worldOf()
-      // A checkpoint is written once and whole; transcripts grow.
-      const tree =
-        flavor === 'entire' ? arrivingTree(home, grown.home) : growingTree(home, grown.home, randomFrom(11))
-      for (let step = 1; step <= STEPS; step++) {
-        await grown.sweep()
-        tree.grow(step / STEPS)
-      }
+  it('growing in steps gives the same as one sweep', async () => {
+    const whole = worldOf()
+    growingTree(home, whole.home, () => 0).grow(1)
+    await whole.sweep()
+    const grown = worldOf()
+    // A checkpoint is written once and whole; transcripts grow.
+    const tree =
+      flavor === 'entire' ? arrivingTree(home, grown.home) : growingTree(home, grown.home, randomFrom(11))
+    for (let step = 1; step <= STEPS; step++) {
       await grown.sweep()
-      const [found, wanted] = [grown.dump(), whole.dump()]
-      const several = new Set<unknown>()
-      const seen = new Set<unknown>()
-      for (const { session_uid: uid } of wanted.sources) (seen.has(uid) ? several : seen).add(uid)
-      for (const dump of [found, wanted])
-        for (const [uid, rows] of Object.entries(dump.events))
-          if (several.has(uid))
-            for (const row of Object.values(rows)) Object.assign(row, LOOSE[flavor] ?? { seq: null })
-      expect(differences(found, wanted)).toEqual([])
-      expect(grown.verify().problems).toEqual([])
-    },
-    TIMEOUT,
-  )
+      tree.grow(step / STEPS)
+    }
+    await grown.sweep()
+    const [found, wanted] = [grown.dump(), whole.dump()]
+    const several = new Set<unknown>()
+    const seen = new Set<unknown>()
+    for (const { session_uid: uid } of wanted.sources) (seen.has(uid) ? several : seen).add(uid)
+    for (const dump of [found, wanted])
+      for (const [uid, rows] of Object.entries(dump.events))
+        if (several.has(uid))
+          for (const row of Object.values(rows)) Object.assign(row, LOOSE[flavor] ?? { seq: null })
+    expect(differences(found, wanted)).toEqual([])
+    expect(grown.verify().problems).toEqual([])
+  })
 })

@@ -70,8 +70,8 @@ describe('joined records', () => {
     const first = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff, 0xe2, 0x82]), Buffer.from('"}')])
     const items = read(Buffer.concat([first, Buffer.from(' {"b":2}')]))
     expect(items).toEqual([
-      { record: { a: '\ufffd\ufffd' }, offset: 0, length: first.length, lossy: true },
-      { record: { b: 2 }, offset: first.length + 1, length: 7, lossy: false },
+      { record: { a: '\ufffd\ufffd' }, offset: 0, length: first.length },
+      { record: { b: 2 }, offset: first.length + 1, length: 7 },
     ])
   })
 
@@ -102,7 +102,7 @@ describe('a companion with very many rows', () => {
       let sinceStop = 0
       let longest = 0
       let rowCount = 0
-      for (const item of adapter.read({ flavor: 'grok', path: spine }, null)) {
+      for (const item of adapter.read({ path: spine }, null)) {
         sinceStop = item.type === 'position' ? 0 : sinceStop + 1
         longest = Math.max(longest, sinceStop)
         if (item.type === 'unknown') rowCount++

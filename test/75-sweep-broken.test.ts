@@ -92,7 +92,7 @@ async function expectWhole(home: BrokenHome, { gaps }: State): Promise<void> {
 }
 
 describe('a sweep over', () => {
-  it.each(caseNames)('%s', { timeout: 300_000 }, async (name) => {
+  it.each(caseNames)('%s', async (name) => {
     const home = await broken(name)
     const { expected } = home
     const first = home.sweep()

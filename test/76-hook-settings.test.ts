@@ -17,7 +17,7 @@ import { parse } from 'jsonc-parser'
 import { describe, expect, it } from 'vitest'
 import { INTEGRATIONS } from '../src/adapters/integrations.ts'
 import { readSettings } from '../src/capture/hook-status.ts'
-import { applyPlan, makeHandler, planInstall, planUninstall } from '../src/capture/hooks.ts'
+import { applyPlan, handlerOf, makeHandler, planInstall, planUninstall } from '../src/capture/hooks.ts'
 import { findHandlers, type Handler, withHandler, withoutHandlers } from '../src/capture/settings.ts'
 import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
@@ -136,7 +136,9 @@ describe('settings files', () => {
     return { env: { HOME }, handler: makeHandler({ HOME }, script) }
   }
 
-  describe.each(INTEGRATIONS.map((one) => [one.flavor, one] as const))('of %s', (_, agent) => {
+  // Of the others: 76-hook-forms.
+  const grouped = INTEGRATIONS.filter(({ hooks }) => hooks.form === undefined)
+  describe.each(grouped.map((one) => [one.flavor, one] as const))('of %s', (_, agent) => {
     it.each(Object.entries(TEXTS))('come back to the byte, with their mode: %s', (_, text) => {
       const { env, handler } = home()
       const file = agent.hooks.file(env)
@@ -183,7 +185,7 @@ describe('settings files', () => {
       writeFileSync(file, '{"a": 1, "b": [1,2]}')
       applyPlan(planInstall(agent, env, { ...handler, command: `${handler.command} '/elsewhere'` }))
       applyPlan(planInstall(agent, env, handler))
-      expect(findHandlers(readFileSync(file, 'utf8'), file)[0]?.value).toEqual(handler)
+      expect(findHandlers(readFileSync(file, 'utf8'), file)[0]?.value).toEqual(handlerOf(agent, handler))
       applyPlan(planUninstall(agent, env))
       expect(readFileSync(file, 'utf8')).toBe('{"a": 1, "b": [1,2]}')
     })
@@ -201,6 +203,15 @@ describe('settings files', () => {
   })
 
   const [agent] = INTEGRATIONS as [(typeof INTEGRATIONS)[number]]
+
+  it('say how long to wait in what their agent counts in', () => {
+    const { handler } = home()
+    const waits = (flavor: string): number | undefined => {
+      const one = INTEGRATIONS.find((integration) => integration.flavor === flavor)
+      return one && handlerOf(one, handler).timeout
+    }
+    expect([waits('claude'), waits('gemini'), waits('qwen')]).toEqual([3, 3000, 3000])
+  })
 
   it('that are a link stay one', () => {
     const { env, handler } = home()
@@ -319,7 +330,10 @@ describe('recollect hooks', () => {
     for (const agent of INTEGRATIONS) mkdirSync(agent.home(env), { recursive: true })
     const plan = cli(env, 'hooks', 'install', '--dry-run')
     expect(plan).toMatchObject({ code: 0, stderr: '' })
-    expect(plan.stdout.match(/^\+ +"command": .*recollect-hook\.cjs/gm)).toHaveLength(15)
+    // A module names it once for all of its events.
+    const counts = INTEGRATIONS.map(({ hooks }) => (hooks.form === 'plugin' ? 1 : hooks.events.length))
+    const all = counts.reduce((sum, count) => sum + count, 0)
+    expect(plan.stdout.match(/^\+.*recollect-hook\.cjs/gm)).toHaveLength(all)
     for (const agent of INTEGRATIONS) expect(existsSync(agent.hooks.file(env))).toBe(false)
 
     expect(cli(env, 'hooks', 'install').code).toBe(0)
@@ -327,18 +341,18 @@ describe('recollect hooks', () => {
       (JSON.parse(cli(env, 'hooks', 'status', '--json').stdout) as { agents: Record<string, unknown>[] })
         .agents
     expect(status().map((one) => [one['agent'], one['installed'], one['wanted'], one['problem']])).toEqual(
-      INTEGRATIONS.map((one) => [one.flavor, 5, 5, null]),
+      INTEGRATIONS.map((one) => [one.flavor, one.hooks.events.length, one.hooks.events.length, null]),
     )
-    expect(new Set(status().map((one) => one['command'])).size).toBe(1)
+    // One text for all of those that may read each other's settings.
+    const named = INTEGRATIONS.filter(({ hooks }) => hooks.namesNoFile).length
+    expect(new Set(status().map((one) => one['command'])).size).toBe(1 + named)
     expect(status().find((one) => one['agent'] === 'codex')?.['obstacle']).toMatchObject({ kind: 'trust' })
 
     const tried = cli(env, 'hooks', 'test', '--json')
     expect(tried.code).toBe(0)
-    expect((JSON.parse(tried.stdout) as { agents: { ok: boolean }[] }).agents.map((one) => one.ok)).toEqual([
-      true,
-      true,
-      true,
-    ])
+    expect((JSON.parse(tried.stdout) as { agents: { ok: boolean }[] }).agents.map((one) => one.ok)).toEqual(
+      INTEGRATIONS.map(() => true),
+    )
 
     expect(cli(env, 'hooks', 'uninstall').code).toBe(0)
     for (const agent of INTEGRATIONS) expect(existsSync(agent.hooks.file(env))).toBe(false)

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { peekSpool, takeSpool } from '../src/sources/spool.ts'
 import { LINES, MAX_SPOOL_BYTES, NUDGED, SPOOL } from '../src/sources/spool-files.ts'
-import { takeSweepLock } from '../src/sweep/index.ts'
+import { SweepLock } from '../src/store/sweep-lock.ts'
 import { amountOf } from './setup/long.ts'
 import { cliPath, temporary } from './setup/sweeping.ts'
 
@@ -120,7 +120,7 @@ async function sweepsEnded(home: string): Promise<void> {
   for (let tries = 0; tries < 2000; tries++) {
     if (!existsSync(join(home, SPOOL, NUDGED))) {
       try {
-        return takeSweepLock(home)()
+        return new SweepLock(home).free()
       } catch {
         // Still running, or no home at all.
         if (!existsSync(home)) return

@@ -1,11 +1,12 @@
 // The retention plan as properties over generated stores: what may go, in which order, how much, and what is reported.
-import fc from 'fast-check'
+
 import { describe, expect, it } from 'vitest'
 import { Config } from '../src/config.ts'
 import { candidates } from '../src/retention/candidates.ts'
 import { type Plan, type Policy, plan, type RawSession, type Usage } from '../src/retention/plan.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import { amountOf } from './setup/long.ts'
+import fc from './setup/properties.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-15T12:00:00Z')

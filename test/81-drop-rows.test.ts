@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { dropRows } from '../src/store/drop-rows.ts'
-import { CACHE_MIGRATIONS } from '../src/store/schema.ts'
 
 let root: string
 let cache: Database

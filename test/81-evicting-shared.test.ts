@@ -1,13 +1,16 @@
 // What sessions share with one that goes, and what cannot be read: nothing goes that need not, and nothing that was known
 // is replaced by less.
+
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Ahead } from '../src/digest/ahead.ts'
+import { IdleDigest } from '../src/digest/idle-digest.ts'
 import { digestChanged } from '../src/digest/index.ts'
 import { syncFiles } from '../src/hub/files.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
+import { databasesOf } from '../src/store/databases.ts'
+import { Outbox } from '../src/store/notes.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
@@ -65,20 +68,24 @@ describe('a fork of a session that is gone', () => {
         Array.from({ length: count }, (_, at) => event(session, uuid(`k${at}`), { kind: 'user_msg' })),
       )
     const place = () => ({ repo: '', domain: '' })
-    store.write(lines('a', 300))
-    store.settle(place)
+    store.ingest.write(lines('a', 300))
+    store.ingest.settle(place)
     digestChanged(store, { buckets: {} })
-    const [origin] = store.read().memory.prepare('SELECT session_uid AS uid FROM sessions').all() as {
+    const [origin] = databasesOf(store.reader)
+      .memory.prepare('SELECT session_uid AS uid FROM sessions')
+      .all() as {
       uid: string
     }[]
-    store.evict([{ uid: origin?.uid as string, reason: 'age', bytes: 1 }], Date.now())
-    const { sessions } = store.write(lines('b', 400))
-    const ahead = new Ahead(store.read())
-    ahead.add(sessions.keys())
-    while (ahead.next());
-    store.settle(place)
+    store.archive.evict([{ uid: origin?.uid as string, reason: 'age', bytes: 1 }], Date.now())
+    const { sessions } = store.ingest.write(lines('b', 400))
+    const idle = new IdleDigest(store)
+    idle.add(sessions.keys())
+    while (idle.next());
+    store.ingest.settle(place)
     digestChanged(store, { buckets: {} })
-    const digests = store.read().memory.prepare('SELECT digest FROM digests ORDER BY session_uid').all()
+    const digests = databasesOf(store.reader)
+      .memory.prepare('SELECT digest FROM digests ORDER BY session_uid')
+      .all()
     expect(digests.map((row) => JSON.parse((row as { digest: string }).digest).event_count)).toEqual([
       300, 100,
     ])
@@ -92,12 +99,14 @@ describe('a fork of a session that is gone', () => {
         join(memory.root, session),
         keys.map((key) => event(session, key)),
       )
-    store.write(write('a', [uuid('k1'), 'k2']))
+    store.ingest.write(write('a', [uuid('k1'), 'k2']))
     const failing = write('z', ['z1', 'z2'])
     Object.assign(failing.at(-1)?.events.at(-1) as object, { summary: {} })
-    expect(() => store.write(failing, true)).toThrow()
-    store.write(write('b', [uuid('k1'), 'k3']))
-    expect(store.read().cache.prepare('SELECT count(*) AS n FROM shared').get()).toMatchObject({ n: 1 })
+    expect(() => store.ingest.write(failing, true)).toThrow()
+    store.ingest.write(write('b', [uuid('k1'), 'k3']))
+    expect(databasesOf(store.reader).cache.prepare('SELECT count(*) AS n FROM shared').get()).toMatchObject({
+      n: 1,
+    })
     store.close()
   })
 })
@@ -136,7 +145,7 @@ describe('a digest', () => {
     const names = readdirSync(blobs, { recursive: true }).map(String)
     const segment = join(blobs, names.find((name) => name.endsWith('.seg')) as string)
     writeFileSync(segment, readFileSync(segment).fill(7, 20))
-    memory.with((store) => store.read().cache.exec('DELETE FROM folds'))
+    memory.with((store) => databasesOf(store.reader).cache.exec('DELETE FROM folds'))
     memory.unanalyze()
     const { problems, digestedCount } = await memory.sweep()
     expect(digestedCount).toBe(0)
@@ -155,14 +164,14 @@ describe('a hub file of a forgotten session', () => {
     const directory = join(memory.root, 'hub')
     mkdirSync(directory)
     memory.with((store) => {
-      const { memory: database } = store.read()
-      syncFiles(database, directory)
-      store.evict([{ uid: one?.uid as string, reason: 'forgotten', bytes: 1 }], 1)
+      const notes = { reader: store.reader, outbox: new Outbox(databasesOf(store.reader).memory) }
+      syncFiles(notes, directory)
+      store.archive.evict([{ uid: one?.uid as string, reason: 'forgotten', bytes: 1 }], 1)
       // A directory in the way cannot be removed as a file, by root neither.
       const path = join(directory, readdirSync(directory)[0] as string)
       rmSync(path)
       mkdirSync(join(path, 'x'), { recursive: true })
-      const { removed, problems } = syncFiles(database, directory)
+      const { removed, problems } = syncFiles(notes, directory)
       expect([removed, problems.map((problem) => problem.message)]).toEqual([
         0,
         [expect.stringContaining('cannot remove')],

@@ -1,6 +1,7 @@
 // Eviction, forgetting, repair and migration stopped at their flushes to the disk: what the next run makes of it is what an
 // undisturbed one makes, nothing else is lost, and what was forgotten never comes back. Killed here, at a few of them;
 // `npm run test:sweep-power-cut` also cuts the file system under them (programs/cut-disk.mjs), at many.
+
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -15,6 +16,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { CutDisk } from './programs/cut-disk.mjs'
 import { filesBelow } from './setup/collect.ts'
@@ -87,7 +89,7 @@ const uidsOf = (memory: Memory): unknown => memory.rows('SELECT session_uid FROM
 
 function bodiesOf(memory: Memory, uids: readonly string[]): (string | undefined)[] {
   return memory.with((store) => {
-    const handle = store.read()
+    const handle = store.reader
     return uids.flatMap((uid) =>
       [...sessionEvents(handle, uid)].map((event) => handle.payload(event.payload_ref as string)),
     )
@@ -114,7 +116,7 @@ async function eviction(): Promise<Deed> {
   memory.unanalyze()
   memory.analyze([parent, other])
   memory.with((store) => {
-    store.read().memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
+    databasesOf(store.reader).memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
   })
   const saved = memory.home
   const staying = [fork.uid, kept.uid]

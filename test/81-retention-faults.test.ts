@@ -1,11 +1,13 @@
 // Eviction that is killed at any write, and eviction on a disk with no room left: nothing half-done stays, nothing else
 // is harmed. Runs the built program.
+
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionEvents } from '../src/query/events.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { IS_LONG } from './setup/long.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
 
@@ -36,7 +38,9 @@ describe.skipIf(!hasStrace)('a kill', () => {
       const going = stay === 'some' ? [parent, other] : [parent, fork, other, kept]
       memory.analyze(going)
       memory.with((store) => {
-        store.read().memory.exec('UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL')
+        databasesOf(store.reader).memory.exec(
+          'UPDATE sessions SET ingested_at = 1 WHERE analyzed_at IS NOT NULL',
+        )
       })
       const bodies = bodiesOf(staying)
       const saved = join(memory.root, 'saved')
@@ -206,7 +210,7 @@ describe('the commands', () => {
   it('tell of a loss on stderr and by the exit code', async () => {
     const made = await memory.fill(2, 3)
     // What Tier 2 does not know cannot be analyzed.
-    memory.with((store) => store.read().memory.exec('DELETE FROM sessions'))
+    memory.with((store) => databasesOf(store.reader).memory.exec('DELETE FROM sessions'))
     memory.caps({ raw_soft_cap_bytes: 1, raw_hard_cap_bytes: 1 })
     const evicted = run('evict')
     expect(evicted.status).toBe(4)
@@ -217,7 +221,7 @@ describe('the commands', () => {
 
 function bodiesOf(made: readonly MadeSession[]): (string | undefined)[] {
   return memory.with((store) => {
-    const handle = store.read()
+    const handle = store.reader
     return made.flatMap((one) =>
       [...sessionEvents(handle, one.uid)].map((event) => handle.payload(event.payload_ref as string)),
     )

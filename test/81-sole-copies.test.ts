@@ -1,4 +1,5 @@
 // What must not go unasked: sessions that only we still have, whatever makes them old, and what a wrong clock would drop.
+
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,6 +9,7 @@ import { sessionEvents } from '../src/query/events.ts'
 import type { RetentionEvent } from '../src/retention/apply.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
 import { readSpoolState } from '../src/sources/spool.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { compact } from '../src/store/erase.ts'
 import { isHere as hasProgram } from './setup/programs.ts'
 import { type MadeSession, Memory, makeSession, writeLines } from './setup/raw-memory.ts'
@@ -24,13 +26,13 @@ afterEach(() => {
 })
 
 const isHere = (one: MadeSession): boolean =>
-  memory.with((store) => [...sessionEvents(store.read(), one.uid)].length > 0)
+  memory.with((store) => [...sessionEvents(store.reader, one.uid)].length > 0)
 const sweep = (onEvent?: (event: RetentionEvent) => void) =>
   memory.sweep({ adapters: ADAPTERS, ...(onEvent ? { onEvent } : {}) })
 
 /** A cap as a share of what the sessions occupy, without ballast and what lies idle. */
 const capAt = (share: number): void => {
-  memory.with((store) => compact(store.read().cache))
+  memory.with((store) => compact(databasesOf(store.reader).cache))
   rmSync(join(memory.cache, 'ballast'), { force: true })
   memory.caps({ raw_soft_cap_bytes: Math.floor(allocatedBytes(memory.cache) * share) })
 }

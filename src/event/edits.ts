@@ -41,7 +41,7 @@ const textIn = (fields: Fields, names: readonly string[]): string | undefined =>
   return undefined
 }
 
-const PATHS = ['file_path', 'filePath', 'path', 'target_file', 'filename', 'notebook_path']
+const PATHS = ['file_path', 'filePath', 'filepath', 'path', 'target_file', 'filename', 'notebook_path']
 const OLD = ['old_string', 'oldString', 'old_str', 'oldText', 'old_text']
 const NEW = ['new_string', 'newString', 'new_str', 'newText', 'new_text', 'new_source']
 const WHOLE = ['content', 'contents', 'file_text', 'text']

@@ -1,7 +1,7 @@
 // Reads JSON Lines from a byte position: every byte ends up in a record, a gap or white space between them.
 // Owns splitting and parsing; what a record means, and whether a gap stops the reader, is the caller's business.
 // Memory is bounded by the longest line allowed, not by the file.
-import { constants as bufferConstants, isUtf8 } from 'node:buffer'
+import { constants as bufferConstants } from 'node:buffer'
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { fromSystem, RecollectError } from '../errors.ts'
 import { openForReading } from './reading.ts'
@@ -22,8 +22,6 @@ export interface JsonlRecord {
   /** Offset and length of the record's bytes in the file, without its newline. */
   offset: number
   length: number
-  /** True when invalid UTF-8 was read as U+FFFD. */
-  lossy: boolean
 }
 
 export interface JsonlGap {
@@ -161,9 +159,8 @@ export function parseLine(
 function plainRecord(line: Buffer, offset: number, maxValues: number): JsonlItem[] | undefined {
   const { length } = line
   if (line[0] !== OPEN || line[length - 1] !== CLOSE || hasMoreValues(line, maxValues)) return undefined
-  const text = line.toString('utf8')
-  const record = parseObject(text)
-  return record && [{ record, offset, length, lossy: text.includes('\ufffd') && !isUtf8(line) }]
+  const record = parseObject(line.toString('utf8'))
+  return record && [{ record, offset, length }]
 }
 
 function* lineItems(
@@ -192,12 +189,11 @@ function* lineItems(
     yield { gap: 'oversize', detail: `more than ${maxValues} values in one line`, offset, length }
     return
   }
-  const text = bytes.toString('utf8')
   let value: unknown
   try {
     // An exception of the parser costs far more than a look at the first byte.
     if (!canBeJson(bytes[0] as number)) throw NOT_JSON
-    value = JSON.parse(text)
+    value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
     if (splitJoined) return yield* salvage(bytes, offset, ended, shortMessage(error))
     const lastNul = bytes.lastIndexOf(0)
@@ -215,12 +211,7 @@ function* lineItems(
     yield { gap: 'not-object', detail, offset, length }
     return
   }
-  yield {
-    record: value as Record<string, unknown>,
-    offset,
-    length,
-    lossy: text.includes('\ufffd') && !isUtf8(bytes),
-  }
+  yield { record: value as Record<string, unknown>, offset, length }
 }
 
 const NOT_JSON = new SyntaxError('position 0')
@@ -297,8 +288,7 @@ function* salvage(bytes: Buffer, base: number, ended: boolean, detail: string): 
     if (record) {
       if (!isBlank(bytes, from, at))
         yield pieceGap(bytes, from, at, base, 'torn', 'cut off by another record')
-      const lossy = !isUtf8(bytes.subarray(at, end))
-      yield { record, offset: base + at, length: end - at, lossy }
+      yield { record, offset: base + at, length: end - at }
       recordCount++
       from = end
     } else if (--triesLeft === 0) break

@@ -6,7 +6,7 @@ import { renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseStored, RecollectError } from '../errors.ts'
 import { AppendFile } from '../files/append.ts'
-import type { Database } from '../store/database.ts'
+import type { Outbox, OutboxEvent } from '../store/notes.ts'
 
 export interface Posting {
   delivered: number
@@ -15,14 +15,6 @@ export interface Posting {
   /** Refused by the hub, or not taken for too long: they are not sent again. */
   givenUp: number
   problem: RecollectError | undefined
-}
-
-interface Event {
-  session_uid: string
-  at: number
-  name: string
-  detail: string
-  attempts: number
 }
 
 const LOG = 'log'
@@ -34,9 +26,8 @@ const FIRST_PAUSE = 30_000
 const LONGEST_PAUSE = 6 * 3_600_000
 
 /** What goes out: counts, hashes and ids, never a word of a transcript. */
-function bodyOf(memory: Database, event: Event): { id: string; body: string } {
-  const { id: memoryId } = memory.prepare('SELECT id FROM pair').get() as { id: string }
-  const parts = [memoryId, event.session_uid, event.at, event.name].join('\0')
+function bodyOf(outbox: Outbox, event: OutboxEvent): { id: string; body: string } {
+  const parts = [outbox.memoryId(), event.session_uid, event.at, event.name].join('\0')
   const id = createHash('sha256').update(parts).digest('hex').slice(0, 32)
   const body = JSON.stringify({
     id,
@@ -48,39 +39,9 @@ function bodyOf(memory: Database, event: Event): { id: string; body: string } {
   return { id, body }
 }
 
-/** Oldest first, `MAX_WAITING` at most. */
-function waiting(memory: Database, sink: string): Event[] {
-  return memory
-    .prepare(
-      `SELECT e.session_uid, e.at, e.name, e.detail, coalesce(d.attempts, 0) AS attempts FROM events_log e
-       LEFT JOIN deliveries d ON d.session_uid = e.session_uid AND d.at = e.at AND d.name = e.name AND d.sink = ?
-       WHERE d.state IS NULL OR d.state = 'waiting' ORDER BY e.at, e.session_uid, e.name LIMIT ${MAX_WAITING}`,
-    )
-    .all(sink) as unknown as Event[]
-}
-
-type State = 'waiting' | 'delivered' | 'given_up'
-
-function note(memory: Database, sink: string, event: Event, state: State, nextAt = 0): void {
-  memory
-    .prepare(
-      `INSERT OR REPLACE INTO deliveries (session_uid, at, name, sink, attempts, next_at, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(event.session_uid, event.at, event.name, sink, event.attempts + 1, nextAt, state)
-}
-
-export const hasUnlogged = (memory: Database): boolean =>
-  memory
-    .prepare(
-      `SELECT 1 FROM events_log e WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_uid = e.session_uid
-       AND d.at = e.at AND d.name = e.name AND d.sink = '${LOG}') LIMIT 1`,
-    )
-    .get() !== undefined
-
 /** Appends what is new to events.jsonl; the one before it is kept when it grows too long. */
-export async function logEvents(memory: Database, home: string): Promise<void> {
-  const events = waiting(memory, LOG)
+export async function logEvents(outbox: Outbox, home: string): Promise<void> {
+  const events = outbox.waiting(LOG, MAX_WAITING)
   if (events.length === 0) return
   const path = join(home, 'events.jsonl')
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -88,8 +49,8 @@ export async function logEvents(memory: Database, home: string): Promise<void> {
   const file = new AppendFile(path)
   try {
     for (const event of events) {
-      await file.append(bodyOf(memory, event).body)
-      note(memory, LOG, event, 'delivered')
+      await file.append(bodyOf(outbox, event).body)
+      outbox.noteDelivery(LOG, event, 'delivered')
     }
   } finally {
     await file.close()
@@ -104,34 +65,33 @@ export interface Hub {
 }
 
 /** What waits to be told, when it cannot be sent at all. */
-export const unsent = (memory: Database, url: string, problem: RecollectError): Posting => ({
+export const unsent = (outbox: Outbox, url: string, problem: RecollectError): Posting => ({
   delivered: 0,
-  pending: waiting(memory, url).length,
+  pending: outbox.waiting(url, MAX_WAITING).length,
   givenUp: 0,
   problem,
 })
 
 /** Sends what waits, until the hub fails or twice the timeout has passed: nobody waits longer than that for it. */
-export async function postEvents(memory: Database, hub: Hub, now: number): Promise<Posting> {
+export async function postEvents(outbox: Outbox, hub: Hub, now: number): Promise<Posting> {
   const { url, timeoutMs } = hub
-  const events = waiting(memory, url)
+  const events = outbox.waiting(url, MAX_WAITING)
   const posting: Posting = { delivered: 0, pending: events.length, givenUp: 0, problem: undefined }
-  if (events.length === 0 || isPausing(memory, url, now)) return posting
+  if (events.length === 0 || isPausing(outbox, url, now)) return posting
   const deadline = performance.now() + 2 * timeoutMs
   for (const event of events.slice(0, MAX_PER_RUN)) {
     // Not begun where it could take longer than there is time.
     if (performance.now() + timeoutMs > deadline) break
-    const { id, body } = bodyOf(memory, event)
+    const { id, body } = bodyOf(outbox, event)
     const answer = await post(hub, id, body)
     if (answer.isTaken) {
-      note(memory, url, event, 'delivered')
+      outbox.noteDelivery(url, event, 'delivered')
       posting.delivered++
       posting.pending--
       continue
     }
     const isFinal = answer.isRefused || event.attempts + 1 >= MAX_ATTEMPTS
-    note(
-      memory,
+    outbox.noteDelivery(
       url,
       event,
       isFinal ? 'given_up' : 'waiting',
@@ -148,11 +108,8 @@ export async function postEvents(memory: Database, hub: Hub, now: number): Promi
 }
 
 /** One failure is about the hub, not about the event: all wait. */
-function isPausing(memory: Database, sink: string, now: number): boolean {
-  const row = memory
-    .prepare("SELECT max(next_at) AS at FROM deliveries WHERE sink = ? AND state = 'waiting'")
-    .get(sink)
-  const until = (row as { at: number | null }).at ?? 0
+function isPausing(outbox: Outbox, sink: string, now: number): boolean {
+  const until = outbox.pausedUntil(sink)
   // A clock that was set back must not make it wait for ever.
   return until > now && until - now <= LONGEST_PAUSE
 }

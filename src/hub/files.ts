@@ -1,6 +1,6 @@
 // Digests and decisions as files, one each, for a hub to index. A file is written when it is new, changed or missing, and
-// always whole; one that we wrote is removed once, when its session is forgotten, and for no other reason: several memories
-// may share a directory. What is to be written is noted in memory.db before the file, so that a kill leaves none that nobody
+// always whole; one that we wrote is removed once, when its session is forgotten or its decision taken back, and for no
+// other reason: several memories may share a directory. What is to be written is noted in memory.db before the file, so that a kill leaves none that nobody
 // would remove, and again after it: a kill in between makes it looked at once more.
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -9,8 +9,8 @@ import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
 import { replaceFile } from '../files/replace.ts'
 import { SCHEMA_VERSION } from '../model.ts'
-import { type Database, prepared, transaction } from '../store/database.ts'
-import { decisionsIn } from '../store/decisions.ts'
+import type { Notes, OutboxItem, ToldItem } from '../store/notes.ts'
+import type { Reader } from '../store/reader/index.ts'
 
 export interface FileChanges {
   written: number
@@ -35,17 +35,9 @@ export function baseName(uid: string): string {
 const fileName = (uid: string, item: string): string =>
   `${baseName(uid)}.${item === DIGEST ? DIGEST : `decision-${item}`}.json`
 
-interface Item {
-  session_uid: string
-  /** `digest`, or the id of a decision. */
-  item: string
-  made_at: number
-  /** Where and when it was last written; null for never. */
-  directory: string | null
-  written_at: number | null
-}
+type Told = Pick<Notes, 'reader' | 'outbox'>
 
-export function syncFiles(memory: Database, directory: string): FileChanges {
+export function syncFiles({ reader, outbox }: Told, directory: string): FileChanges {
   const changes: FileChanges = { written: 0, removed: 0, problems: [] }
   let names: string[]
   try {
@@ -54,30 +46,33 @@ export function syncFiles(memory: Database, directory: string): FileChanges {
     changes.problems.push(unusable(cause, directory))
     return changes
   }
-  removeForgotten(memory, directory, names, changes)
+  removeGone({ reader, outbox }, directory, names, changes)
   removeLeftovers(directory, names)
   const there = new Set(names)
-  const due = itemsOf(memory).filter(
-    ({ session_uid, item, made_at, ...last }) =>
-      last.directory !== directory || last.written_at !== made_at || !there.has(fileName(session_uid, item)),
-  )
-  note(
-    memory,
+  const due = outbox
+    .items()
+    .filter(
+      ({ session_uid, item, made_at, ...last }) =>
+        last.directory !== directory ||
+        last.written_at !== made_at ||
+        !there.has(fileName(session_uid, item)),
+    )
+  outbox.noteWritten(
     directory,
     due.filter((item) => item.directory !== directory).map((item) => ({ ...item, made_at: NOT_YET })),
   )
-  const done: Item[] = []
+  const done: OutboxItem[] = []
   for (const item of due) {
     const name = fileName(item.session_uid, item.item)
     if (changes.problems.length >= MAX_FAILURES) break
     try {
-      if (put(join(directory, name), contentOf(memory, item))) changes.written++
+      if (put(join(directory, name), contentOf(reader, item))) changes.written++
       done.push(item)
     } catch (error) {
       changes.problems.push(fromSystem(error, 'cannot write a file for the hub', join(directory, name)))
     }
   }
-  note(memory, directory, done)
+  outbox.noteWritten(directory, done)
   return changes
 }
 
@@ -90,23 +85,9 @@ function unusable(cause: unknown, directory: string): RecollectError {
   })
 }
 
-function itemsOf(memory: Database): Item[] {
-  return memory
-    .prepare(
-      `SELECT i.session_uid, i.item, i.made_at, f.directory, f.made_at AS written_at FROM
-         (SELECT session_uid, '${DIGEST}' AS item, made_at FROM digests
-          UNION ALL SELECT session_uid, id, at FROM decisions) i
-       LEFT JOIN hub_files f ON f.session_uid = i.session_uid AND f.item = i.item`,
-    )
-    .all() as unknown as Item[]
-}
-
-function contentOf(memory: Database, { session_uid: uid, item }: Item): string {
-  if (item === DIGEST) {
-    const row = prepared(memory, 'SELECT digest FROM digests WHERE session_uid = ?').get(uid)
-    return `${(row as { digest: string }).digest}\n`
-  }
-  const decision = decisionsIn(memory, [uid]).find((one) => one.id === item)
+function contentOf(reader: Reader, { session_uid: uid, item }: OutboxItem): string {
+  if (item === DIGEST) return `${reader.digests.of(uid)}\n`
+  const decision = reader.sessions.decisions([uid]).find((one) => one.id === item)
   return `${JSON.stringify({ ...decision, kind: 'decision', schema_version: SCHEMA_VERSION })}\n`
 }
 
@@ -119,27 +100,16 @@ function put(path: string, content: string): boolean {
   return true
 }
 
-function note(memory: Database, directory: string, done: readonly Item[]): void {
-  if (done.length === 0) return
-  const insert = memory.prepare(
-    'INSERT OR REPLACE INTO hub_files (session_uid, item, directory, made_at) VALUES (?, ?, ?, ?)',
-  )
-  transaction(memory, () => {
-    for (const { session_uid, item, made_at } of done) insert.run(session_uid, item, directory, made_at)
-  })
-}
-
 /** Those that we wrote, once: a file that comes again is another memory's, or from a backup, and whose it is we cannot tell. */
-function removeForgotten(memory: Database, directory: string, names: string[], changes: FileChanges): void {
-  const written = memory
-    .prepare(
-      `SELECT session_uid, item FROM hub_files f WHERE directory = ?
-       AND EXISTS (SELECT 1 FROM receipts r WHERE r.session_uid = f.session_uid AND r.reason = 'forgotten')`,
-    )
-    .all(directory) as unknown as Item[]
+function removeGone(
+  { reader, outbox }: Told,
+  directory: string,
+  names: string[],
+  changes: FileChanges,
+): void {
   const ours = new Set<string>()
-  const removed: Item[] = []
-  for (const item of written) {
+  const removed: ToldItem[] = []
+  for (const item of outbox.removedIn(directory)) {
     const name = fileName(item.session_uid, item.item)
     ours.add(name)
     try {
@@ -147,32 +117,24 @@ function removeForgotten(memory: Database, directory: string, names: string[], c
       removed.push(item)
       if (names.includes(name)) changes.removed++
     } catch (error) {
-      changes.problems.push(
-        fromSystem(error, 'cannot remove the file of a forgotten session', join(directory, name)),
-      )
+      changes.problems.push(fromSystem(error, 'cannot remove a file for the hub', join(directory, name)))
     }
   }
   if (removed.length > 0) {
     // Before that is noted: a power cut would bring back what nobody removes any more.
     syncDirectory(directory)
-    const noted = memory.prepare('DELETE FROM hub_files WHERE session_uid = ? AND item = ?')
-    transaction(memory, () => {
-      for (const { session_uid, item } of removed) noted.run(session_uid, item)
-    })
+    outbox.noteRemoved(removed)
   }
-  nameOthers(memory, directory, new Set(names.filter((one) => !ours.has(one))), changes)
+  nameOthers(reader, directory, new Set(names.filter((one) => !ours.has(one))), changes)
 }
 
 function nameOthers(
-  memory: Database,
+  reader: Reader,
   directory: string,
   names: ReadonlySet<string>,
   changes: FileChanges,
 ): void {
-  const rows = memory
-    .prepare("SELECT DISTINCT session_uid FROM receipts WHERE reason = 'forgotten'")
-    .all() as unknown as { session_uid: string }[]
-  const gone = new Set(rows.map((row) => baseName(row.session_uid)))
+  const gone = new Set([...reader.storage.forgotten()].map(baseName))
   // A base name has one dot.
   const [first, ...rest] = [...names].filter((one) => gone.has(one.split('.', 2).join('.')))
   if (first === undefined) return

@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { fromSystem, type RecollectError } from '../errors.ts'
 import { tryLock } from '../files/lock.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
-import { hasUnlogged, logEvents, type Posting, postEvents, unsent } from './events.ts'
+import { type Notes, type Outbox, openNotes } from '../store/notes.ts'
+import type { Reader } from '../store/reader/index.ts'
+import { storePaths } from '../store/reading.ts'
+import { logEvents, type Posting, postEvents, unsent } from './events.ts'
 import { type FileChanges, syncFiles } from './files.ts'
 import { hubToken } from './token.ts'
 
@@ -19,29 +21,27 @@ export interface HubReport {
   problems: RecollectError[]
 }
 
-type Memory = ReturnType<typeof openMemory>['memory']
-
 /** Whether there is anything to be told, asked while the memory is open anyway. */
-export function hasNews(config: Config, memory: Memory): boolean {
-  return config.get('hub.digests_dir') !== '' || config.get('hub.url') !== '' || hasUnlogged(memory)
+export function hasNews(config: Config, reader: Reader): boolean {
+  return config.get('hub.digests_dir') !== '' || config.get('hub.url') !== '' || reader.storage.hasUnlogged()
 }
 
 /** Writes the files, then logs and posts the events. */
 export async function tellHub(config: Config): Promise<HubReport> {
   const report: HubReport = { problems: [] }
-  let opened: Opened | undefined
+  let notes: Notes | undefined
   try {
-    opened = openAlone(config)
-    if (!opened) return report
-    const { memory } = opened
+    notes = openAlone(config)
+    if (!notes) return report
+    const opened = notes
     // None of the three keeps the others from being told.
-    await attempt(config, report, () => writeFiles(config, memory, report))
-    await attempt(config, report, () => logEvents(memory, config.home))
-    await attempt(config, report, () => postTo(config, memory, report))
+    await attempt(config, report, () => writeFiles(config, opened, report))
+    await attempt(config, report, () => logEvents(opened.outbox, config.home))
+    await attempt(config, report, () => postTo(config, opened.outbox, report))
   } catch (error) {
     report.problems.push(fromSystem(error, 'cannot tell the hub', config.home))
   } finally {
-    opened?.close()
+    notes?.close()
   }
   return report
 }
@@ -54,61 +54,56 @@ async function attempt(config: Config, report: HubReport, step: () => void | Pro
   }
 }
 
-async function postTo(config: Config, memory: Memory, report: HubReport): Promise<void> {
+async function postTo(config: Config, outbox: Outbox, report: HubReport): Promise<void> {
   const url = config.get('hub.url')
   if (url === '') return
-  report.posts = await sendEvents(config, memory, url)
+  report.posts = await sendEvents(config, outbox, url)
   if (report.posts.problem) report.problems.push(report.posts.problem)
 }
 
 /** Without the token that is asked for nothing goes out: it would be refused, and tried in vain. */
-async function sendEvents(config: Config, memory: Memory, url: string): Promise<Posting> {
+async function sendEvents(config: Config, outbox: Outbox, url: string): Promise<Posting> {
   let token: string
   try {
     token = hubToken(config, process.env)
   } catch (error) {
-    return unsent(memory, url, error as RecollectError)
+    return unsent(outbox, url, error as RecollectError)
   }
-  return await postEvents(memory, { url, token, timeoutMs: config.get('hub.timeout') }, Date.now())
+  return await postEvents(outbox, { url, token, timeoutMs: config.get('hub.timeout') }, Date.now())
 }
 
 /** Only the files, at once. What is wrong with the directory is told by the next sweep, which tries again. */
 export function tellFiles(config: Config): void {
   if (config.get('hub.digests_dir') === '') return
-  let opened: Opened | undefined
+  let notes: Notes | undefined
   try {
-    opened = openAlone(config)
-    if (opened) writeFiles(config, opened.memory, { problems: [] })
+    notes = openAlone(config)
+    if (notes) writeFiles(config, notes, { problems: [] })
   } catch {
     return
   } finally {
-    opened?.close()
+    notes?.close()
   }
 }
 
-function writeFiles(config: Config, memory: Memory, report: HubReport): void {
+function writeFiles(config: Config, notes: Notes, report: HubReport): void {
   const directory = config.get('hub.digests_dir')
   if (directory === '') return
-  report.files = syncFiles(memory, directory)
+  report.files = syncFiles(notes, directory)
   report.problems.push(...report.files.problems)
 }
 
-interface Opened {
-  memory: Memory
-  close(): void
-}
-
 /** One teller at a time: while another is at it there is nothing to do here, the next sweep tells the rest. */
-function openAlone(config: Config): Opened | undefined {
+function openAlone(config: Config): Notes | undefined {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW
   const fd = openSync(join(config.home, 'hub.lock'), flags, 0o600)
   try {
     if (tryLock(fd)) {
-      const { memory, close } = openMemory(storePaths(config.home, config.get('store.db_path')), 'write')
+      const notes = openNotes(storePaths(config.home, config.get('store.db_path')))
       return {
-        memory,
+        ...notes,
         close: () => {
-          close()
+          notes.close()
           closeSync(fd)
         },
       }

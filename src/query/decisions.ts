@@ -1,20 +1,10 @@
 // Decisions as readers see them: with their session, and as events among the others.
-import { type Decision, EVENT_KINDS, type EventKind, type Session, type SessionEvent } from '../model.ts'
-import { decisionRef, decisionsIn } from '../store/decisions.ts'
-import type { ReadHandle } from '../store/store.ts'
-
-type Memory = Pick<ReadHandle, 'memory'>
+import { type Decision, EVENT_KINDS, type EventKind, type SessionEvent } from '../model.ts'
+import { decisionRef } from '../store/decisions.ts'
+import type { Reader } from '../store/reader/index.ts'
 
 /** Of one session, oldest first. */
-export const decisionsOf = ({ memory }: Memory, uid: string): Decision[] => decisionsIn(memory, [uid])
-
-export function withDecisions(handle: Memory, sessions: Session[]): Session[] {
-  const uids = sessions.map((session) => session.session_uid)
-  const found = decisionsIn(handle.memory, uids)
-  if (found.length === 0) return sessions
-  const of = (uid: string): Decision[] => found.filter((one) => one.session_uid === uid)
-  return sessions.map((session) => ({ ...session, decisions: of(session.session_uid) }))
-}
+export const decisionsOf = (handle: Reader, uid: string): Decision[] => handle.sessions.decisions([uid])
 
 interface Filter {
   kinds?: readonly EventKind[]
@@ -25,7 +15,7 @@ interface Filter {
 
 const SUMMARY_LENGTH = 140
 
-export function decisionEvents(handle: Memory, uid: string, filter: Filter): SessionEvent[] {
+export function decisionEvents(handle: Reader, uid: string, filter: Filter): SessionEvent[] {
   if (!(filter.kinds ?? EVENT_KINDS).includes('decision')) return []
   // Their numbers are their places: nothing of a transcript reaches them.
   const { fromPlace = 0, toPlace = Number.MAX_SAFE_INTEGER } = filter

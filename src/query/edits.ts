@@ -1,12 +1,8 @@
 // The files a session changed, edit by edit, put together from what is told of the calls.
-
-import type { Body } from '../event/body.ts'
 import { type Change, changesOf } from '../event/edits.ts'
-import { EVENT_KINDS, MARKS } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
-import { orderOf } from '../store/order.ts'
-import { FLAG } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { EditRow } from '../store/reader/events.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { type Unread, unreadOf } from './unread.ts'
 
 export interface EditStep {
@@ -37,54 +33,33 @@ export interface EditedFiles {
   unread: Unread | null
 }
 
-interface Row {
-  kind: number
-  seq: number
-  ts: number | null
-  tool: string | null
-  call: string
-  payload: Uint8Array
-}
-
 const MAX_TEXT = 300_000
 const MAX_EDITS = 5000
-const EDIT = EVENT_KINDS.indexOf('edit')
-/** An edit that was tried before and had failed. */
-const RETRY = EVENT_KINDS.indexOf('retry')
-const ERROR = EVENT_KINDS.indexOf('error')
-const INTERVENTION = EVENT_KINDS.indexOf('human_intervention')
-const CHANGED = MARKS.indexOf('changed-by-person')
-const NOT_OWN = FLAG.inherited | FLAG.copied | FLAG.superseded
 
-export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.kind, e.seq, e.ts, e.tool, hex(e.call) AS call, e.payload FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.kind IN (${EDIT}, ${RETRY}) AND e.flags & ${NOT_OWN} = 0 ORDER BY e.seq LIMIT ${MAX_EDITS}`,
-    )
-    .all(uid) as unknown as Row[]
-  const order = orderOf(handle.cache, uid)
-  rows.sort((a, b) => order.placeOf(a.seq) - order.placeOf(b.seq))
-  const answers = answersOf(handle, uid)
+/** Files are told apart by what `nameOf` makes of a path: one file may be spelled in several ways. */
+export function editsOf(
+  handle: Reader,
+  uid: string,
+  nameOf: (path: string) => string = (path) => path,
+): EditedFiles {
+  const answers = new Map(handle.events.answers(uid).map((answer) => [answer.call, answer]))
   const files = new Map<string, FileState>()
   const unreadable: number[] = []
   const bodies = new Bodies(handle)
-  const bodyOf = (payload: Uint8Array): Body | undefined =>
-    bodies.body(`blob://${Buffer.from(payload).toString('hex')}`)
-  for (const row of rows) {
-    const body = bodyOf(row.payload)
+  for (const row of handle.events.edits(uid, MAX_EDITS)) {
+    const body = bodies.body(row.payloadRef)
     const answer = answers.get(row.call)
-    const answerBody = answer ? bodyOf(answer.payload) : undefined
+    const answerBody = answer ? bodies.body(answer.payloadRef) : undefined
     const inCall = changesOf(body?.edits ?? [])
-    const isEdit = row.kind === EDIT
+    const isEdit = row.kind === 'edit'
     const changes = inCall.length > 0 || !isEdit ? inCall : changesOf(answerBody?.edits ?? [])
     if (changes.length === 0 && isEdit && body !== undefined) unreadable.push(row.seq)
-    for (const [at, change] of changes.entries()) {
-      const state = files.get(change.path) ?? new FileState(change.path)
-      files.set(change.path, state)
-      // The answer quotes the file from before the first of them.
-      const original = at === 0 ? answerBody?.original : undefined
-      state.apply(row, change, answer !== undefined && isNo(answer), original)
+    // The hunks of a patch are one edit of their file; the answer quotes the file from before the first of them.
+    for (const [path, own] of byPath(changes, nameOf)) {
+      const state = files.get(path) ?? new FileState(path)
+      files.set(path, state)
+      const original = own[0] === changes[0] ? answerBody?.original : undefined
+      state.apply(row, own, answer !== undefined && isNo(answer), original)
     }
   }
   return {
@@ -96,25 +71,21 @@ export function editsOf(handle: ReadHandle, uid: string): EditedFiles {
   }
 }
 
-interface Answer {
-  kind: number
-  mark: number | null
-  payload: Uint8Array
+/** Stands for the lines that a patch leaves out. */
+const BETWEEN = '\n⋯\n'
+
+function byPath(changes: readonly Change[], nameOf: (path: string) => string): Map<string, Change[]> {
+  const files = new Map<string, Change[]>()
+  for (const change of changes) {
+    const name = nameOf(change.path)
+    files.set(name, [...(files.get(name) ?? []), change])
+  }
+  return files
 }
 
 /** It failed, or somebody said no. */
-const isNo = ({ kind, mark }: Answer): boolean =>
-  kind === ERROR || (kind === INTERVENTION && mark !== CHANGED)
-
-function answersOf(handle: ReadHandle, uid: string): Map<string, Answer> {
-  const rows = handle.cache
-    .prepare(
-      `SELECT hex(e.call) AS call, e.kind, e.mark, e.payload FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.role = 3 AND e.call IS NOT NULL ORDER BY e.seq`,
-    )
-    .all(uid) as unknown as (Answer & { call: string })[]
-  return new Map(rows.map((row) => [row.call, row]))
-}
+const isNo = ({ kind, mark }: EditRow): boolean =>
+  kind === 'error' || (kind === 'human_intervention' && mark !== 'changed-by-person')
 
 /** What is known of a file as its edits go by. */
 class FileState {
@@ -126,20 +97,24 @@ class FileState {
     this.path = path
   }
 
-  apply(row: Row, change: Change, hasFailed: boolean, original: string | undefined): void {
+  apply(row: EditRow, changes: readonly Change[], hasFailed: boolean, original: string | undefined): void {
     if (original !== undefined) this.#text = original
     const before = this.#text
-    const after = hasFailed ? before : changed(before, change)
-    const isWhole = after !== undefined && (before !== undefined || change.isWhole)
-    const shown = isWhole ? { before: before ?? '', after } : { before: change.before, after: change.after }
+    const after = hasFailed ? before : changes.reduce(changed, before)
+    const isWhole = after !== undefined && (before !== undefined || changes[0]?.isWhole === true)
+    const part = {
+      before: changes.map((one) => one.before).join(BETWEEN),
+      after: changes.map((one) => one.after).join(BETWEEN),
+    }
+    const shown = isWhole ? { before: before ?? '', after } : part
     const isCut = shown.before.length > MAX_TEXT || shown.after.length > MAX_TEXT
     this.steps.push({
       seq: row.seq,
       ts: row.ts === null ? null : new Date(row.ts).toISOString(),
       tool: row.tool,
       has_failed: hasFailed,
-      before: hasFailed ? change.before.slice(0, MAX_TEXT) : shown.before.slice(0, MAX_TEXT),
-      after: hasFailed ? change.after.slice(0, MAX_TEXT) : shown.after.slice(0, MAX_TEXT),
+      before: hasFailed ? part.before.slice(0, MAX_TEXT) : shown.before.slice(0, MAX_TEXT),
+      after: hasFailed ? part.after.slice(0, MAX_TEXT) : shown.after.slice(0, MAX_TEXT),
       is_whole: isWhole && !hasFailed,
       is_cut: isCut,
     })

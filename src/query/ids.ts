@@ -1,20 +1,7 @@
 // From what a person types to a session or an event of it. The one place that knows the ways to name a session.
 import { RecollectError } from '../errors.ts'
-import type { ReadHandle } from '../store/store.ts'
-
-type Memory = Pick<ReadHandle, 'memory'>
-
-interface Candidate {
-  session_uid: string
-  started_at: number | null
-  title: string | null
-  /** What was typed is all of its name: behind an `@` an id says which of several of one name it is. */
-  is_whole?: 0 | 1
-}
-
-/** A lineage log names sessions that other flavors tell: by its id such a session is meant, not the log's name for it. */
-export const IS_NO_ALIAS = `(flavor <> 'lineage' OR NOT EXISTS (SELECT 1 FROM sessions o
-  WHERE o.native_session_id = sessions.native_session_id AND o.flavor <> 'lineage'))`
+import type { Reader } from '../store/reader/index.ts'
+import type { NearSession } from '../store/reader/session-names.ts'
 
 /** How many sessions are named when what was typed fits several. */
 const SHOWN = 8
@@ -23,34 +10,43 @@ const SHOWN = 8
 export const ID_HELP = 'session uid, id, unique prefix, @last or @last~N'
 
 /** `<flavor>:<id>`, an id, any unique prefix of either, `@last`, `@last~2`; a `#SEQ` behind it is passed over. */
-export function resolveSession(handle: Memory, typed: string): string {
+export function resolveSession(handle: Reader, typed: string): string {
   return resolveEvent(handle, typed).uid
 }
 
-/** The same with `#SEQ`: one event of the session. */
-export function resolveEvent(handle: Memory, typed: string): { uid: string; seq?: number } {
+export interface NamedEvents {
+  uid: string
+  seq?: number
+  /** Of a range. */
+  lastSeq?: number
+}
+
+/** The same with `#SEQ`, one event of the session, or `#SEQ-SEQ`, those from one to another. */
+export function resolveEvent(handle: Reader, typed: string): NamedEvents {
   if (typed.trim() === '')
     throw new RecollectError('USAGE', 'an empty id names no session', { where: 'id', hint: ID_HELP })
   // To SQLite a text ends there: what stands before it, nothing perhaps, would be taken for a beginning.
   if (typed.includes('\0')) throw notThere(typed)
-  const known = exactly(handle, typed)
+  const known = handle.sessions.exactly(typed)
   if (known !== undefined) return { uid: known }
-  const [, id, seq] = /^(.*?)(?:#(\d{1,15}))?$/s.exec(typed) as unknown as [string, string, string?]
-  const uid = nth(handle, id) ?? exactly(handle, id) ?? byPrefix(handle, id)
-  return seq === undefined ? { uid } : { uid, seq: Number(seq) }
-}
-
-function exactly(handle: Memory, id: string): string | undefined {
-  const found = handle.memory
-    .prepare(
-      `SELECT session_uid FROM sessions WHERE session_uid = ?1 OR (native_session_id = ?1 AND ${IS_NO_ALIAS}) LIMIT 2`,
-    )
-    .all(id) as unknown as Candidate[]
-  return found.length === 1 ? found[0]?.session_uid : undefined
+  const [, id, seq, last] = /^(.*?)(?:#(\d{1,15})(?:-#?(\d{1,15}))?)?$/s.exec(typed) as unknown as [
+    string,
+    string,
+    string?,
+    string?,
+  ]
+  const uid = nth(handle, id) ?? handle.sessions.exactly(id) ?? byPrefix(handle, id)
+  if (seq === undefined) return { uid }
+  if (last === undefined) return { uid, seq: Number(seq) }
+  if (Number(last) >= Number(seq)) return { uid, seq: Number(seq), lastSeq: Number(last) }
+  throw new RecollectError('USAGE', `#${seq}-${last} ends before it begins`, {
+    where: typed,
+    hint: `the smaller number first: ${id}#${last}-${seq}`,
+  })
 }
 
 /** `@last` and the ones before it, by their last sign of life. */
-function nth(handle: Memory, id: string): string | undefined {
+function nth(handle: Reader, id: string): string | undefined {
   if (!id.startsWith('@')) return undefined
   const match = /^@last(?:~(\d{1,9}))?$/.exec(id)
   if (!match)
@@ -58,13 +54,8 @@ function nth(handle: Memory, id: string): string | undefined {
       where: id,
       hint: '@last is the newest session, @last~1 the one before it',
     })
-  const row = handle.memory
-    .prepare(
-      `SELECT session_uid FROM sessions WHERE relation <> 'subagent' AND (event_count > 0 OR evicted_at IS NOT NULL)
-       ORDER BY ended_at DESC, session_uid LIMIT 1 OFFSET ?`,
-    )
-    .get(Number(match[1] ?? 0)) as Candidate | undefined
-  if (row) return row.session_uid
+  const uid = handle.sessions.nthNewest(Number(match[1] ?? 0))
+  if (uid !== undefined) return uid
   throw new RecollectError(
     'NOT_FOUND',
     match[1] ? `there are not so many sessions` : 'no session is remembered yet',
@@ -75,19 +66,8 @@ function nth(handle: Memory, id: string): string | undefined {
   )
 }
 
-function byPrefix(handle: Memory, id: string): string {
-  const near =
-    id === ''
-      ? []
-      : (handle.memory
-          .prepare(
-            `SELECT session_uid, started_at, title,
-             ?1 || '@' IN (substr(session_uid, 1, length(?1) + 1), substr(native_session_id, 1, length(?1) + 1)) AS is_whole
-             FROM sessions WHERE substr(session_uid, 1, length(?1)) = ?1
-             OR (substr(native_session_id, 1, length(?1)) = ?1 AND ${IS_NO_ALIAS})
-             ORDER BY is_whole DESC, started_at DESC LIMIT ${SHOWN + 1}`,
-          )
-          .all(id) as unknown as Candidate[])
+function byPrefix(handle: Reader, id: string): string {
+  const near = id === '' ? [] : handle.sessions.beginningWith(id, SHOWN + 1)
   const [first, second] = near
   if (first && (!second || (first.is_whole && !second.is_whole))) return first.session_uid
   if (near.length > 1)
@@ -101,7 +81,7 @@ function byPrefix(handle: Memory, id: string): string {
 const notThere = (id: string): RecollectError =>
   new RecollectError('NOT_FOUND', `no session ${id}`, { where: id, hint: 'recollect sessions lists them' })
 
-function candidateLine({ session_uid, started_at, title }: Candidate): string {
+function candidateLine({ session_uid, started_at, title }: NearSession): string {
   const when =
     started_at === null ? '' : `${new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   // Recorded words stay on the line: a second one would look like another session.

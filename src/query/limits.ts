@@ -1,5 +1,6 @@
 // How much of each allowance was used, over all sessions that told: an account has one, whoever draws on it.
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { LimitReading } from '../store/reader/usage.ts'
 
 export interface LimitsQuestion {
   /** Epoch milliseconds of the reading; `untilAt` exclusive. */
@@ -40,28 +41,10 @@ export interface LimitsReport {
   limits: LimitRow[]
 }
 
-interface Reading {
-  flavor: string
-  name: string
-  plan: string | null
-  used_percent: number | null
-  left: string | null
-  window_minutes: number | null
-  resets_at: number | null
-  at: number
-  session_uid: string
-}
-
-export function limitsReport({ memory }: Pick<ReadHandle, 'memory'>, question: LimitsQuestion): LimitsReport {
+export function limitsReport(handle: Reader, question: LimitsQuestion): LimitsReport {
   const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER, flavor = null, now = Date.now() } = question
-  const readings = memory
-    .prepare(
-      `SELECT s.flavor, l.name, l.plan, l.used_percent, l.left, l.window_minutes, l.resets_at, l.at, l.session_uid
-       FROM limits l JOIN sessions s USING (session_uid)
-       WHERE l.at >= ?1 AND l.at < ?2 AND (?3 IS NULL OR s.flavor = ?3) ORDER BY s.flavor, l.name, l.at, l.session_uid`,
-    )
-    .all(sinceAt, untilAt, flavor) as unknown as Reading[]
-  const byLimit = new Map<string, Reading[]>()
+  const readings = handle.usage.limits(sinceAt, untilAt, flavor)
+  const byLimit = new Map<string, LimitReading[]>()
   for (const reading of readings) {
     const key = `${reading.flavor}\0${reading.name}`
     byLimit.set(key, [...(byLimit.get(key) ?? []), reading])
@@ -73,10 +56,10 @@ const isoOf = (at: number | null): string | null => (at === null ? null : new Da
 
 const isOver = (resetsAt: number | null, now: number): boolean => resetsAt !== null && resetsAt <= now
 
-function rowOf(readings: readonly Reading[], now: number): LimitRow {
+function rowOf(readings: readonly LimitReading[], now: number): LimitRow {
   const { flavor, name, plan, used_percent, left, window_minutes, resets_at, at, session_uid } = readings.at(
     -1,
-  ) as Reading
+  ) as LimitReading
   return {
     flavor,
     limit: name,
@@ -95,7 +78,7 @@ function rowOf(readings: readonly Reading[], now: number): LimitRow {
 /** The same moment is told some minutes apart where an agent wrote how long it still was. */
 const SAME_RESET_MS = 5 * 60_000
 
-function windowsOf(readings: readonly Reading[], now: number): LimitWindow[] {
+function windowsOf(readings: readonly LimitReading[], now: number): LimitWindow[] {
   const windows: LimitWindow[] = []
   let resetsAt: number | null = null
   for (const { used_percent, resets_at, at } of readings) {

@@ -1,9 +1,8 @@
 // The part of the lineage graph that hangs together with some sessions, as it stands in Tier 2. A session that a lineage
 // log names (`lineage:<id>`) and the agent's own file tells (`<flavor>:<id>`) is one node here.
 import type { EdgeKind } from '../model.ts'
-import type { ReadHandle } from '../store/store.ts'
-
-type Memory = Pick<ReadHandle, 'memory'>
+import type { Reader } from '../store/reader/index.ts'
+import type { Edge } from '../store/reader/lineage.ts'
 
 /** One edge, with its ends as nodes. */
 export interface Link {
@@ -30,22 +29,10 @@ export interface Graph {
 const LOG = 'lineage:'
 const isLogName = (uid: string): boolean => uid.startsWith(LOG)
 
-interface EdgeRow {
-  session_uid: string
-  kind: EdgeKind
-  parent_uid: string
-  at: number | null
-  evidence: string | null
-}
-
 /** Everything that can be reached from the given sessions, in either direction. */
-export function loadGraph(handle: Memory, seeds: readonly string[]): Graph {
+export function loadGraph(handle: Reader, seeds: readonly string[]): Graph {
   const graph: Graph = { nodes: new Map(), links: [], ambiguous: [] }
   const names = new Names(handle, graph)
-  const edges = handle.memory.prepare(
-    `SELECT session_uid, kind, parent_uid, at, evidence FROM edges WHERE session_uid = ?1
-     UNION SELECT session_uid, kind, parent_uid, at, evidence FROM edges WHERE parent_uid = ?1 AND ?1 <> ''`,
-  )
   const links = new Map<string, Link>()
   const waiting = seeds.map((uid) => names.node(uid))
   for (let uid = waiting.pop(); uid !== undefined; uid = waiting.pop()) {
@@ -53,7 +40,7 @@ export function loadGraph(handle: Memory, seeds: readonly string[]): Graph {
     const logged = names.inLogs(uid)
     graph.nodes.set(uid, logged)
     for (const name of new Set([uid, ...logged])) {
-      for (const row of edges.all(name) as unknown as EdgeRow[]) {
+      for (const row of handle.lineage.edges(name)) {
         const link = toLink(row, names)
         links.set(`${row.session_uid}\0${row.kind}\0${row.parent_uid}`, link)
         for (const end of [link.child, link.parent]) if (end !== null) waiting.push(end)
@@ -64,7 +51,7 @@ export function loadGraph(handle: Memory, seeds: readonly string[]): Graph {
   return graph
 }
 
-function toLink(row: EdgeRow, names: Names): Link {
+function toLink(row: Edge, names: Names): Link {
   return {
     child: names.node(row.session_uid),
     parent: row.parent_uid === '' ? null : names.node(row.parent_uid),
@@ -78,20 +65,13 @@ function toLink(row: EdgeRow, names: Names): Link {
 
 /** Which node a uid stands for, and back. */
 class Names {
+  readonly #handle: Reader
   readonly #graph: Graph
   readonly #known = new Map<string, string>()
-  readonly #sql
 
-  constructor({ memory }: Memory, graph: Graph) {
+  constructor(handle: Reader, graph: Graph) {
+    this.#handle = handle
     this.#graph = graph
-    this.#sql = {
-      own: memory.prepare(
-        `SELECT session_uid FROM sessions WHERE flavor <> 'lineage' AND native_session_id = ?1
-         UNION SELECT session_uid FROM sessions WHERE flavor <> 'lineage' AND session_uid = ?1`,
-      ),
-      counts: memory.prepare('SELECT 1 FROM usage WHERE session_uid = ? AND is_counted LIMIT 1'),
-      logged: memory.prepare('SELECT session_uid FROM sessions WHERE session_uid IN (?, ?)'),
-    }
   }
 
   node(uid: string): string {
@@ -106,18 +86,16 @@ class Names {
   inLogs(uid: string): string[] {
     if (isLogName(uid)) return [uid]
     const native = uid.slice(uid.indexOf(':') + 1)
-    const rows = this.#sql.logged.all(`${LOG}${native}`, `${LOG}${uid}`) as unknown as {
-      session_uid: string
-    }[]
-    return rows.map((row) => row.session_uid).filter((name) => this.node(name) === uid)
+    return [`${LOG}${native}`, `${LOG}${uid}`]
+      .filter((name) => this.#handle.lineage.isRemembered(name) && this.node(name) === uid)
+      .sort()
   }
 
   /** A log writes the id its program knows, or a whole uid. Two recordings of one session: the one whose tokens count. */
   #ownUid(name: string): string {
-    const rows = this.#sql.own.all(name.slice(LOG.length)) as unknown as { session_uid: string }[]
-    const candidates = rows.map((row) => row.session_uid)
+    const candidates = this.#handle.lineage.toldAs(name.slice(LOG.length))
     const counted =
-      candidates.length > 1 ? candidates.filter((uid) => this.#sql.counts.get(uid) !== undefined) : candidates
+      candidates.length > 1 ? candidates.filter((uid) => this.#handle.lineage.isCounted(uid)) : candidates
     if (counted.length === 1) return counted[0] as string
     if (candidates.length > 1) this.#graph.ambiguous.push({ name, candidates })
     return name

@@ -2,9 +2,9 @@
 // born from, in the order of birth. What is not known stays unknown; a circle in what the logs say is cut and reported.
 import { parseStored } from '../errors.ts'
 import type { EdgeKind, Outcome } from '../model.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { NodeRow } from '../store/reader/lineage.ts'
 import type { PriceBook } from '../usage/prices.ts'
-import { IS_NO_ALIAS } from './ids.ts'
 import { type Graph, type Link, loadGraph } from './lineage-graph.ts'
 import { TimeZone } from './timezone.ts'
 import { usageReport } from './usage.ts'
@@ -64,7 +64,7 @@ export interface Lineage {
 }
 
 /** The trees that hold the given sessions. */
-export function lineageOf(handle: ReadHandle, uids: readonly string[], prices: PriceBook): Lineage {
+export function lineageOf(handle: Reader, uids: readonly string[], prices: PriceBook): Lineage {
   const graph = loadGraph(handle, uids)
   const problems: LineageProblem[] = graph.ambiguous.map(({ name, candidates }) => ({
     kind: 'ambiguous_name',
@@ -88,27 +88,11 @@ export const lineageDocument = (lineage: Lineage, uid?: string): LineageDocument
 })
 
 /** Sessions that came from another one or led to one, newest first. */
-export function relatedUids({ memory }: Pick<ReadHandle, 'memory'>, limit: number): string[] {
-  const rows = memory
-    .prepare(
-      `SELECT u.uid FROM (SELECT session_uid AS uid FROM edges WHERE parent_uid <> ''
-         UNION SELECT parent_uid FROM edges WHERE parent_uid <> '') u
-       LEFT JOIN sessions s ON s.session_uid = u.uid ORDER BY s.started_at DESC, u.uid LIMIT ?`,
-    )
-    .all(limit) as unknown as { uid: string }[]
-  return rows.map((row) => row.uid)
-}
+export const relatedUids = (handle: Reader, limit: number): string[] => handle.lineage.related(limit)
 
 /** Sessions that lineage logs name and nothing else tells of, newest first: without events they are in no other list. */
-export function loggedUids({ memory }: Pick<ReadHandle, 'memory'>, limit: number, sinceAt = 0): string[] {
-  const rows = memory
-    .prepare(
-      `SELECT session_uid AS uid FROM sessions WHERE flavor = 'lineage' AND event_count = 0 AND ${IS_NO_ALIAS}
-       AND coalesce(started_at, ?1) >= ?1 ORDER BY started_at DESC, session_uid LIMIT ?2`,
-    )
-    .all(sinceAt, limit) as unknown as { uid: string }[]
-  return rows.map((row) => row.uid)
-}
+export const loggedUids = (handle: Reader, limit: number, sinceAt = 0): string[] =>
+  handle.lineage.onlyLogged(limit, sinceAt)
 
 /** The node among `nodes` that stands for a session, also when a log calls it by another name. */
 export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode | undefined =>
@@ -116,37 +100,15 @@ export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode 
 
 type Draft = LineageNode & { bornAt: number }
 
-interface Row {
-  flavor: string
-  title: string | null
-  first_prompt: string | null
-  repo: string | null
-  model: string | null
-  started_at: number | null
-  ended_at: number | null
-  outcome: Outcome
-  event_count: number
-  evicted_at: number | null
-  compactions: number | null
-  subagents: string | null
-  commits: string | null
-}
-
 const iso = (at: number | null | undefined): string | null => (at ? new Date(at).toISOString() : null)
 
-function describe(handle: ReadHandle, graph: Graph, prices: PriceBook): Map<string, Draft> {
-  const find = handle.memory.prepare(
-    `SELECT s.flavor, s.title, s.repo, s.model, s.started_at, s.ended_at, s.outcome, s.event_count, s.evicted_at,
-       json_extract(d.digest, '$.first_prompt') AS first_prompt, json_array_length(d.digest, '$.compactions') AS compactions, json_extract(d.digest, '$.subagents') AS subagents,
-       json_extract(d.digest, '$.commits') AS commits
-     FROM sessions s LEFT JOIN digests d USING (session_uid) WHERE s.session_uid = ?`,
-  )
+function describe(handle: Reader, graph: Graph, prices: PriceBook): Map<string, Draft> {
   const names = [...graph.nodes].flatMap(([uid, logged]) => [uid, ...logged])
   const usage = usageReport(handle, { group: 'session', zone: new TimeZone('UTC'), prices, sessions: names })
   const spent = new Map(usage.rows.map((row) => [row.key, row]))
   const nodes = new Map<string, Draft>()
   for (const [uid, logged] of graph.nodes) {
-    const row = find.get(uid) as Row | undefined
+    const row = handle.lineage.node(uid)
     const cost = spent.get(uid)
     nodes.set(uid, {
       session_uid: uid,
@@ -176,7 +138,7 @@ function describe(handle: ReadHandle, graph: Graph, prices: PriceBook): Map<stri
   return nodes
 }
 
-function stateOf(row: Row | undefined): NodeState {
+function stateOf(row: NodeRow | undefined): NodeState {
   if (!row) return 'unknown'
   if (row.evicted_at !== null) return 'evicted'
   return row.event_count > 0 ? 'here' : 'named'

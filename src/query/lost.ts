@@ -1,7 +1,7 @@
 // Raw that is gone although nobody evicted it: the cache was deleted, or did not come along when the memory was moved. What
 // the agents still have is read again by the next sweep; of the rest the digests are left.
 import { existsSync } from 'node:fs'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 
 export interface RawLost {
   /** Where it was read from. */
@@ -12,19 +12,10 @@ export interface RawLost {
   text: string
 }
 
-const IN_CACHE = 'next_seq - 1 > evicted_seq'
-/** An eviction that was cut off has taken the rows, and not said so yet. */
-const EXPECTED = `event_count > 0 AND evicted_at IS NULL
-  AND session_uid NOT IN (SELECT session_uid FROM receipts WHERE state <> 'evicted')`
-
 /** Null where the events are in the cache, or were evicted: receipts tell of that. */
-export function rawLost({ memory, cache }: ReadHandle, uid: string): RawLost | null {
-  const isHere = cache.prepare(`SELECT 1 FROM cached WHERE session_uid = ? AND ${IN_CACHE}`)
-  if (isHere.get(uid) !== undefined) return null
-  const session = memory
-    .prepare(`SELECT source_path AS path FROM sessions WHERE session_uid = ? AND ${EXPECTED}`)
-    .get(uid) as { path: string | null } | undefined
-  return session ? lostFrom(session.path) : null
+export function rawLost(handle: Reader, uid: string): RawLost | null {
+  const absent = handle.storage.absent(uid)
+  return absent ? lostFrom(absent.path) : null
 }
 
 function lostFrom(path: string | null): RawLost {
@@ -43,19 +34,9 @@ export interface LostCounts {
   example: string | null
 }
 
-export function countLost({ memory, cache }: ReadHandle): LostCounts {
+export function countLost(handle: Reader): LostCounts {
   const lost: LostCounts = { again: 0, gone: 0, example: null }
-  const count = (database: ReadHandle['memory'], table: string): number =>
-    (database.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n
-  // As good as always all are there: then nothing is compared one by one.
-  if (count(cache, `cached WHERE ${IN_CACHE}`) >= count(memory, `sessions WHERE ${EXPECTED}`)) return lost
-  const here = cache.prepare(`SELECT session_uid AS uid FROM cached WHERE ${IN_CACHE}`).all()
-  const present = new Set((here as unknown as { uid: string }[]).map((row) => row.uid))
-  const rows = memory
-    .prepare(`SELECT session_uid AS uid, source_path AS path FROM sessions WHERE ${EXPECTED}`)
-    .all() as unknown as { uid: string; path: string | null }[]
-  for (const { uid, path } of rows) {
-    if (present.has(uid)) continue
+  for (const { uid, path } of handle.storage.allAbsent()) {
     if (lostFrom(path).source_exists) lost.again++
     else {
       lost.gone++

@@ -7,6 +7,8 @@ export const byStart = (a: Line, b: Line): number =>
   (b.started_at ?? 0) - (a.started_at ?? 0) || compare(a.session_uid, b.session_uid)
 
 export const FACETS = [
+  'starred',
+  'tag',
   'flavor',
   'repo',
   'domain',
@@ -22,9 +24,9 @@ export const BRIEF_SORTS = ['recent', 'cost', 'tokens', 'active', 'duration', 'e
 export type BriefSort = (typeof BRIEF_SORTS)[number]
 
 export interface BriefQuestion {
-  /** Narrow by these values; '' stands for unknown. */
-  facets?: Partial<Record<Facet, string>>
-  /** Words that must all stand in title, first prompt, repository, branch or id. */
+  /** Narrow to any of these values; '' stands for unknown. */
+  facets?: Partial<Record<Facet, readonly string[]>>
+  /** Words that must all stand in title, first prompt, repository, branch, tags or id. */
   text?: string
   /** Only these. */
   uids?: readonly string[]
@@ -50,15 +52,18 @@ export interface BriefPage extends Omit<LinePage, 'lines'> {
 }
 
 const yes = (is: boolean): string => (is ? 'yes' : 'no')
-const VALUE: Record<Facet, (line: Line) => string> = {
-  flavor: (line) => line.flavor,
-  repo: (line) => line.repo ?? '',
-  domain: (line) => line.domain ?? '',
-  model: (line) => line.model ?? '',
-  outcome: (line) => line.outcome,
-  has_error: (line) => yes(line.error_count > 0),
-  has_commit: (line) => yes(line.commits > 0),
-  evicted: (line) => yes(line.evicted_at !== null),
+/** Most have one value; of tags a session may have none or several. */
+const VALUES: Record<Facet, (line: Line) => readonly string[]> = {
+  starred: (line) => [yes(line.starred_at !== null)],
+  tag: (line) => line.tags.split(' ').filter(Boolean),
+  flavor: (line) => [line.flavor],
+  repo: (line) => [line.repo ?? ''],
+  domain: (line) => [line.domain ?? ''],
+  model: (line) => [line.model ?? ''],
+  outcome: (line) => [line.outcome],
+  has_error: (line) => [yes(line.error_count > 0)],
+  has_commit: (line) => [yes(line.commits > 0)],
+  evicted: (line) => [yes(line.evicted_at !== null)],
 }
 
 const ORDER: Record<Exclude<BriefSort, 'recent'>, (line: Line) => number> = {
@@ -81,15 +86,14 @@ export function pageOf(rows: readonly Line[], question: BriefQuestion): LinePage
   const found: Line[] = []
   for (const line of rows) {
     if (!isListed(line)) continue
-    const failing =
-      chosen.length === 0 ? chosen : chosen.filter((name) => VALUE[name](line) !== question.facets?.[name])
+    const isIn = (name: Facet): boolean =>
+      VALUES[name](line).some((value) => question.facets?.[name]?.includes(value))
+    const failing = chosen.length === 0 ? chosen : chosen.filter((name) => !isIn(name))
     if (failing.length === 0) found.push(line)
     // A row counts for a facet when nothing but this facet keeps it out.
     if (failing.length > 1) continue
-    for (const name of failing.length === 1 ? failing : FACETS) {
-      const value = VALUE[name](line)
-      counts[name].set(value, (counts[name].get(value) ?? 0) + 1)
-    }
+    for (const name of failing.length === 1 ? failing : FACETS)
+      for (const value of VALUES[name](line)) counts[name].set(value, (counts[name].get(value) ?? 0) + 1)
   }
   const { sort = 'recent', offset = 0, limit = 100 } = question
   if (sort !== 'recent') {
@@ -116,8 +120,10 @@ const texts = new WeakMap<Line, string>()
 function textOf(line: Line): string {
   const known = texts.get(line)
   if (known !== undefined) return known
-  const { title, first_prompt, repo, git_branch, session_uid } = line
-  const text = [title ?? '', first_prompt, repo ?? '', git_branch ?? '', session_uid].join('\n').toLowerCase()
+  const { title, first_prompt, repo, git_branch, session_uid, tags } = line
+  const text = [title ?? '', first_prompt, repo ?? '', git_branch ?? '', session_uid, tags]
+    .join('\n')
+    .toLowerCase()
   texts.set(line, text)
   return text
 }
@@ -136,6 +142,6 @@ function listed(question: BriefQuestion): (line: Line) => boolean {
   }
 }
 
-/** Not a sub-agent's, and with something to show. */
+/** Not a sub-agent's nor a helper's, and with something to show. */
 export const isOwn = (line: Line): boolean =>
-  line.relation !== 'subagent' && (line.event_count > 0 || line.evicted_at !== null)
+  line.relation !== 'subagent' && line.helper === null && (line.event_count > 0 || line.evicted_at !== null)

@@ -1,9 +1,9 @@
 // A session's events without their bodies, column by column: small enough to send whole, so that a reader can jump, filter
 // and draw a timeline over 50,000 events and fetch only the bodies it shows.
 import { EVENT_KINDS, type EventKind } from '../model.ts'
-import { orderOf } from '../store/order.ts'
+import type { EventHead } from '../store/reader/events.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { FLAG, ROLES } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
 
 export interface Outline {
   session_uid: string
@@ -30,32 +30,10 @@ export interface Outline {
   is_whole: boolean
 }
 
-interface Row {
-  seq: number
-  kind: number
-  tool: string | null
-  agent: string | null
-  ts: number | null
-  duration_ms: number | null
-  exit_code: number | null
-  call: string | null
-  role: number
-  flags: number
-  parent_seq: number | null
-}
-
-const TOOL_ROLE = 3
-
 /** In the order of the conversation. Events after `afterSeq`; the numbering of tools and agents is that of this answer. */
-export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outline {
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call, e.parent_seq,
-         e.role, e.flags | ((e.role = ${TOOL_ROLE}) << 8) AS flags
-       FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? ORDER BY e.seq`,
-    )
-    .all(uid) as unknown as Row[]
-  const order = orderOf(handle.cache, uid)
+export function outlineOf(handle: Reader, uid: string, afterSeq = 0): Outline {
+  const rows = handle.events.heads(uid)
+  const order = handle.events.order(uid)
   if (!order.isByNumber) rows.sort((a, b) => order.placeOf(a.seq) - order.placeOf(b.seq))
   const isWhole = afterSeq > 0 && !beginsWith(rows, afterSeq)
   const startedAt = rows.find((row) => row.ts !== null)?.ts ?? null
@@ -65,7 +43,7 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
   const calls = new Map<string, number>()
   const anchors = new Map<string, number>()
   for (const row of rows) {
-    const isResult = row.flags >= 256
+    const isResult = ROLES[row.role] === 'tool'
     const callSeq = isResult && row.call ? (calls.get(row.call) ?? 0) : 0
     if (!isResult && row.call) calls.set(row.call, row.seq)
     if (row.agent !== null && !anchors.has(row.agent)) anchors.set(row.agent, row.parent_seq ?? 0)
@@ -84,11 +62,11 @@ export function outlineOf(handle: ReadHandle, uid: string, afterSeq = 0): Outlin
   return outline
 }
 
-const isInstruction = ({ kind, role }: Row): boolean =>
+const isInstruction = ({ kind, role }: EventHead): boolean =>
   EVENT_KINDS[kind] === 'user_msg' && ROLES[role] === 'system'
 
 /** Whether the events up to a number stand before all others. */
-function beginsWith(rows: readonly Row[], lastSeq: number): boolean {
+function beginsWith(rows: readonly EventHead[], lastSeq: number): boolean {
   const end = rows.findIndex(({ seq }) => seq > lastSeq)
   return end === -1 || rows.slice(end).every(({ seq }) => seq > lastSeq)
 }

@@ -1,6 +1,6 @@
 // The first look: figures of a span of time, cost per day and model, a year of days, what runs now.
-import { DAY } from '../model.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { DAY, LIVE_MS } from '../model.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { PriceBook } from '../usage/prices.ts'
 import { type Brief, briefsOf, type Line } from './briefs.ts'
 import { isOwn } from './narrow.ts'
@@ -42,10 +42,7 @@ export interface OverviewTotals {
 }
 
 const DEAREST = 6
-/** A session counts as running while its last event is not older. */
-export const LIVE_MS = 10 * 60_000
-
-export function overviewOf(handle: ReadHandle, lines: readonly Line[], question: OverviewQuestion): Overview {
+export function overviewOf(handle: Reader, lines: readonly Line[], question: OverviewQuestion): Overview {
   const { zone, prices, now, days } = question
   const sinceAt = now - days * DAY
   const since = new Date(sinceAt).toISOString()

@@ -1,24 +1,21 @@
 // Prices for what is in the ledger: from what was looked up before, or from the list where a model or the list is new.
 // And what one session cost.
 import { parseStored } from '../errors.ts'
-import type { Tokens } from '../model.ts'
-import { SLOT_MS, slotsTable } from '../store/slots.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
+import { SLOT_MS } from '../store/slots.ts'
+import type { Store } from '../store/store.ts'
 import { costOf } from '../usage/cost.ts'
 import { exactUsd } from '../usage/money.ts'
 import type { Overrides } from '../usage/overrides.ts'
 import { type KeptPrices, type Listed, loadPrices, PRICE_LIST, type PriceBook } from '../usage/prices.ts'
-import { modelsIn } from './models.ts'
-
-type Memory = Pick<ReadHandle, 'memory'>
 
 /** Prices of every model in the ledger, or of those that some sessions used. */
 export function pricesFor(
-  handle: Memory,
+  handle: Reader,
   overrides: Overrides,
   uids?: readonly string[],
 ): Promise<PriceBook> {
-  return loadPrices(overrides, keptPrices(handle, modelsIn(handle, uids)))
+  return loadPrices(overrides, keptPrices(handle, handle.usage.models(uids)))
 }
 
 /**
@@ -26,31 +23,25 @@ export function pricesFor(
  * looked up again. For whoever may write.
  */
 export async function keepPrices(
-  handle: Memory,
+  { reader, ingest }: Store,
   overrides: Overrides,
   uids: readonly string[],
 ): Promise<PriceBook> {
-  const isListNew = !handle.memory
-    .prepare('SELECT 1 FROM model_prices WHERE list = ? LIMIT 1')
-    .get(PRICE_LIST.version)
-  const models = modelsIn(handle, isListNew ? undefined : uids)
-  const kept = keptPrices(handle, models)
+  const isListNew = reader.usage.keptPrices(PRICE_LIST.version).size === 0
+  const models = reader.usage.models(isListNew ? undefined : uids)
+  const kept = keptPrices(reader, models)
   const book = await loadPrices(overrides, kept)
-  const keep = handle.memory.prepare(
-    'INSERT OR REPLACE INTO model_prices (name, list, listed) VALUES (?, ?, ?)',
+  const found = models.map((model) => book.lookUp(model)).filter(({ name }) => !kept.listed.has(name))
+  ingest.keepPrices(
+    PRICE_LIST.version,
+    new Map(found.map(({ name, listed }) => [name, JSON.stringify(listed)])),
   )
-  for (const model of models) {
-    const { name, listed } = book.lookUp(model)
-    if (!kept.listed.has(name)) keep.run(name, PRICE_LIST.version, JSON.stringify(listed))
-  }
   return book
 }
 
-function keptPrices({ memory }: Memory, names: readonly string[]): KeptPrices {
-  const rows = memory
-    .prepare('SELECT name, listed FROM model_prices WHERE list = ?')
-    .all(PRICE_LIST.version) as unknown as { name: string; listed: string }[]
-  return { names, listed: new Map(rows.map((row) => [row.name, parseStored<Listed>(row.listed)])) }
+function keptPrices(handle: Reader, names: readonly string[]): KeptPrices {
+  const kept = handle.usage.keptPrices(PRICE_LIST.version)
+  return { names, listed: new Map([...kept].map(([name, listed]) => [name, parseStored<Listed>(listed)])) }
 }
 
 export interface SessionPrice {
@@ -61,13 +52,9 @@ export interface SessionPrice {
 }
 
 /** What sessions cost at list prices; null for one that used nothing. The same tokens and prices give the same. */
-export function sessionPrices({ memory }: Memory, prices: PriceBook): (uid: string) => SessionPrice | null {
-  const slots = memory.prepare(
-    `SELECT slot, model, prompt_over AS promptOver, input, cache_read AS cacheRead, cache_write_5m AS cacheWrite5m,
-     cache_write_1h AS cacheWrite1h, output, reasoning FROM ${slotsTable(memory)} WHERE session_uid = ?`,
-  )
+export function sessionPrices(handle: Reader, prices: PriceBook): (uid: string) => SessionPrice | null {
   return (uid) => {
-    const rows = slots.all(uid) as unknown as (Tokens & { slot: number; model: string; promptOver: number })[]
+    const rows = handle.usage.slotsOf(uid)
     if (rows.length === 0) return null
     let cost = 0n
     const unpriced = new Set<string>()

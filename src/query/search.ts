@@ -4,85 +4,19 @@
 //   search(handle, query, options)          hits, best first: what a list or a program wants
 //   searchSessions(handle, query, options)  the same, grouped by session: what a person reads
 //
-// A query without a word that has to be there finds nothing; no query is an error.
-import { searchedIn } from '../event/words.ts'
-import { DAY, type Decision, EVENT_KINDS, type EventKind, type Session } from '../model.ts'
-import { Bodies } from '../store/bodies.ts'
-import { prepared } from '../store/database.ts'
-import { conversationOrder } from '../store/order.ts'
-import { FLAG, NO_TURN } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
+// All words have to stand in one event, as the index has it; `answer.ts` goes on where that finds nothing. A query without a word that has to be there finds nothing; no query is an error.
+import { DAY, EVENT_KINDS, type EventKind } from '../model.ts'
+import { areAll, type Candidate, type EventConditions } from '../store/reader/candidates.ts'
+import { isFiltering, type NarrowedFilter, narrowed, type SessionFilter } from '../store/reader/filters.ts'
+import type { Reader } from '../store/reader/index.ts'
+import { FLAG } from '../store/rows.ts'
 import { parseQuery } from '../store/words.ts'
-import { areAll, type Candidate, findCandidates } from './candidates.ts'
-import {
-  isFiltering,
-  lookedUp,
-  type NarrowedFilter,
-  narrowed,
-  type SessionFilter,
-  sessionConditions,
-} from './filters.ts'
-import { LineFinder, type MatchingLine } from './line.ts'
-import { goneOf, type Receipt } from './receipts.ts'
-import { findDecisions } from './search-decisions.ts'
-import { findDigests, placeInDigest } from './search-digests.ts'
+import { type SearchHit, type SessionHits, type ShownOptions, shownGroups } from './hits.ts'
+import { LineFinder } from './line.ts'
+import { meant } from './meant.ts'
 import { bestGroups, type Group, type Match, type MatchByUid, numbered } from './search-groups.ts'
-import { sessionsOf } from './sessions.ts'
-import { type Unread, unreadOf } from './unread.ts'
 
-export interface SearchHit {
-  session_uid: string
-  /** Null when the event is gone and the digest does not name it. */
-  seq: number | null
-  ts: string | null
-  kind: EventKind
-  tool: string | null
-  /** The beginning of the event; of one that is gone, the matching line. */
-  summary: string
-  /** The line with the words in it, at most 160 characters or so. */
-  line: string
-  /** Where in `line` they are: [from, to) each. */
-  marks: [number, number][]
-  /** Greater is better; only good for comparing hits of one search. */
-  score: number
-  /** The event itself is gone: the session's digest matched. */
-  is_evicted: boolean
-  /** The line was to come from its body, which cannot be read: the summary stands in for it. */
-  is_unread: boolean
-}
-
-/** What a search found in one session. */
-export interface SessionHits {
-  session: Session
-  /** When and why its events (or the first part of them) went; null while all are here. */
-  evicted: { at: string; reason: Receipt['reason'] } | null
-  /** How many events matched: at least so many, for words that are everywhere. */
-  match_count: number
-  score: number
-  hits: SearchHit[]
-}
-
-/** As programs read it: hits in one list, best first, and the sessions they are in. */
-export interface SearchDocument {
-  query: string
-  hits: SearchHit[]
-  sessions: (Session & Omit<SessionHits, 'session' | 'hits'>)[]
-  /** How many lines were to come from bodies that cannot be read. */
-  unread_bodies: number
-  unread: Unread | null
-}
-
-export function searchDocument(query: string, found: readonly SessionHits[]): SearchDocument {
-  const hits = found.flatMap((one) => one.hits)
-  const unreadCount = hits.filter((hit) => hit.is_unread).length
-  return {
-    query,
-    hits,
-    sessions: found.map(({ session, hits: _, ...rest }) => ({ ...session, ...rest })),
-    unread_bodies: unreadCount,
-    unread: unreadOf(unreadCount),
-  }
-}
+export type { SearchHit, SessionHits } from './hits.ts'
 
 /** `sinceAt` and `untilAt` are about the events here, and `tool` is the tool of the event. */
 export interface SearchOptions extends SessionFilter {
@@ -96,7 +30,7 @@ export interface SearchOptions extends SessionFilter {
 }
 
 /** Hits, best sessions first and together. */
-export function search(handle: ReadHandle, query: string, options: SearchOptions = {}): SearchHit[] {
+export function search(handle: Reader, query: string, options: SearchOptions = {}): SearchHit[] {
   const limit = options.limit ?? 20
   const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
   return searchSessions(handle, query, { ...options, limit, perSession }, limit)
@@ -105,7 +39,7 @@ export function search(handle: ReadHandle, query: string, options: SearchOptions
 }
 
 export function searchSessions(
-  handle: ReadHandle,
+  handle: Reader,
   query: string,
   given: SearchOptions = {},
   maxHits = Number.MAX_SAFE_INTEGER,
@@ -113,34 +47,20 @@ export function searchSessions(
   const parsed = parseQuery(query)
   const limit = given.limit ?? 10
   if (parsed === undefined || limit <= 0) return []
-  const options = narrowed(handle, given)
+  const options = narrowedOptions(handle, given)
   const finder = new LineFinder(parsed.wanted, options.lineLength)
-  const groups = findGroups(handle, parsed.match, options, limit)
-  const perSession = options.perSession ?? (options.session === undefined ? 3 : limit)
-  const sessions = new Map(
-    sessionsOf(
-      handle,
-      groups.map((group) => group.uid),
-    ).map((session) => [session.session_uid, session]),
-  )
-  const losses = lossesOf(handle, [...sessions.keys()])
-  const reader = new HitReader(handle, finder, options.kinds)
-  const results: SessionHits[] = []
-  let count = 0
-  for (const group of groups) {
-    const session = sessions.get(group.uid)
-    if (!session || count >= maxHits) continue
-    const hits = group.matches
-      .slice(0, Math.min(perSession, maxHits - count))
-      .map((match) => reader.read(group.uid, match))
-      .filter((hit) => hit !== undefined)
-    if (hits.length === 0) continue
-    count += hits.length
-    const evicted = losses.get(group.uid) ?? null
-    results.push({ session, evicted, match_count: group.matches.length, score: round(group.score), hits })
-  }
-  return results
+  const { groups } = findGroups(handle, parsed.match, options, limit)
+  return shownGroups(handle, groups, finder, { ...shown(options, limit), maxHits })
 }
+
+/** How much of each session is shown. */
+export const shown = (
+  { kinds, perSession, session }: SearchOptions,
+  limit: number,
+): Omit<ShownOptions, 'maxHits'> => ({
+  ...(kinds ? { kinds } : {}),
+  perSession: perSession ?? (session === undefined ? 3 : limit),
+})
 
 /** Prompts and answers before what tools printed. */
 const WEIGHTS: Record<EventKind, number> = {
@@ -164,39 +84,75 @@ const WEIGHED_ANSWERS = 80
 const DIGEST_WEIGHT = 2
 const HALF_LIFE_MS = 90 * DAY
 
-type Narrowed = SearchOptions & NarrowedFilter
+/** Options with the names that are meant, looked at beforehand. */
+export type Narrowed = SearchOptions & NarrowedFilter
 
-function findGroups(handle: ReadHandle, match: string, options: Narrowed, limit: number): Group[] {
-  if (!options.isTouchedOften) return bestGroups(handle, findMatches(handle, match, options), limit)
+export function narrowedOptions(handle: Reader, given: SearchOptions): Narrowed {
+  const asked = meant(handle, given)
+  return narrowed(asked, handle.search.touching(asked, 'few'))
+}
+
+export interface FoundGroups<G extends Group = Group> {
+  groups: G[]
+  /** How many sessions there are; at least so many unless `isAll`. */
+  count: number
+  isAll: boolean
+}
+
+export function findGroups(handle: Reader, match: string, options: Narrowed, limit: number): FoundGroups {
+  const counted = (found: readonly Match[], groups: Group[], isFiltered: boolean): FoundGroups => ({
+    groups,
+    count: new Set(found.map((one) => one.session)).size,
+    isAll: areAll(found.length, isFiltered),
+  })
+  if (!options.isTouchedOften) {
+    const found = findMatches(handle, match, options)
+    const { events, sessions } = partsOf(options)
+    const isFiltered = isFiltering(sessions) || Object.keys(events).length > 0
+    return counted(found, bestGroups(handle, found, limit), isFiltered)
+  }
   // A file that many touched: of the best sessions enough did, most likely.
   const { touched: _, isTouchedOften: __, ...others } = options
   const found = findMatches(handle, match, others)
-  const best = bestGroups(handle, found, limit, sessionConditions({ ...options, withSubagents: true }))
-  if (best.length >= limit || areAll(found.length, isFiltering(others))) return best
-  return bestGroups(handle, findMatches(handle, match, lookedUp(handle, options)), limit)
+  const best = bestGroups(handle, found, limit, { ...options, withSubagents: true })
+  const isAll = areAll(found.length, isFiltering(others))
+  if (best.length >= limit || isAll)
+    return { groups: best, count: best.length, isAll: isAll && best.length < limit }
+  const all = findMatches(handle, match, narrowed(options, handle.search.touching(options, 'all')))
+  return counted(all, bestGroups(handle, all, limit), true)
 }
 
-const findMatches = (handle: ReadHandle, match: string, options: Narrowed): Match[] => [
+const findMatches = (handle: Reader, match: string, options: Narrowed): Match[] => [
   ...inEvents(handle, match, options),
-  ...numbered(handle, inDecisions(handle, match, options)),
+  ...numbered(handle, inWritten(handle, match, options)),
   ...numbered(handle, inDigests(handle, match, options)),
 ]
 
-function inEvents(handle: ReadHandle, match: string, options: Narrowed): Match[] {
+export function inEvents(handle: Reader, match: string, options: Narrowed): Match[] {
+  const { events, sessions } = partsOf(options)
+  return scored(handle, handle.search.candidates(match, events, sessions))
+}
+
+/** What of the options is about events, and what about their sessions. */
+export function partsOf(options: Narrowed): { events: EventConditions; sessions: NarrowedFilter } {
   const { kinds, tool, sinceAt, untilAt, ...rest } = options
-  const sessions = sessionPart({ ...rest, ...time(sinceAt, untilAt) })
   const events = {
     ...(kinds ? { kinds } : {}),
     ...(tool === undefined ? {} : { tool }),
     ...time(sinceAt, untilAt),
   }
-  const candidates = withoutCopies(handle, findCandidates(handle, match, events, sessions))
+  return { events, sessions: sessionPart({ ...rest, ...time(sinceAt, untilAt) }) }
+}
+
+/** Events as matches, best first, each told once. */
+export function scored(handle: Reader, found: readonly Candidate[]): Match[] {
+  const candidates = withoutCopies(handle, found)
   const newest = candidates.reduce((most, one) => Math.max(most, one.ts ?? 0), 0)
-  const scored = candidates
+  const matches = candidates
     .map((event) => ({ event, score: scoreOf(event, newest) }))
     .sort((a, b) => b.score - a.score || (b.event.ts ?? 0) - (a.event.ts ?? 0) || b.event.id - a.event.id)
-  raiseLastAnswers(handle, scored)
-  return scored.map(({ event, score }) => ({ session: event.session, score, ts: event.ts, event }))
+  raiseLastAnswers(handle, matches)
+  return matches.map(({ event, score }) => ({ session: event.session, score, ts: event.ts, event }))
 }
 
 const time = (sinceAt: number | undefined, untilAt: number | undefined): SessionFilter => ({
@@ -220,160 +176,43 @@ function scoreOf(event: Candidate, newest: number): number {
 }
 
 /** What a fork inherited is found where it was said. */
-function withoutCopies(handle: ReadHandle, candidates: readonly Candidate[]): Candidate[] {
+function withoutCopies(handle: Reader, candidates: readonly Candidate[]): Candidate[] {
   const isCopy = (one: Candidate): boolean => (one.flags & (FLAG.inherited | FLAG.copied)) !== 0
   if (!candidates.some(isCopy)) return [...candidates]
   // Asked for only here: for all candidates of every search they would cost a tenth of its time.
-  const rows = prepared(
-    handle.cache,
-    'SELECT e.id, hex(e.key) AS key FROM json_each(?) j CROSS JOIN events e ON e.id = j.value',
-  ).all(JSON.stringify(candidates.map((one) => one.id))) as unknown as { id: number; key: string }[]
-  const keys = new Map(rows.map(({ id, key }) => [id, key]))
+  const keys = handle.search.keys(candidates.map((one) => one.id))
   const seen = new Set<string | undefined>()
   return candidates
     .toSorted((a, b) => Number(isCopy(a)) - Number(isCopy(b)) || a.id - b.id)
     .filter(({ id }) => !seen.has(keys.get(id)) && seen.add(keys.get(id)))
 }
 
-function raiseLastAnswers(handle: ReadHandle, scored: { event: Candidate; score: number }[]): void {
-  const kind = (name: EventKind): number => EVENT_KINDS.indexOf(name)
-  const isTalk = `NOT flags & ${NO_TURN}
-    AND kind NOT IN (${kind('thinking')}, ${kind('lifecycle')}, ${kind('completion')})`
-  const next = prepared(
-    handle.cache,
-    `SELECT kind FROM events WHERE session = ? AND seq > ? AND ${isTalk} ORDER BY seq LIMIT 1`,
-  )
-  const nextOf = prepared(
-    handle.cache,
-    `SELECT kind FROM json_each(?2) j CROSS JOIN events e ON e.session = ?1 AND e.seq = j.value
-     WHERE ${isTalk} ORDER BY j.key LIMIT 1`,
-  )
-  const nextKind = ({ session, seq }: Candidate): number | undefined => {
-    const order = conversationOrder(handle.cache, session)
-    const later = order.seqs(order.placeOf(seq) + 1, Number.MAX_SAFE_INTEGER)
-    const row = order.isByNumber ? next.get(session, seq) : nextOf.get(session, JSON.stringify(later))
-    return (row as { kind: number } | undefined)?.kind
-  }
-  const ends = new Set([kind('user_msg'), kind('human_intervention')])
+function raiseLastAnswers(handle: Reader, scored: { event: Candidate; score: number }[]): void {
   for (const one of scored.slice(0, WEIGHED_ANSWERS)) {
-    if (one.event.kind !== kind('assistant_msg')) continue
-    const after = nextKind(one.event)
-    if (after === undefined || ends.has(after)) one.score *= LAST_ANSWER
+    if (EVENT_KINDS[one.event.kind] !== 'assistant_msg') continue
+    const after = handle.search.kindAfter(one.event)
+    if (after === undefined || after === 'user_msg' || after === 'human_intervention')
+      one.score *= LAST_ANSWER
   }
 }
 
-/** bm25 is next to nothing where few texts are compared: a decision that matches is worth about a prompt that does. */
-const DECISION_SCORE = 10
+/** bm25 is next to nothing where few texts are compared: what was written beside is worth about a prompt that matches. */
+const WRITTEN_SCORE = 10
 
-function inDecisions(handle: ReadHandle, match: string, options: Narrowed): MatchByUid[] {
+export function inWritten(handle: Reader, match: string, options: Narrowed): MatchByUid[] {
   const { kinds, limit: _limit, perSession: _perSession, ...filter } = options
-  return findDecisions(handle, match, filter, kinds).map(({ decision, rank }) => ({
-    session: decision.session_uid,
-    score: WEIGHTS.decision * (DECISION_SCORE - rank),
-    ts: Date.parse(decision.ts),
-    decision,
+  return handle.search.written(match, filter, kinds).map((written) => ({
+    session: written.session_uid,
+    score: WEIGHTS.decision * (WRITTEN_SCORE - written.rank),
+    ts: written.at,
+    written,
   }))
 }
 
-function inDigests(handle: ReadHandle, match: string, options: Narrowed): MatchByUid[] {
-  return findDigests(handle, match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
+export function inDigests(handle: Reader, match: string, options: Narrowed): MatchByUid[] {
+  return handle.search.digests(match, sessionPart(options), options.tool).map(({ uid, rank }) => ({
     session: uid,
     score: -rank * DIGEST_WEIGHT,
     ts: null,
   }))
-}
-
-const round = (score: number): number => Number(score.toPrecision(6))
-
-/** Reads what is shown of the few hits that are shown. */
-class HitReader {
-  readonly #handle: ReadHandle
-  readonly #bodies: Bodies
-  readonly #finder: LineFinder
-  readonly #kinds: readonly EventKind[] | undefined
-  readonly #event
-
-  constructor(handle: ReadHandle, finder: LineFinder, kinds: readonly EventKind[] | undefined) {
-    this.#handle = handle
-    this.#bodies = new Bodies(handle)
-    this.#finder = finder
-    this.#kinds = kinds
-    this.#event = prepared(handle.cache, 'SELECT tool, summary, payload FROM events WHERE id = ?')
-  }
-
-  /** Undefined when it went between finding and reading, or a digest holds nothing of the kinds asked for. */
-  read(uid: string, match: Match): SearchHit | undefined {
-    if (match.decision) return this.#fromDecision(uid, match, match.decision)
-    return match.event ? this.#fromEvent(uid, match, match.event) : this.#fromDigest(uid, match)
-  }
-
-  #fromEvent(uid: string, match: Match, event: Candidate): SearchHit | undefined {
-    const row = this.#event.get(event.id) as
-      | { tool: string | null; summary: string; payload: Uint8Array }
-      | undefined
-    if (!row) return undefined
-    const found = this.#lineOf(row)
-    const line = found === 'unread' || found === undefined ? { text: row.summary, marks: [] } : found
-    return {
-      session_uid: uid,
-      seq: event.seq,
-      ts: event.ts === null ? null : new Date(event.ts).toISOString(),
-      kind: EVENT_KINDS[event.kind] as EventKind,
-      tool: row.tool,
-      summary: row.summary,
-      line: line.text,
-      marks: line.marks,
-      score: round(match.score),
-      is_evicted: false,
-      is_unread: found === 'unread',
-    }
-  }
-
-  #fromDecision(uid: string, match: Match, decision: Decision): SearchHit {
-    const line = this.#finder.find(decision.text) ?? { text: decision.text, marks: [] }
-    return {
-      session_uid: uid,
-      seq: decision.seq,
-      ts: decision.ts,
-      kind: 'decision',
-      tool: null,
-      summary: line.text,
-      line: line.text,
-      marks: line.marks,
-      score: round(match.score),
-      is_evicted: false,
-      is_unread: false,
-    }
-  }
-
-  #lineOf(row: { summary: string; payload: Uint8Array }): MatchingLine | 'unread' | undefined {
-    // Most often the beginning says it all, and the body need not be unpacked.
-    if (this.#finder.isWholeIn(row.summary)) return this.#finder.find(row.summary)
-    const body = this.#bodies.body(`blob://${Buffer.from(row.payload).toString('hex')}`)
-    return body === undefined ? 'unread' : this.#finder.find(searchedIn(body))
-  }
-
-  #fromDigest(uid: string, match: Match): SearchHit | undefined {
-    const place = placeInDigest(this.#handle, uid, this.#finder, this.#kinds)
-    if (!place) return undefined
-    return {
-      session_uid: uid,
-      seq: place.seq,
-      ts: null,
-      kind: place.kind,
-      tool: null,
-      summary: place.line.text,
-      line: place.line.text,
-      marks: place.line.marks,
-      score: round(match.score),
-      is_evicted: true,
-      is_unread: false,
-    }
-  }
-}
-
-/** When and why events of each session went last, where they are still gone. */
-function lossesOf(handle: ReadHandle, uids: readonly string[]): Map<string, SessionHits['evicted']> {
-  const gone = [...goneOf(handle, uids)]
-  return new Map(gone.map(([uid, { evicted_at: at, reason }]) => [uid, { at, reason }]))
 }

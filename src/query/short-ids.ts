@@ -1,29 +1,21 @@
 // The shortest beginning of each session's id that still means that session, for lines that people read and type from.
-import type { ReadHandle } from '../store/store.ts'
-import { IS_NO_ALIAS } from './ids.ts'
+import type { Reader } from '../store/reader/index.ts'
 
 const SHORTEST = 8
 const STEP = 4
 /** From so many on, all of them are looked at. */
 const MANY = 500
-const AFTER_ALL = '\u{10ffff}'
 
 /** By uid. One that shares its id with another flavor's session keeps its whole uid. */
-export function shortIds(
-  { memory }: Pick<ReadHandle, 'memory'>,
-  uids: Iterable<string>,
-): Map<string, string> {
-  const same = memory.prepare(
-    `SELECT session_uid FROM sessions WHERE native_session_id >= ? AND native_session_id < ? AND ${IS_NO_ALIAS} LIMIT 2`,
-  )
+export function shortIds(handle: Reader, uids: Iterable<string>): Map<string, string> {
   const wanted = [...uids]
-  if (wanted.length > MANY) return shortenMany(memory, wanted)
+  if (wanted.length > MANY) return shortenMany(handle, wanted)
   const shorten = (uid: string): string => {
     const native = uid.slice(uid.indexOf(':') + 1)
     for (let length = SHORTEST; ; length += STEP) {
       const start = native.slice(0, length)
-      const found = same.all(start, start + AFTER_ALL) as unknown as { session_uid: string }[]
-      if (found.length === 1 && found[0]?.session_uid === uid) return start
+      const found = handle.sessions.sharingBeginning(start)
+      if (found.length === 1 && found[0] === uid) return start
       if (length >= native.length) return uid
     }
   }
@@ -31,12 +23,8 @@ export function shortIds(
 }
 
 /** All ids in order, once: what an id shares with any other it shares with one beside it. */
-function shortenMany(memory: ReadHandle['memory'], wanted: readonly string[]): Map<string, string> {
-  const rows = memory
-    .prepare(
-      `SELECT session_uid AS uid, native_session_id AS native FROM sessions WHERE ${IS_NO_ALIAS} ORDER BY 2`,
-    )
-    .all() as unknown as { uid: string; native: string }[]
+function shortenMany(handle: Reader, wanted: readonly string[]): Map<string, string> {
+  const rows = handle.sessions.nativeIds()
   const short = new Map<string, string>()
   let before = 0
   for (const [at, { uid, native }] of rows.entries()) {

@@ -1,8 +1,6 @@
 // What the responses of one session used, in order: how full the context was, and what each turn cost.
-import { parseStored } from '../errors.ts'
-import type { Tokens } from '../model.ts'
-import { FLAG, NO_TURN } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { Response } from '../store/reader/usage.ts'
 import { costOf } from '../usage/cost.ts'
 import { exactUsd } from '../usage/money.ts'
 import type { PriceBook } from '../usage/prices.ts'
@@ -44,23 +42,10 @@ export interface Spend {
   compactions: { seq: number; ts: string | null }[]
 }
 
-interface LedgerRow extends Tokens {
-  ts: number | null
-  model: string | null
-  is_sidechain: number
-  is_counted: number
-}
-
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-export function spendOf(handle: ReadHandle, uid: string, prices: PriceBook): Spend {
-  const rows = handle.memory
-    .prepare(
-      `SELECT ts, model, input, cache_read AS cacheRead, cache_write_5m AS cacheWrite5m, cache_write_1h AS cacheWrite1h,
-         output, reasoning, is_sidechain, is_counted
-       FROM usage WHERE session_uid = ? AND NOT is_nested ORDER BY coalesce(ts, 0), response_id`,
-    )
-    .all(uid) as unknown as LedgerRow[]
+export function spendOf(handle: Reader, uid: string, prices: PriceBook): Spend {
+  const rows = handle.usage.responses(uid)
   const turns = new Turns(handle, uid)
   const responses = rows.map((row) => {
     const context = row.input + row.cacheRead + row.cacheWrite5m + row.cacheWrite1h
@@ -83,22 +68,14 @@ export function spendOf(handle: ReadHandle, uid: string, prices: PriceBook): Spe
   return { session_uid: uid, responses, turns: turns.list(), compactions: compactionsOf(handle, uid) }
 }
 
-const NO_PROMPT = NO_TURN | FLAG.inherited | FLAG.superseded
-
 /** Prompts of the person, and what was spent until the next one. */
 class Turns {
   readonly #turns: (SpentTurn & { at: number; units: bigint | null })[]
   #current = 0
 
-  constructor(handle: ReadHandle, uid: string) {
-    const prompts = handle.cache
-      .prepare(
-        `SELECT e.seq, e.ts, e.summary FROM cached c JOIN events e ON e.session = c.id
-         WHERE c.session_uid = ? AND e.kind = 0 AND e.flags & ${NO_PROMPT} = 0 AND e.ts IS NOT NULL ORDER BY e.ts, e.seq`,
-      )
-      .all(uid) as unknown as { seq: number; ts: number; summary: string }[]
+  constructor(handle: Reader, uid: string) {
     const before = { seq: 0, ts: 0, summary: '' }
-    this.#turns = [before, ...prompts].map(({ seq, ts, summary }) => ({
+    this.#turns = [before, ...handle.events.prompts(uid)].map(({ seq, ts, summary }) => ({
       at: ts,
       units: null,
       seq,
@@ -114,7 +91,7 @@ class Turns {
     }))
   }
 
-  add(row: LedgerRow, cost: bigint | null): void {
+  add(row: Response, cost: bigint | null): void {
     const at = row.ts ?? 0
     while ((this.#turns[this.#current + 1]?.at ?? Number.POSITIVE_INFINITY) <= at) this.#current++
     const turn = this.#turns[this.#current]
@@ -136,32 +113,19 @@ class Turns {
 }
 
 /** From the digest, so that they outlive the events; their times from the events where those are here. */
-function compactionsOf(handle: ReadHandle, uid: string): Spend['compactions'] {
-  const row = handle.memory
-    .prepare("SELECT digest -> '$.compactions' AS seqs FROM digests WHERE session_uid = ?")
-    .get(uid) as { seqs: string | null } | undefined
-  const seqs = parseStored<number[]>(row?.seqs ?? '[]')
-  const time = handle.cache.prepare(
-    'SELECT e.ts FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.seq = ?',
-  )
-  return seqs.map((seq) => ({
-    seq,
-    ts: iso((time.get(uid, seq) as { ts: number | null } | undefined)?.ts ?? null),
-  }))
-}
+const compactionsOf = (handle: Reader, uid: string): Spend['compactions'] =>
+  handle.digests.compactions(uid).map((seq) => ({ seq, ts: iso(handle.events.timeOf(uid, seq)) }))
 
 /** How full the context was over a session, in few points: for a line as small as a word. */
-export function contextFill(handle: Pick<ReadHandle, 'memory'>, uid: string, points = 24): number[] {
-  const rows = handle.memory
-    .prepare(
-      `SELECT input + cache_read + cache_write_5m + cache_write_1h AS size FROM usage
-       WHERE session_uid = ? AND NOT is_nested AND NOT is_sidechain ORDER BY coalesce(ts, 0), response_id`,
-    )
-    .all(uid) as unknown as { size: number }[]
-  if (rows.length <= points) return rows.map((row) => row.size)
+export function contextFill(handle: Reader, uid: string, points = 24): number[] {
+  const sizes = handle.usage
+    .responses(uid)
+    .filter((row) => row.is_sidechain === 0)
+    .map((row) => row.input + row.cacheRead + row.cacheWrite5m + row.cacheWrite1h)
+  if (sizes.length <= points) return sizes
   return Array.from({ length: points }, (_, i) => {
-    const from = Math.floor((i * rows.length) / points)
-    const to = Math.max(from + 1, Math.floor(((i + 1) * rows.length) / points))
-    return Math.max(...rows.slice(from, to).map((row) => row.size))
+    const from = Math.floor((i * sizes.length) / points)
+    const to = Math.max(from + 1, Math.floor(((i + 1) * sizes.length) / points))
+    return Math.max(...sizes.slice(from, to))
   })
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { RecollectError } from '../errors.ts'
 import { DAY } from '../model.ts'
 import { SLOT_MS } from '../store/slots.ts'
+import { parseDays } from '../times.ts'
 
 /** From this slot on (until the next one) local time is UTC plus this many seconds. */
 export interface Offset {
@@ -61,13 +62,10 @@ export class TimeZone {
     return firstWhere(utc - SLOTS_PER_DAY, utc + SLOTS_PER_DAY, isThere)
   }
 
-  /** When a day such as 2026-11-01 begins (or the one after it); NaN for no such day, undefined where none is written. */
-  dayTime(text: string, isEnd: boolean): number | undefined {
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
-    const day = Date.parse(text) / (SLOTS_PER_DAY * SLOT_MS)
-    // The thirtieth of February would be read as a day of March.
-    const isThere = Number.isInteger(day) && dateOf(day) === text
-    return isThere ? this.firstSlotOf(isEnd ? day + 1 : day) * SLOT_MS : Number.NaN
+  /** When days such as 2026-11-01, 2026-11 or yesterday begin (or end); undefined where none are written. */
+  dayTime(text: string, isEnd: boolean, now = Date.now()): number | undefined {
+    const days = parseDays(text, this.dayAt(now))
+    return days && this.firstSlotOf(isEnd ? days.last + 1 : days.first) * SLOT_MS
   }
 
   /** The local day of an instant, as days since 1970-01-01. */

@@ -1,14 +1,20 @@
-// A session in the order a person reads it: each call with its result, each sub-agent below the call that started it.
-// Streams: what is held is the calls that still wait for a result, and the list of sub-agents.
+// A session as the memory tells it, in the order a person reads it.
 import { type EventKind, isCall, type SessionEvent } from '../model.ts'
-import { orderOf } from '../store/order.ts'
-import { FLAG } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
-import { type EventFilter, type EventWithCall, eventsWithCalls } from './events.ts'
+import type { Reader } from '../store/reader/index.ts'
+import { type EventFilter, eventsWithCalls } from './events.ts'
+import {
+  type Agent,
+  type EventEntry,
+  type Feed,
+  inReadingOrder,
+  paired,
+  type Step,
+  wanted,
+} from './reading-order.ts'
 
 /** One line of the story. */
 export type Entry =
-  | { type: 'event'; event: SessionEvent; result: SessionEvent | null; depth: number }
+  | EventEntry<SessionEvent>
   | { type: 'agent'; name: string; sessionUid: string; eventCount: number; depth: number }
 
 export interface TranscriptFilter {
@@ -18,78 +24,84 @@ export interface TranscriptFilter {
   toPlace?: number
 }
 
-/** A result that has not come by then is told on its own. */
-const MAX_WAITING = 500
-const MAX_DEPTH = 4
-
 /** The entries of a session, its sub-agents nested in it. */
-export function transcript(handle: ReadHandle, uid: string, filter: TranscriptFilter = {}): Generator<Entry> {
+export function* transcript(handle: Reader, uid: string, filter: TranscriptFilter = {}): Generator<Entry> {
   const isPart = filter.fromPlace !== undefined || filter.toPlace !== undefined || filter.kinds !== undefined
-  return isPart ? flat(handle, uid, filter) : nested(handle, uid, 0, new Set([uid]))
+  if (isPart) return yield* flat(handle, uid, filter)
+  for (const entry of inReadingOrder(feedOf(handle), uid)) {
+    if (entry.type === 'event') yield entry
+    else {
+      const { sessionUid, name, eventCount } = entry.agent
+      yield { type: 'agent', name: name ?? sessionUid, sessionUid, eventCount, depth: entry.depth }
+    }
+  }
 }
 
-/** So far behind the range the results of its calls are looked for. */
-const LOOK_AHEAD = 200
+/** So far behind the range the results of its calls are looked for, and before it the calls of its results. */
+const LOOK_AROUND = 200
 
-function* flat(handle: ReadHandle, uid: string, filter: TranscriptFilter): Generator<Entry> {
+function* flat(handle: Reader, uid: string, filter: TranscriptFilter): Generator<Entry> {
   const { kinds, fromPlace = 0, toPlace = Number.MAX_SAFE_INTEGER } = filter
-  const order = orderOf(handle.cache, uid)
-  const rows = readRows(handle, uid, { fromPlace, toPlace: toPlace + LOOK_AHEAD })
-  const isWanted = (event: SessionEvent): boolean => !kinds || kinds.includes(event.kind)
-  for (const entry of paired(rows, (event) => (event.is_sidechain ? 1 : 0))) {
+  const order = handle.events.order(uid)
+  const steps = stepsOf(handle, uid, {
+    fromPlace: Math.max(0, fromPlace - LOOK_AROUND),
+    toPlace: toPlace + LOOK_AROUND,
+  })
+  for (const { entry } of paired(steps, 0)) {
     if (order.placeOf(entry.event.seq) > toPlace) return
-    if (isWanted(entry.event)) yield entry
-    else if (entry.result && isWanted(entry.result)) yield { ...entry, event: entry.result, result: null }
+    // A result in the range is told with its call, wherever that stands: what failed is what one asks next.
+    const isBefore = (event: SessionEvent | null): boolean =>
+      event === null || order.placeOf(event.seq) < fromPlace
+    if (isBefore(entry.event) && isBefore(entry.result)) continue
+    const told = wanted(entry, (event) => !kinds || kinds.includes(event.kind))
+    if (told) yield told
   }
 }
 
-function* nested(handle: ReadHandle, uid: string, depth: number, above: Set<string>): Generator<Entry> {
-  const agents = depth < MAX_DEPTH ? [...sidechains(handle, uid), ...children(handle, uid, above)] : []
-  const waiting = agents.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))
-  const take = (isDue: (agent: Agent) => boolean): Agent[] => {
-    const due = waiting.filter(isDue)
-    for (const agent of due) waiting.splice(waiting.indexOf(agent), 1)
-    return due
-  }
-  const main = readRows(handle, uid, {}, (event) => !event.is_sidechain || event.agent === null)
-  for (const entry of paired(main, (event) => depth + (event.is_sidechain ? 1 : 0))) {
-    const at = entry.event.ts === null ? Number.NEGATIVE_INFINITY : Date.parse(entry.event.ts)
-    for (const agent of take((one) => one.anchorSeq === null && one.at !== null && one.at < at))
-      yield* agentEntries(handle, agent, depth + 1, above, take)
-    yield entry
-    for (const agent of take((one) => one.anchorSeq === entry.event.seq))
-      yield* agentEntries(handle, agent, depth + 1, above, take)
-  }
-  // One by one: a sub-agent takes those along that it started itself.
-  for (let agent = waiting.shift(); agent; agent = waiting.shift())
-    yield* agentEntries(handle, agent, depth + 1, above, take)
-}
-
-interface Agent {
-  sessionUid: string
-  /** Of a sub-agent inside the session; null for a session of its own. */
-  name: string | null
-  /** The event that started it, if the log says so; else it stands by its time. */
-  anchorSeq: number | null
-  at: number | null
+interface StoredAgent extends Agent {
   eventCount: number
   fromPlace: number
   toPlace: number
 }
 
+const feedOf = (handle: Reader): Feed<SessionEvent, StoredAgent> => ({
+  steps: (uid) => stepsOf(handle, uid, {}, (event) => !event.is_sidechain || event.agent === null),
+  *stepsOf({ sessionUid, name, fromPlace, toPlace }) {
+    const isIts = (event: SessionEvent): boolean => event.is_sidechain && event.agent === name
+    for (const step of stepsOf(handle, sessionUid, { fromPlace, toPlace }, isIts))
+      yield { ...step, isAside: false }
+  },
+  agents: (uid, above) => [...sidechains(handle, uid), ...children(handle, uid, above)],
+  isFolded: () => false,
+})
+
+function* stepsOf(
+  handle: Reader,
+  uid: string,
+  filter: EventFilter,
+  isWanted: (event: SessionEvent) => boolean = () => true,
+): Generator<Step<SessionEvent>> {
+  for (const { event, call } of eventsWithCalls(handle, uid, filter)) {
+    if (!isWanted(event)) continue
+    const isResult = event.role === 'tool'
+    yield {
+      event,
+      seq: event.seq,
+      at: event.ts === null ? null : Date.parse(event.ts),
+      call: call !== null && (isResult || isCall(event)) ? { id: call, isResult } : null,
+      isPrompt: event.kind === 'user_msg' && event.role === 'user',
+      isAside: event.is_sidechain,
+    }
+  }
+}
+
 /** Sub-agents whose events are the session's own. */
-function sidechains(handle: ReadHandle, uid: string): Agent[] {
-  const order = orderOf(handle.cache, uid)
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.agent AS name, e.seq, e.ts, e.parent_seq AS parentSeq FROM cached c JOIN events e ON e.session = c.id
-       WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} AND e.agent IS NOT NULL ORDER BY e.agent`,
-    )
-    .all(uid) as unknown as Sidechain[]
-  const agents = new Map<string, Agent>()
-  for (const row of rows) {
-    const { name, ts, parentSeq } = row
-    const place = order.placeOf(row.seq)
+function sidechains(handle: Reader, uid: string): StoredAgent[] {
+  const order = handle.events.order(uid)
+  const agents = new Map<string, StoredAgent>()
+  for (const { agent: name, seq, ts, parentSeq } of handle.events.sidechains(uid)) {
+    if (name === null) continue
+    const place = order.placeOf(seq)
     const known = agents.get(name) ?? newAgent(uid, name, place)
     agents.set(name, known)
     if (place <= known.fromPlace) known.anchorSeq = parentSeq
@@ -101,14 +113,7 @@ function sidechains(handle: ReadHandle, uid: string): Agent[] {
   return [...agents.values()]
 }
 
-interface Sidechain {
-  name: string
-  seq: number
-  ts: number | null
-  parentSeq: number | null
-}
-
-const newAgent = (sessionUid: string, name: string, place: number): Agent => ({
+const newAgent = (sessionUid: string, name: string, place: number): StoredAgent => ({
   sessionUid,
   name,
   anchorSeq: null,
@@ -119,86 +124,12 @@ const newAgent = (sessionUid: string, name: string, place: number): Agent => ({
 })
 
 /** Sub-agents that are sessions of their own. */
-function children(handle: ReadHandle, uid: string, above: ReadonlySet<string>): Agent[] {
-  const rows = handle.memory
-    .prepare(
-      `SELECT e.session_uid AS sessionUid, coalesce(e.at, s.started_at) AS at, s.event_count AS eventCount
-       FROM edges e JOIN sessions s ON s.session_uid = e.session_uid
-       WHERE e.parent_uid = ? AND e.kind = 'subagent' ORDER BY 2`,
+function children(handle: Reader, uid: string, above: ReadonlySet<string>): StoredAgent[] {
+  return handle.lineage
+    .subagents(uid)
+    .flatMap(({ uid: sessionUid, beganAt: at, eventCount }) =>
+      eventCount === null || above.has(sessionUid)
+        ? []
+        : [{ sessionUid, at, eventCount, name: null, anchorSeq: null, fromPlace: 0, toPlace: 0 }],
     )
-    .all(uid) as unknown as Pick<Agent, 'sessionUid' | 'at' | 'eventCount'>[]
-  return rows
-    .filter((row) => !above.has(row.sessionUid))
-    .map((row) => ({ ...row, name: null, anchorSeq: null, fromPlace: 0, toPlace: 0 }))
-}
-
-function* agentEntries(
-  handle: ReadHandle,
-  agent: Agent,
-  depth: number,
-  above: ReadonlySet<string>,
-  take: (isDue: (agent: Agent) => boolean) => Agent[],
-): Generator<Entry> {
-  const { sessionUid, name, eventCount } = agent
-  yield { type: 'agent', name: name ?? sessionUid, sessionUid, eventCount, depth }
-  if (name === null) return yield* nested(handle, sessionUid, depth, new Set([...above, sessionUid]))
-  const { fromPlace, toPlace } = agent
-  const rows = readRows(
-    handle,
-    sessionUid,
-    { fromPlace, toPlace },
-    (event) => event.is_sidechain && event.agent === name,
-  )
-  for (const entry of paired(rows, () => depth)) {
-    yield entry
-    for (const inner of take((one) => one.anchorSeq === entry.event.seq))
-      yield* agentEntries(handle, inner, depth + 1, above, take)
-  }
-}
-
-function* readRows(
-  handle: ReadHandle,
-  uid: string,
-  filter: EventFilter,
-  isWanted: (event: SessionEvent) => boolean = () => true,
-): Generator<EventWithCall> {
-  for (const one of eventsWithCalls(handle, uid, filter)) if (isWanted(one.event)) yield one
-}
-
-type EventEntry = Extract<Entry, { type: 'event' }>
-
-/** Puts results beside their calls, and keeps the order of the calls. */
-function* paired(
-  rows: Iterable<EventWithCall>,
-  depthOf: (event: SessionEvent) => number,
-): Generator<EventEntry> {
-  const queue: EventEntry[] = []
-  const open = new Map<string, EventEntry>()
-  const waiting = new Set<EventEntry>()
-  for (const { event, call } of rows) {
-    const asked = call !== null && event.role === 'tool' ? open.get(call) : undefined
-    if (asked && call !== null) {
-      asked.result = event
-      open.delete(call)
-      waiting.delete(asked)
-    } else {
-      const entry: EventEntry = { type: 'event', event, result: null, depth: depthOf(event) }
-      queue.push(entry)
-      if (call !== null && isCall(event)) {
-        open.set(call, entry)
-        waiting.add(entry)
-      }
-    }
-    // Nobody waits for a result across the next prompt.
-    if (event.kind === 'user_msg' && event.role === 'user') {
-      open.clear()
-      waiting.clear()
-    }
-    while (queue.length > MAX_WAITING || (queue.length > 0 && !waiting.has(queue[0] as EventEntry))) {
-      const first = queue.shift() as EventEntry
-      waiting.delete(first)
-      yield first
-    }
-  }
-  yield* queue
 }

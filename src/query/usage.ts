@@ -2,33 +2,25 @@
 // applied here, at the moment of asking, so a new price list prices all of history anew.
 
 import type { Tokens } from '../model.ts'
-import { SLOT_MS, slotsTable } from '../store/slots.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { SlotSum, UsageFilter } from '../store/reader/usage.ts'
+import { SLOT_MS } from '../store/slots.ts'
 import { cacheSavings, costOf } from '../usage/cost.ts'
 import { exactUsd, fromReported } from '../usage/money.ts'
 import { PRICE_LIST, type PriceBook } from '../usage/prices.ts'
-import type { Conditions } from './filters.ts'
-import { modelsIn } from './models.ts'
-import { priceClasses, stepwise } from './price-classes.ts'
+import { meant } from './meant.ts'
 import { dateOf, type TimeZone, weekOf } from './timezone.ts'
+import { addTrees } from './tree-sums.ts'
 
 export const USAGE_GROUPS = ['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor'] as const
 export type UsageGroup = (typeof USAGE_GROUPS)[number]
+/** A team server knows two more. */
+export type ReportGroup = UsageGroup | 'host' | 'team'
 
-export interface UsageQuestion {
+export interface UsageQuestion extends UsageFilter {
   group: UsageGroup
   zone: TimeZone
   prices: PriceBook
-  /** Epoch milliseconds, rounded down to a quarter of an hour. */
-  sinceAt?: number
-  /** Exclusive. */
-  untilAt?: number
-  flavor?: string
-  repo?: string
-  domain?: string
-  model?: string
-  /** Only these sessions. */
-  sessions?: readonly string[]
 }
 
 /** Amounts are exact decimals in USD; null where nothing in the row has a known price. */
@@ -51,10 +43,12 @@ export interface UsageRow {
   /** Responses (or turns) for which the agent reported a cost. */
   reported_responses: number
   cache_savings_usd: string | null
+  /** Of a session: with the sub-agents it started, in the same span; null for one that started none, and of other rows. */
+  tree_cost_usd: string | null
 }
 
 export interface UsageReport {
-  group: UsageGroup
+  group: ReportGroup
   timezone: string
   since: string | null
   until: string | null
@@ -64,23 +58,25 @@ export interface UsageReport {
   models: { model: string | null; priced_as: string | null; responses: number; total_tokens: number }[]
 }
 
-interface SlotRow extends Tokens {
-  key: string | number | null
-  slot: number
-  model: string
-  promptOver: number
-  responses: number
-  reported: number
-  reportedCost: number | null
+/** Answers one question about usage. */
+export function usageReport(handle: Reader, typed: UsageQuestion): UsageReport {
+  const question = meant(handle, typed)
+  const report = reportOf(slotRows(handle, question), question)
+  if (question.group === 'session') addTrees(handle, report.rows)
+  return report
 }
 
-/** Answers one question about usage. */
-export function usageReport(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): UsageReport {
+export type ReportQuestion = Pick<UsageQuestion, 'zone' | 'prices' | 'sinceAt' | 'untilAt'> & {
+  group: ReportGroup
+}
+
+/** The account of parts of a ledger, wherever that lies. */
+export function reportOf(parts: readonly SlotSum[], question: ReportQuestion): UsageReport {
   const sums = new Map<string | null, Sum>()
-  const labels = new Map<SlotRow['key'], string | null>()
+  const labels = new Map<SlotSum['key'], string | null>()
   const models = new Map<string, Sum>()
   const total = new Sum()
-  for (const row of slotRows(handle, question)) {
+  for (const row of parts) {
     const rates = question.prices.rates(
       row.model,
       row.slot < 0 ? Date.now() : row.slot * SLOT_MS,
@@ -122,7 +118,7 @@ export interface DayModelCost {
 }
 
 /** The days of a span with each day's models apart, oldest first. */
-export function usageByDayAndModel(handle: ReadHandle, question: UsageQuestion): DayModelCost[] {
+export function usageByDayAndModel(handle: Reader, question: UsageQuestion): DayModelCost[] {
   const sums = new Map<string, { day: string | null; model: string; sum: Sum }>()
   for (const row of slotRows(handle, { ...question, group: 'day' })) {
     const rates = question.prices.rates(
@@ -148,102 +144,21 @@ export function usageByDayAndModel(handle: ReadHandle, question: UsageQuestion):
 const byText = (a: string | null, b: string | null): number =>
   (a ?? '') === (b ?? '') ? 0 : (a ?? '') < (b ?? '') ? -1 : 1
 
-const isTime = (group: UsageGroup): boolean => group === 'day' || group === 'week' || group === 'month'
+const isTime = (group: ReportGroup): group is 'day' | 'week' | 'month' =>
+  group === 'day' || group === 'week' || group === 'month'
 
 /** Rows that share key, model, size of prompt and price: few, however long the history. */
-function slotRows(handle: Pick<ReadHandle, 'memory'>, question: UsageQuestion): SlotRow[] {
-  const table = slotsTable(handle.memory)
-  const { where, values } = usageConditions(question)
-  const key = keyExpression(question, isTime(question.group) ? spanOf(handle, table) : undefined)
-  // Sessions are only looked up where something of them is asked: it takes a third of the time.
-  const join = /\bs\./.test(`${key} ${where}`) ? 'JOIN sessions s USING (session_uid)' : ''
-  const from = `FROM ${table} u ${join} WHERE ${where}`
-  const models = modelsIn(handle, question.sessions)
-  const { period, quarter, over, named } = priceClasses(question.prices.changes(models))
-  const apart = [period, quarter, over].filter((expression) => expression !== '0')
-  const sql = `SELECT ${key} AS key, min(u.slot) AS slot, u.model,
-      min(u.prompt_over) AS promptOver, sum(u.responses) AS responses, sum(u.reported) AS reported,
-      sum(u.input) AS input, sum(u.cache_read) AS cacheRead, sum(u.cache_write_5m) AS cacheWrite5m,
-      sum(u.cache_write_1h) AS cacheWrite1h, sum(u.output) AS output, sum(u.reasoning) AS reasoning,
-      sum(u.reported_cost) AS reportedCost
-    ${from} GROUP BY ${['key', ...apart, 'u.model'].join(', ')}`
-  const statement = handle.memory.prepare(sql)
-  // Of 20,000 sessions: arrays cross from the database in half the time of objects with names.
-  statement.setReturnArrays(true)
-  return (statement.all(...values, ...named) as unknown as SlotCells[]).map(toSlotRow)
+function slotRows(handle: Reader, { group, zone, prices, ...filter }: UsageQuestion): SlotSum[] {
+  const span = isTime(group) ? handle.usage.span() : undefined
+  return handle.usage.slots({
+    by: isTime(group) ? 'day' : group,
+    offsets: span ? zone.offsets(span.firstSlot, span.lastSlot) : [],
+    filter,
+    prices: prices.changes(handle.usage.models(filter.sessions)),
+  })
 }
 
-/** In the order they are selected. */
-type SlotCells = [
-  key: SlotRow['key'],
-  slot: number,
-  model: string,
-  promptOver: number,
-  responses: number,
-  reported: number,
-  input: number,
-  cacheRead: number,
-  cacheWrite5m: number,
-  cacheWrite1h: number,
-  output: number,
-  reasoning: number,
-  reportedCost: number | null,
-]
-
-function toSlotRow(cells: SlotCells): SlotRow {
-  const [key, slot, model, promptOver, responses, reported, ...rest] = cells
-  const [input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning, reportedCost] = rest
-  const tokens = { input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning }
-  return { key, slot, model, promptOver, responses, reported, ...tokens, reportedCost }
-}
-
-interface Span {
-  firstSlot: number
-  lastSlot: number
-}
-
-/** Undefined where nothing has a time. */
-function spanOf({ memory }: Pick<ReadHandle, 'memory'>, table: string): Span | undefined {
-  const { first, last } = memory
-    .prepare(`SELECT min(nullif(slot, -1)) AS first, max(slot) AS last FROM ${table}`)
-    .get() as { first: number | null; last: number }
-  return first === null ? undefined : { firstSlot: first, lastSlot: last }
-}
-
-/** Over `u`, a row of the summed ledger, and `s`, its session. */
-export function usageConditions(question: UsageQuestion): Conditions {
-  const where: string[] = []
-  const values: (string | number)[] = []
-  const add = (condition: string, value: string | number | undefined): void => {
-    if (value === undefined) return
-    where.push(condition)
-    values.push(value)
-  }
-  const slot = (at: number | undefined): number | undefined =>
-    at === undefined ? undefined : Math.floor(at / SLOT_MS)
-  add('u.slot >= ?', slot(question.sinceAt))
-  add('u.slot < ?', slot(question.untilAt))
-  if (question.untilAt !== undefined) where.push('u.slot >= 0')
-  add('s.flavor = ?', question.flavor)
-  add('s.repo = ?', question.repo)
-  add('s.domain = ?', question.domain)
-  add('u.model = ?', question.model)
-  if (question.sessions)
-    add('u.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(question.sessions))
-  return { where: where.join(' AND ') || '1', values }
-}
-
-function keyExpression({ group, zone }: UsageQuestion, span: Span | undefined): string {
-  if (group === 'session') return 'u.session_uid'
-  if (group === 'model') return 'u.model'
-  if (!isTime(group)) return `s.${group}`
-  if (!span) return 'NULL'
-  const offsets = zone.offsets(span.firstSlot, span.lastSlot)
-  const seconds = stepwise(offsets.map((one) => [one.fromSlot, one.seconds]))
-  return `CASE WHEN u.slot >= 0 THEN (u.slot * ${SLOT_MS / 1000} + ${seconds}) / 86400 END`
-}
-
-function keyOf(group: UsageGroup, key: string | number | null): string | null {
+function keyOf(group: ReportGroup, key: string | number | null): string | null {
   if (typeof key !== 'number') return key === '' ? null : key
   if (group === 'week') return weekOf(key)
   return group === 'month' ? dateOf(key).slice(0, -3) : dateOf(key)
@@ -268,7 +183,7 @@ class Sum {
   #reportedCost = 0n
   #reported = 0
 
-  add(row: SlotRow, money: { cost: bigint; savings: bigint } | undefined): void {
+  add(row: SlotSum, money: { cost: bigint; savings: bigint } | undefined): void {
     this.responses += row.responses
     for (const name of COUNTERS) this.#counts[name] += row[name]
     this.tokens += row.input + row.cacheRead + row.cacheWrite5m + row.cacheWrite1h + row.output
@@ -296,6 +211,7 @@ class Sum {
       reported_cost_usd: this.#reported === 0 ? null : exactUsd(this.#reportedCost),
       reported_responses: this.#reported,
       cache_savings_usd: this.cost === null ? null : exactUsd(this.#savings),
+      tree_cost_usd: null,
     }
   }
 }

@@ -13,6 +13,8 @@ import { atFlag, atOperator, mayBeOperator } from './rules-structure.ts'
 import { atRun, MIN_RUN, newState, type State, searchLiterals } from './tokens.ts'
 
 const SHORT = 32
+/** Characters of the longest text whose codes are kept for the next one. */
+const KEPT = 1 << 22
 const DASH = 45
 /** What a look at an operator or a flag costs, and what a finding does beyond it. */
 const LOOK = 100
@@ -94,6 +96,8 @@ export class Scanner {
   /** The character codes, ended by a 0: a typed array is read several times faster than a string. */
   #load(text: string): Uint16Array {
     const { length } = text
+    // Not kept: a scanner lives as long as the program.
+    if (length >= KEPT) return loaded(text)
     if (length >= this.#codes.length) {
       this.#codes = new Uint16Array(Math.ceil(length * 1.2) + 1)
       this.#bytes = Buffer.from(this.#codes.buffer)
@@ -131,6 +135,12 @@ export class Scanner {
     }
     if (mayBeOperator(codes, at)) look(state, atOperator(text, at, state.budget))
   }
+}
+
+function loaded(text: string): Uint16Array {
+  const codes = new Uint16Array(text.length + 1)
+  Buffer.from(codes.buffer).write(text, 'utf16le')
+  return codes
 }
 
 function look(state: State, finding: Finding | undefined): void {

@@ -1,8 +1,6 @@
 // Carries a plan out: measure, plan, evict, and again until nothing is left to do. Analysis that is needed first is the
 // caller's (`analyzeNow`); what is lost or needs a person's eye is told through `onEvent`.
 import { DAY } from '../model.ts'
-import { transaction } from '../store/database.ts'
-import { compact } from '../store/erase.ts'
 import type { EvictReport, Store } from '../store/store.ts'
 import type { Plan, Step, Usage } from './plan.ts'
 import { type Measured, type PlanOptions, planAt, usageOf, usageToCome } from './planning.ts'
@@ -53,15 +51,15 @@ export interface RetentionReport {
 export async function retain(options: RetentionOptions): Promise<RetentionReport> {
   const { store, paths, analyzeNow } = options
   const now = options.now ?? Date.now()
-  store.evict([], now)
+  store.archive.evict([], now)
   keepBallast(paths.cacheDirectory, options.policy.rawSoftCapBytes)
   let usage = usageOf(paths)
   const report = newReport(usage)
   const tried = new Set<string>()
   const rounds = new Rounds(options, now)
   const isTried = (uid: string): boolean => !analyzeNow || tried.has(uid)
-  let held = new Holdings(store.read())
-  const soleCopies = new SoleCopies(store.read().memory, options.isAsked ?? false, now)
+  let held = new Holdings(store.reader)
+  const soleCopies = new SoleCopies(store.reader.storage, options.isAsked ?? false, now)
   for (let isCompact = false; ; ) {
     const { next, toldBytes } = soleCopies.spare((isHeld) =>
       planAt({ ...options, now }, usage, { held, isTried, scale: rounds.scale, isHeld, limit: AT_ONCE }),
@@ -84,7 +82,7 @@ export async function retain(options: RetentionOptions): Promise<RetentionReport
     }
     if (next.analyzeNow.length > 0) {
       await attempt(() => analyzeNow?.(next.analyzeNow))
-      held = new Holdings(store.read())
+      held = new Holdings(store.reader)
     }
     for (const uid of next.analyzeNow) tried.add(uid)
     report.analyzed.push(...next.analyzeNow.slice(0, Math.max(0, MAX_TOLD - report.analyzed.length)))
@@ -147,12 +145,12 @@ class Rounds {
   evict({ steps }: Plan, before: Measured): Measured {
     if (this.#receipts.length === 0) this.#startBytes = before.rawBytes
     // Files are as large as they are, and where payloads had to move, what they moved to is.
-    const handle = this.#options.store.read()
+    const handle = this.#options.store.reader
     const expected = steps.reduce((sum, { uid, bytes }) => sum + bytes - fileBytesOf(handle, uid), 0)
-    const { receipts } = this.#options.store.evict(steps, this.#now, true)
+    const { receipts } = this.#options.store.archive.evict(steps, this.#now, true)
     this.#receipts.push(...receipts)
     this.isToErase = true
-    const after = usageToCome(this.#options)
+    const after = usageToCome(this.#options.store.archive, this.#options.paths)
     const share = (before.databaseBytes - after.databaseBytes) / (expected || 1)
     this.scale = Math.min(1, Math.max(0.25, this.scale * share * CAUTION))
     if (this.#receipts.length < MAX_OPEN) return after
@@ -164,9 +162,11 @@ class Rounds {
   /** Returns what is used. */
   finish(): Measured {
     this.isToErase = false
-    this.isErased = this.#options.store.evict([], this.#now).isErased
+    this.isErased = this.#options.store.archive.evict([], this.#now).isErased
     // A reader that keeps the file from shrinking is no reason to drop more.
-    return this.isErased ? usageOf(this.#options.paths) : usageToCome(this.#options)
+    return this.isErased
+      ? usageOf(this.#options.paths)
+      : usageToCome(this.#options.store.archive, this.#options.paths)
   }
 
   noteFreed(after: Usage): void {
@@ -193,7 +193,7 @@ function newReport(usage: Usage): RetentionReport {
 /** What lies idle goes first, before any session has to. On a full disk there may be no room to do it in. */
 export function compactQuietly(store: Store): void {
   try {
-    compact(store.read().cache)
+    store.archive.compact()
   } catch {
     return
   }
@@ -212,11 +212,9 @@ async function attempt(work: () => Promise<void> | void): Promise<void> {
 export function noteFreed(store: Store, receipts: EvictReport['receipts'], freedBytes: number): void {
   const expected = receipts.reduce((sum, receipt) => sum + receipt.bytes, 0)
   if (expected === 0) return
-  const { memory } = store.read()
-  const set = memory.prepare('UPDATE receipts SET bytes = ? WHERE session_uid = ? AND at = ?')
-  transaction(memory, () => {
-    for (const { uid, at, bytes } of receipts) set.run(Math.round((freedBytes * bytes) / expected), uid, at)
-  })
+  store.archive.noteFreed(
+    receipts.map((one) => ({ ...one, bytes: Math.round((freedBytes * one.bytes) / expected) })),
+  )
 }
 
 function tell(
@@ -242,12 +240,6 @@ function tellOnce(
 ): void {
   // Nor twice in a run of several rounds.
   if (report.events.some((event) => event.name === `session_memory.${name}`)) return
-  options.store
-    .read()
-    .memory.prepare(
-      `INSERT INTO events_log (session_uid, at, name, detail) SELECT '', ?1, ?2, ?3
-       WHERE NOT EXISTS (SELECT 1 FROM events_log WHERE session_uid = '' AND name = ?2 AND at > ?1 - ${DAY})`,
-    )
-    .run(at, `session_memory.${name}`, JSON.stringify({ bytes }))
+  options.store.archive.logOnce(`session_memory.${name}`, at, DAY, { bytes })
   tell(options, report, name, null, bytes, at)
 }

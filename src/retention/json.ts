@@ -1,5 +1,7 @@
 // A plan as programs read it: what `evict --dry-run --json` prints and the page shows.
-import type { ReadHandle } from '../store/store.ts'
+
+import type { Reader } from '../store/reader/index.ts'
+import type { ForgetPlan } from './forget.ts'
 import type { Step } from './plan.ts'
 import type { TimedPlan } from './planning.ts'
 
@@ -18,29 +20,11 @@ export const stepJson = ({
   is_sole_copy: isSoleCopy,
 })
 
-/** What a person knows a session by. */
-export interface Named {
-  /** Its title, or what was asked first; null where it has neither. */
-  title: string | null
-  /** Of its last event. */
-  lastAt: number | null
-}
-
-export function namesOf({ memory }: Pick<ReadHandle, 'memory'>): (uid: string) => Named {
-  const find = memory.prepare(
-    `SELECT coalesce(nullif(s.title, ''), nullif(substr(d.digest ->> '$.first_prompt', 1, 200), '')) AS title,
-       coalesce(s.ended_at, s.started_at) AS lastAt
-     FROM sessions s LEFT JOIN digests d USING (session_uid) WHERE s.session_uid = ?`,
-  )
-  return (uid) => (find.get(uid) as Named | undefined) ?? { title: null, lastAt: null }
-}
-
-export function planJson(plan: TimedPlan, handle: Pick<ReadHandle, 'memory'>): Record<string, unknown> {
-  const nameOf = namesOf(handle)
+export function planJson(plan: TimedPlan, handle: Reader): Record<string, unknown> {
   return {
     dry_run: true,
     steps: plan.steps.map((step) => {
-      const { title, lastAt } = nameOf(step.uid)
+      const { title, lastAt } = handle.sessions.nameOf(step.uid)
       const last_at = lastAt === null ? null : new Date(lastAt).toISOString()
       return { ...stepJson(step), title, last_at }
     }),
@@ -53,3 +37,27 @@ export function planJson(plan: TimedPlan, handle: Pick<ReadHandle, 'memory'>): R
     held_by_clock_bytes: plan.heldByClockBytes,
   }
 }
+
+export interface ForgetDocument {
+  title: string | null
+  last_at: string | null
+  events: number
+  raw_bytes: number
+  decisions: number
+  notes: number
+  is_pinned: boolean
+  is_sole_copy: boolean
+  source_path: string | null
+}
+
+export const forgetJson = (plan: ForgetPlan): ForgetDocument => ({
+  title: plan.title,
+  last_at: plan.lastAt === null ? null : new Date(plan.lastAt).toISOString(),
+  events: plan.eventCount,
+  raw_bytes: plan.rawBytes,
+  decisions: plan.decisionCount,
+  notes: plan.noteCount,
+  is_pinned: plan.isPinned,
+  is_sole_copy: plan.isSoleCopy,
+  source_path: plan.sourcePath,
+})

@@ -1,8 +1,7 @@
 // A plan for what is in the store now: measures, looks at the clock, and asks plan.ts. Changes nothing.
 import { join } from 'node:path'
-import { bytesOnceErased } from '../store/erase.ts'
 import type { StorePaths } from '../store/reading.ts'
-import type { Store } from '../store/store.ts'
+import type { Archive, Store } from '../store/store.ts'
 import { type Candidates, candidates } from './candidates.ts'
 import { isClockAhead } from './clock.ts'
 import { type Plan, type Policy, plan, type Step, type Usage } from './plan.ts'
@@ -10,7 +9,7 @@ import { type HeldSession, Holdings } from './sessions.ts'
 import { allocatedBytes, databaseBytes } from './usage.ts'
 
 export interface PlanOptions {
-  store: Pick<Store, 'read'>
+  store: Pick<Store, 'reader'>
   paths: StorePaths
   policy: Policy
   now?: number
@@ -25,7 +24,7 @@ export interface TimedPlan extends Plan {
 
 /** What retention would do now, to the end. */
 export function planNow(options: PlanOptions): TimedPlan {
-  const held = new Holdings(options.store.read())
+  const held = new Holdings(options.store.reader)
   const learned = { held, isTried: () => false, scale: 1, isHeld: false, limit: Number.POSITIVE_INFINITY }
   return planAt(options, usageOf(options.paths), learned)
 }
@@ -47,7 +46,7 @@ export function planAt(options: PlanOptions, usage: Measured, learned: Learned):
   const { store, policy, now = Date.now(), lastSweepAt } = options
   const timed = planWith(policy, usage, learned, now)
   const aged = timed.steps.filter((step) => step.reason === 'age')
-  if (aged.length === 0 || !isClockAhead(store.read(), lastSweepAt, now))
+  if (aged.length === 0 || !isClockAhead(store.reader, lastSweepAt, now))
     return { ...timed, heldByClockBytes: 0 }
   const heldByClockBytes = aged.reduce((sum, step) => sum + step.bytes, 0)
   return {
@@ -96,8 +95,8 @@ export function usageOf(paths: StorePaths): Measured {
 }
 
 /** What will be used once what is deleted is erased. */
-export function usageToCome({ store, paths }: PlanOptions): Measured {
+export function usageToCome(archive: Archive, paths: StorePaths): Measured {
   const now = usageOf(paths)
-  const then = bytesOnceErased(store.read().cache)
+  const then = archive.bytesOnceErased()
   return { ...now, rawBytes: now.rawBytes - now.databaseBytes + then, databaseBytes: then }
 }

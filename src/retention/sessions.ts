@@ -1,18 +1,9 @@
 // What retention needs to know of the sessions: what each holds in the cache, when it was analyzed, and what is pinned.
 import { statSync } from 'node:fs'
 import { errnoOf } from '../errors.ts'
-import {
-  type HeldRow,
-  heldRow,
-  heldRows,
-  holdingSums,
-  isWithoutSource,
-  knownFacts,
-  weightOf,
-  withoutSource,
-} from '../store/holdings.ts'
+import { type HeldRow, weightOf } from '../store/holdings.ts'
 import type { IdSet } from '../store/id-set.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { RawSession } from './plan.ts'
 
 /** Of a row of an event, what stands in indexes that are in no order (keys of events, hashes of payloads), measured. */
@@ -32,13 +23,13 @@ export interface HeldSession extends RawSession {
 
 /** What the cache holds of sessions. Which of them are only copies does not change while some go; the rest is read when it is asked for. */
 export class Holdings {
-  readonly #handle: ReadHandle
+  readonly #handle: Reader
   /** Looked at now: the agent may have deleted a file since the last sweep. */
   readonly #soleCopies: IdSet
 
-  constructor(handle: ReadHandle) {
+  constructor(handle: Reader) {
     this.#handle = handle
-    this.#soleCopies = withoutSource(handle, isGone)
+    this.#soleCopies = handle.storage.withoutSource(isGone)
   }
 
   /**
@@ -46,9 +37,9 @@ export class Holdings {
    * gives back pages, and whose pages they are is not recorded.
    */
   *sessions(databaseBytes: number, isAnalysisTried: (uid: string) => boolean): Generator<HeldSession> {
-    const { weight, sourceCount } = holdingSums(this.#handle)
+    const { weight, sourceCount } = this.#handle.storage.holdingSums()
     const sharedBytes = Math.max(0, databaseBytes - EMPTY_DATABASE_BYTES - sourceCount * SOURCE_BYTES)
-    for (const row of heldRows(this.#handle)) {
+    for (const row of this.#handle.storage.heldRows()) {
       const { uid, eventCount } = row
       const rowBytes = Math.floor((sharedBytes * weightOf(row)) / (weight || 1))
       yield {
@@ -61,7 +52,7 @@ export class Holdings {
   }
 
   #known({ id, uid }: HeldRow): Omit<RawSession, 'bytes' | 'isAnalysisTried'> {
-    const facts = knownFacts(this.#handle, uid)
+    const facts = this.#handle.storage.knownFacts(uid)
     const { ingestedAt = null, analyzedAt = null, lastAt = null } = facts ?? {}
     return {
       uid,
@@ -86,20 +77,20 @@ function sizes(
 const blocksOf = (size: number): number => Math.ceil(size / BLOCK) * BLOCK
 
 /** What a session's file of payloads occupies. */
-export const fileBytesOf = (handle: ReadHandle, uid: string): number =>
-  blocksOf(heldRow(handle, uid)?.segmentSize ?? 0)
+export const fileBytesOf = (handle: Reader, uid: string): number =>
+  blocksOf(handle.storage.heldRow(uid)?.segmentSize ?? 0)
 
 /** What is known of one session before it is forgotten. */
 export function holdingOf(
-  handle: ReadHandle,
+  handle: Reader,
   uid: string,
 ): { rawBytes: number; isPinned: boolean; isSoleCopy: boolean } {
-  const row = heldRow(handle, uid)
-  const facts = knownFacts(handle, uid)
+  const row = handle.storage.heldRow(uid)
+  const facts = handle.storage.knownFacts(uid)
   return {
     rawBytes: row?.segmentSize ?? 0,
     isPinned: facts?.isPinned === 1,
-    isSoleCopy: facts?.isSoleCopy === 1 || (row !== undefined && isWithoutSource(handle, row, isGone)),
+    isSoleCopy: facts?.isSoleCopy === 1 || (row !== undefined && handle.storage.isWithoutSource(row, isGone)),
   }
 }
 
@@ -111,14 +102,4 @@ function isGone(path: string): boolean {
   } catch (error) {
     return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR'
   }
-}
-
-/** A pinned session keeps its raw whatever the caps say. */
-export function pin(handle: ReadHandle, uid: string, now: number): void {
-  handle.memory.prepare('INSERT OR IGNORE INTO pins (session_uid, pinned_at) VALUES (?, ?)').run(uid, now)
-}
-
-/** False when it was not pinned. */
-export function unpin(handle: ReadHandle, uid: string): boolean {
-  return handle.memory.prepare('DELETE FROM pins WHERE session_uid = ?').run(uid).changes !== 0
 }

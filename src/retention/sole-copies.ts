@@ -1,19 +1,15 @@
 // Only copies do not go without a word: the first time they would, it is said, and they stay for a day in which they can be
 // pinned. Above the hard cap there is no such day; then it is said right before.
 import { DAY } from '../model.ts'
-import type { Database } from '../store/database.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { TimedPlan } from './planning.ts'
 
 export class SoleCopies {
   /** Nothing has to be said any more. */
   readonly #isFree: boolean
 
-  constructor(memory: Database, isAsked: boolean, now: number) {
-    const { at } = memory
-      .prepare(
-        "SELECT min(at) AS at FROM events_log WHERE session_uid = '' AND name = 'session_memory.only_copies'",
-      )
-      .get() as { at: number | null }
+  constructor(storage: Reader['storage'], isAsked: boolean, now: number) {
+    const at = storage.firstLoggedAt('session_memory.only_copies')
     // It may bear a time that is still to come, by a clock that was wrong.
     this.#isFree = isAsked || (at !== null && Math.abs(now - at) >= DAY)
   }

@@ -63,8 +63,9 @@ export function realRoots(
     const here = new Set<string>()
     for (const path of rootsOf(adapter, env, extraRoots)) {
       const root = realDirectory(path)
-      // A single file is claimed as it is, and no place where sessions are looked for.
-      if (!adapter.claim(path, true))
+      // A single file is claimed as it is, and no place where sessions are looked for, unless it holds all of them.
+      const file = adapter.claim(path, true)
+      if (!file || file.isDatabase)
         result.roots.push({ flavor: adapter.flavor, path, exists: root !== undefined })
       if (root !== undefined) here.add(root)
     }

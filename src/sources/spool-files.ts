@@ -24,7 +24,12 @@ export interface SpoolLine {
   session: string | null
   /** The transcripts the agent named. */
   paths: string[]
+  /** Whose hook it was, where no transcript tells. */
+  agent?: string
 }
+
+/** Before the name of an agent, in the arguments of its handler. */
+export const AGENT = '--agent='
 
 /** Sent by `hooks test`; asks for no sweep. */
 export const TEST_EVENT = 'RecollectTest'

@@ -127,12 +127,13 @@ function parseLine(text: string): SpoolLine | undefined {
   } catch {
     return undefined
   }
-  const { at, event, session, paths } = value
+  const { at, event, session, paths, agent } = value
   const isLine =
     typeof at === 'number' &&
     Number.isSafeInteger(at) &&
     (event === null || typeof event === 'string') &&
     (session === null || typeof session === 'string') &&
+    (agent === undefined || typeof agent === 'string') &&
     Array.isArray(paths) &&
     paths.every((path) => typeof path === 'string' && path.length <= MAX_PATH_LENGTH)
   return isLine ? (value as unknown as SpoolLine) : undefined
@@ -163,11 +164,11 @@ export function writeSpoolState(home: string, state: SpoolState): void {
   replaceFile(join(home, SPOOL, STATE), `${JSON.stringify(state)}\n`, { durable: false })
 }
 
-/** The newest hook of each flavor among the lines. Whose hook it was, the transcript's path tells. */
+/** The newest hook of each flavor among the lines. Whose hook it was, the transcript's path tells, or the line itself. */
 export function firedOf(lines: readonly SpoolLine[], adapters: readonly AnyAdapter[]): SpoolState['fired'] {
   const fired: SpoolState['fired'] = {}
-  for (const { at, event, session, paths } of lines) {
-    const adapter = adapters.find((one) => paths.some((path) => one.claim(path)))
+  for (const { at, event, session, paths, agent } of lines) {
+    const adapter = adapters.find((one) => one.flavor === agent || paths.some((path) => one.claim(path)))
     if (adapter && at >= (fired[adapter.flavor]?.at ?? 0)) fired[adapter.flavor] = { at, event, session }
   }
   return fired

@@ -2,14 +2,14 @@
 // for what an agent said; those that should be in the cache and cannot be read are counted.
 import { type Body, rawOf, readBody } from '../event/body.ts'
 import { crypto } from '../files/builtin.ts'
-import type { ReadHandle } from './store.ts'
+import type { Reader } from './reader/index.ts'
 
 export class Bodies {
-  readonly #handle: Pick<ReadHandle, 'payload'>
+  readonly #handle: Pick<Reader, 'payload'>
   /** The references of those that cannot be read. */
   readonly unread = new Set<string>()
 
-  constructor(handle: Pick<ReadHandle, 'payload'>) {
+  constructor(handle: Pick<Reader, 'payload'>) {
     this.#handle = handle
   }
 

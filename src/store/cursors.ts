@@ -1,7 +1,7 @@
 // Where sources stand, as the cache has it.
 import type { Cursor, CursorMark } from './batch.ts'
 import { type Database, prepared, type Statement } from './database.ts'
-import { packText, unpackText } from './packed.ts'
+import { packText, unpackText } from './packed-text.ts'
 
 const MARK =
   'path, flavor, adapter_version, device, inode, born_at, size, modified_at, companions, missing_at'

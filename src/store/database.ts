@@ -173,7 +173,17 @@ export function prepared(database: Database, sql: string): Statement {
   return statement
 }
 
-const MAX_STATEMENTS = 100
+const MAX_STATEMENTS = 200
+
+type Value = Parameters<Statement['all']>[number]
+
+/** All rows of a question that is asked again and again. */
+export const rows = <T>(database: Database, sql: string, ...values: Value[]): T[] =>
+  prepared(database, sql).all(...values) as unknown as T[]
+
+/** Its first row. */
+export const row = <T>(database: Database, sql: string, ...values: Value[]): T | undefined =>
+  prepared(database, sql).get(...values) as T | undefined
 
 /** Runs `work` in a transaction that is rolled back if it throws; within one that is open, as a part of it. */
 export function transaction<T>(database: Database, work: () => T): T {

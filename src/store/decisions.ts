@@ -70,6 +70,10 @@ export function insertDecision(memory: Database, decision: NewDecision): Decisio
   return toDecision(row)
 }
 
+/** Runs inside the caller's transaction; false where there is none of this number. */
+export const dropDecision = (memory: Database, uid: string, seq: number): boolean =>
+  memory.prepare('DELETE FROM decisions WHERE session_uid = ? AND seq = ?').run(uid, seq).changes !== 0
+
 /** A UUID of version 7: begins with the time, the rest is random. */
 function timeId(at: number): string {
   const bytes = crypto().randomBytes(16)

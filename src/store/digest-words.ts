@@ -2,7 +2,7 @@
 // files and tools sessions are found. Changed only in the transaction that changes the digest.
 import { parseStored } from '../errors.ts'
 import { type Database, transaction } from './database.ts'
-import { makeDigestWords } from './schema.ts'
+import { makeDigestWords } from './memory-schema.ts'
 import { indexText } from './words.ts'
 
 /** The parts of a digest that are searched; a digest made by older rules may lack any of them. */

@@ -3,7 +3,7 @@
 // it counted and another session turned out to have had first.
 import { type Database, prepared, transaction } from './database.ts'
 import { DigestWords, indexOldDigests } from './digest-words.ts'
-import { packText, unpackText } from './packed.ts'
+import { packText, unpackText } from './packed-text.ts'
 import { FLAG } from './rows.ts'
 import type { DigestRow, Fold } from './store.ts'
 
@@ -12,12 +12,14 @@ import type { DigestRow, Fold } from './store.ts'
  * agent no longer has all of the session's files. Such a digest stays, and so do the counters made with it.
  */
 export function knowingMore(cache: Database, memory: Database): (uid: string, eventCount: number) => boolean {
-  const more = memory.prepare(
+  const more = prepared(
+    memory,
     `SELECT 1 FROM digests d JOIN sessions s USING (session_uid)
      WHERE d.session_uid = ?1 AND d.ended_at >= s.ended_at AND s.event_count > ?2`,
   )
   // Memories of before counted these as well.
-  const repeated = cache.prepare(
+  const repeated = prepared(
+    cache,
     `SELECT count(*) AS count FROM events WHERE session = (SELECT id FROM cached WHERE session_uid = ?)
      AND flags & ${FLAG.repeated}`,
   )
@@ -148,7 +150,7 @@ export function writeDigests(cache: Database, memory: Database, rows: readonly D
         )
       sql.clearSignals.run(uid)
       for (const one of row.signals) sql.signal.run(uid, one.signal, one.subject, one.count, one.seqs)
-      sql.analyzed.run(row.outcome, now, uid)
+      sql.analyzed.run(row.outcome, row.madeTitle, row.madeSource, row.helper, now, uid)
       sql.recounted.run(uid)
     }
   })
@@ -179,9 +181,11 @@ function statements(memory: Database) {
     clearSignals: memory.prepare('DELETE FROM signals WHERE session_uid = ?'),
     signal: memory.prepare('INSERT INTO signals VALUES (?, ?, ?, ?, ?)'),
     recounted: memory.prepare('UPDATE copied SET is_told = 1 WHERE session_uid = ?'),
-    // Not before the time of ingestion, whatever the clock did meanwhile.
+    // Not before the time of ingestion, whatever the clock did meanwhile. A title of its own, also one that came late, needs no other.
     analyzed: memory.prepare(
-      'UPDATE sessions SET outcome = ?, analyzed_at = max(?, coalesce(ingested_at, 0)) WHERE session_uid = ?',
+      `UPDATE sessions SET outcome = ?, made_title = iif(coalesce(title, '') = '', coalesce(?, made_title), NULL),
+       made_source = iif(coalesce(title, '') = '', coalesce(?, made_source), NULL), helper = ?,
+       analyzed_at = max(?, coalesce(ingested_at, 0)) WHERE session_uid = ?`,
     ),
   }
 }

@@ -3,7 +3,12 @@
 import { type Database, type Statement, transaction } from './database.ts'
 import { holdingMore, setMerging, stepsFor } from './erase.ts'
 import { FLAG } from './rows.ts'
-import { deleteWords, type Run } from './word-tombstones.ts'
+
+/** Ids that follow each other, from the first to the last. */
+interface Run {
+  first: number
+  last: number
+}
 
 /** What a session keeps of its events when they are gone: its numbering and its counts. */
 const KEEP_COUNTS = `UPDATE cached SET segment_size = 0, evicted_seq = next_seq - 1, evicted_count = event_count,
@@ -84,7 +89,8 @@ function dropAtOnce(cache: Database, sessions: readonly number[]): void {
       for (const { gone, kin: id } of kin.all(going) as unknown as { gone: number; kin: number }[])
         keepCopies.run(gone, id)
       const runs = runsOf(cache, sessions)
-      deleteWords(cache, 'words', runs)
+      const words = cache.prepare('DELETE FROM words WHERE rowid BETWEEN ? AND ?')
+      for (const { first, last } of runs) words.run(first, last)
       const isFew = runs.reduce((sum, { first, last }) => sum + last - first + 1, 0) < FEW_EVENTS
       const keys = cache.prepare(KEYS)
       if (isFew) for (const id of sessions) keys.run(id, Number.MAX_SAFE_INTEGER)

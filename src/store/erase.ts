@@ -1,11 +1,11 @@
-// Deleting rows leaves their bytes in four places: index pages that only got a tombstone, free pages of the file, the
-// write-ahead log, and the unallocated middle of pages. This removes them from all; doing it twice changes nothing.
+// Deleting rows leaves their bytes in places: index pages that only got a tombstone, free pages of the file, the write-ahead
+// log. This removes them from all; doing it twice changes nothing. When SQLite rearranges a page, old copies of cells may stay
+// in its unallocated middle: only writing the whole file anew takes those away, which is done for what is forgotten.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { fromSqlite, RecollectError } from '../errors.ts'
 import { type Database, transaction } from './database.ts'
-import { scrubPages } from './scrub.ts'
-import { deadPages, type Layout, layOut, rowsByOrigin } from './word-segments.ts'
-import type { WordTable } from './word-structure.ts'
+import { deadPages, type WordTable } from './word-structure.ts'
 
 /** How much is changed per commit, and how long the log may get before it goes into the file. Small steps need little room. */
 export interface Steps {
@@ -42,16 +42,31 @@ export function stepsFor(database: Database): Steps {
   return bavail * bsize < AMPLE_BYTES + statSync(path).size ? SMALL : LARGE
 }
 
-/** False when a reader kept the log from being cut: to be done again. */
-export function eraseDeleted(database: Database, table: WordTable): boolean {
+/** `file`: nothing of it may be left anywhere in the file. False when that is still to be done: a reader was in the way, or there is no room. */
+export function eraseDeleted(database: Database, table: WordTable, from: 'rows' | 'file' = 'rows'): boolean {
   if (stepsFor(database).isAmple) eraseAtOnce(database, table)
   else {
     dropDeletedWords(database, table)
     giveBackPages(database)
   }
-  if (!cutLog(database)) return false
-  scrubPages(database)
-  return true
+  if (from === 'file' && !writeAnew(database)) return false
+  return cutLog(database)
+}
+
+/** False where there is no room for it. */
+function writeAnew(database: Database): boolean {
+  // A copy of everything does not belong in memory.
+  database.exec('PRAGMA temp_store = FILE')
+  try {
+    database.exec('VACUUM')
+    return true
+  } catch (error) {
+    const known = fromSqlite(error, 'cannot write the database anew', database.location() ?? '')
+    if (known instanceof RecollectError && known.code === 'DISK_FULL') return false
+    throw known
+  } finally {
+    database.exec('PRAGMA temp_store = MEMORY')
+  }
 }
 
 /** In one commit: pages that become free then never pass through the log. */
@@ -94,14 +109,20 @@ export function bytesOnceErased(cache: Database): number {
 /** Gives back what lies idle, without the care that erasing takes. Not on a full disk: eviction needs the room. */
 export function compact(cache: Database): void {
   if (!stepsFor(cache).isAmple) return
-  rewrite(cache, 'words', 'small')
+  setMerging(cache, 'words', { ...BY_ITSELF, usermerge: 2 })
+  merge(cache, 'words', LARGE.mergePages)
+  setMerging(cache, 'words', BY_ITSELF)
   giveBackPages(cache)
   cutLog(cache)
 }
 
-/** A deletion from a contentless index is only a mark beside the words: what is marked has to be written anew. */
+/** A deletion from a contentless index is only a mark beside the words: the index has to be written anew. */
 export function dropDeletedWords(database: Database, table: WordTable): void {
-  rewrite(database, table, 'deleted')
+  const { checkpointPages, mergePages } = stepsFor(database)
+  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+  // The pages already merged are freed as it goes on: outside a transaction it needs little room.
+  merge(database, table, -mergePages)
+  setMerging(database, table, BY_ITSELF)
 }
 
 /** When FTS5 begins to merge by itself: from so many segments of a level on, or so many per cent deleted (https://sqlite.org/fts5.html#the_automerge_configuration_option). */
@@ -119,25 +140,6 @@ export function setMerging(database: Database, table: WordTable, settings: Merge
     for (const [name, value] of Object.entries(settings)) set.run(name, value)
   })
 }
-
-/** The pages already merged are freed as it goes on: outside a transaction it needs little room. */
-function rewrite(database: Database, table: WordTable, wanted: 'deleted' | 'small'): void {
-  const { checkpointPages, mergePages } = stepsFor(database)
-  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-  let layout: Layout = 'unknown'
-  const rows = rowsByOrigin(database, table)
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    layout = layOut(database, table, wanted, rows)
-    if (layout === 'done' || layout === 'unknown') break
-    setMerging(database, table, { ...BY_ITSELF, deletemerge: layout === 'ready' ? 1 : 0 })
-    merge(database, table, mergePages)
-  }
-  if (layout !== 'done') merge(database, table, -mergePages)
-  setMerging(database, table, BY_ITSELF)
-}
-
-/** More than there are segments. */
-const MAX_ROUNDS = 200
 
 /** Step by step, each a commit unless a transaction is open. A negative number of pages merges all segments into one. */
 function merge(database: Database, table: WordTable, pages: number): void {

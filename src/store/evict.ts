@@ -4,7 +4,7 @@
 //   3. segment unlinked, directory flushed    rows whose bodies are gone; a reader is told `evicted`
 //   4. rows and words deleted               all at once, or fewer rows; the rest goes next time
 //   5. receipt `erasing`, `evicted_at`        nothing to be read any more; words may still stand in old index pages
-//   6. index merged, free pages given back    the same, until the log is cut as well
+//   6. index written anew, free pages given back, of what is forgotten the whole file    the same, until the log is cut as well
 //   7. receipt `evicted`                      done
 // 3 comes before 4, for all sessions, because an unlink also works on a full disk and gives the deletion room to write.
 import { createHash } from 'node:crypto'
@@ -15,10 +15,10 @@ import { syncDirectory } from '../files/directory.ts'
 import { type Database, prepared, transaction } from './database.ts'
 import { dropRows } from './drop-rows.ts'
 import { eraseDeleted, stepsFor } from './erase.ts'
+import { keepKeys } from './evicted-keys.ts'
 import { forgetInCache, forgetInMemory } from './forget.ts'
 import { CONCLUDED } from './forks.ts'
-import { keepKeys } from './kept-keys.ts'
-import { type Kept, keptPayloads, movePayloads } from './move.ts'
+import { type Kept, keptPayloads, movePayloads } from './payload-handover.ts'
 import { removeSegment, segmentPath } from './segments.ts'
 import type { EvictOrder, EvictReport } from './store.ts'
 
@@ -70,8 +70,9 @@ export class Evictor {
     // Where room is scarce it is needed at once.
     if (isMore && stepsFor(this.#cache).isAmple) return { receipts, isErased: false }
     const isForgetting = open.some((receipt) => receipt.reason === 'forgotten')
-    const isErased =
-      eraseDeleted(this.#cache, 'words') && (!isForgetting || eraseDeleted(this.#memory, 'digest_words'))
+    const isErased = isForgetting
+      ? eraseDeleted(this.#cache, 'words', 'file') && eraseDeleted(this.#memory, 'digest_words', 'file')
+      : eraseDeleted(this.#cache, 'words')
     if (isErased) this.#setState(open, 'evicted')
     return { receipts, isErased }
   }

@@ -65,7 +65,7 @@ function tablesOfSessions(memory: Database): string[] {
   const rows = memory
     .prepare(
       `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
-       WHERE m.type = 'table' AND c.name = 'session_uid' AND m.name NOT IN ('receipts', 'hub_files')`,
+       WHERE m.type = 'table' AND c.name = 'session_uid' AND m.name NOT IN ('receipts', 'hub_files', 'pushes')`,
     )
     .all() as unknown as { name: string }[]
   return rows.map((row) => row.name)

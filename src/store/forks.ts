@@ -3,14 +3,14 @@
 
 import { EVENT_KINDS } from '../model.ts'
 import { type Database, prepared } from './database.ts'
-import { GoneKeys, IS_HELD } from './gone-keys.ts'
-import { OwnStarts } from './own-start.ts'
+import { EvictedSeqs, IS_HELD } from './evicted-seqs.ts'
+import { ForkStarts } from './fork-start.ts'
 import { FLAG, NO_TURN, NOT_OWN } from './rows.ts'
 
 /**
  * Evidence of an edge that was concluded here, not told by the format; `soFar` while one of the two has nothing of its own
  * and nothing else tells which of them copied. When one of them is evicted it can no longer be concluded, so it is kept as
- * told; what was so far stays open until both have gone on (`open-kin.ts`), and may have to be read again for that.
+ * told; what was so far stays open until both have gone on (`undecided-forks.ts`), and may have to be read again for that.
  */
 export const EVIDENCE = {
   concluded: 'shared prefix',
@@ -54,7 +54,7 @@ interface Verdict {
 /** Marks the copies of every session whose kinship may have changed. */
 export function settleForks(cache: Database, memory: Database): void {
   const dirty = cache.prepare(DIRTY_PAIRS).all() as unknown as Pair[]
-  const gone = new GoneKeys(cache, memory)
+  const gone = new EvictedSeqs(cache, memory)
   const kin = new Kin(cache, memory, gone)
   for (const id of new Set(dirty.flatMap((pair) => [pair.first, pair.second]))) kin.settle(id)
   for (const { first, second } of dirty) kin.close(first, second)
@@ -71,14 +71,14 @@ export function settleForks(cache: Database, memory: Database): void {
 class Kin {
   readonly #cache: Database
   readonly #sql: ReturnType<typeof statements>
-  readonly #starts: OwnStarts
-  readonly #gone: GoneKeys
+  readonly #starts: ForkStarts
+  readonly #gone: EvictedSeqs
   readonly #loaded = new Set<number>()
 
-  constructor(cache: Database, memory: Database, gone: GoneKeys) {
+  constructor(cache: Database, memory: Database, gone: EvictedSeqs) {
     this.#cache = cache
     this.#gone = gone
-    this.#starts = new OwnStarts(cache, memory)
+    this.#starts = new ForkStarts(cache, memory)
     this.#sql = statements(cache, memory)
   }
 

@@ -1,7 +1,7 @@
 // What the cache holds of each session, read a page at a time: there may be a million of them.
 import { prepared } from './database.ts'
+import type { Databases } from './databases.ts'
 import { IdSet } from './id-set.ts'
-import type { ReadHandle } from './store.ts'
 
 /** Rows of an event outside the index and its body, measured; only the proportion between sessions matters. */
 const EVENT_BYTES = 300
@@ -21,7 +21,7 @@ export const weightOf = ({ segmentSize, eventCount }: HeldRow): number =>
   segmentSize + eventCount * EVENT_BYTES
 
 /** What all of them weigh together, and how many sources there are. */
-export function holdingSums({ cache }: ReadHandle): { weight: number; sourceCount: number } {
+export function holdingSums({ cache }: Databases): { weight: number; sourceCount: number } {
   return cache
     .prepare(
       `SELECT (SELECT coalesce(sum(segment_size + (next_seq - 1 - evicted_seq) * ${EVENT_BYTES}), 0) FROM cached
@@ -30,7 +30,7 @@ export function holdingSums({ cache }: ReadHandle): { weight: number; sourceCoun
     .get() as { weight: number; sourceCount: number }
 }
 
-export function* heldRows({ cache }: ReadHandle): Generator<HeldRow> {
+export function* heldRows({ cache }: Databases): Generator<HeldRow> {
   const page = cache.prepare(
     `SELECT ${HELD} FROM cached WHERE id > ? AND ${IS_HELD} ORDER BY id LIMIT ${AT_ONCE}`,
   )
@@ -42,7 +42,7 @@ export function* heldRows({ cache }: ReadHandle): Generator<HeldRow> {
   }
 }
 
-export function heldRow({ cache }: ReadHandle, uid: string): HeldRow | undefined {
+export function heldRow({ cache }: Databases, uid: string): HeldRow | undefined {
   const row = prepared(cache, `SELECT ${HELD} FROM cached WHERE session_uid = ? AND ${IS_HELD}`).get(uid)
   return row as HeldRow | undefined
 }
@@ -56,7 +56,7 @@ export interface KnownFacts {
   isSoleCopy: 0 | 1
 }
 
-export function knownFacts({ memory }: ReadHandle, uid: string): KnownFacts | undefined {
+export function knownFacts({ memory }: Databases, uid: string): KnownFacts | undefined {
   const row = prepared(
     memory,
     `SELECT coalesce(ended_at, started_at) AS lastAt, ingested_at AS ingestedAt, analyzed_at AS analyzedAt,
@@ -74,7 +74,7 @@ interface SourceRow {
 const SOURCES = 'FROM source_sessions w CROSS JOIN sources s ON s.path = w.path'
 
 /** Sessions, by number, of which some file is not there; `isGone` looks. */
-export function withoutSource({ cache }: ReadHandle, isGone: (path: string) => boolean): IdSet {
+export function withoutSource({ cache }: Databases, isGone: (path: string) => boolean): IdSet {
   const page = cache.prepare(
     `SELECT w.path, w.session, s.missing_at AS missingAt ${SOURCES} CROSS JOIN cached c ON c.id = w.session
      WHERE (w.path, w.session) > (?, ?) AND c.next_seq - 1 > c.evicted_seq
@@ -96,7 +96,7 @@ export function withoutSource({ cache }: ReadHandle, isGone: (path: string) => b
 
 /** The same of one session. */
 export function isWithoutSource(
-  { cache }: ReadHandle,
+  { cache }: Databases,
   { id, eventCount }: HeldRow,
   isGone: (path: string) => boolean,
 ): boolean {
@@ -106,3 +106,5 @@ export function isWithoutSource(
   )
   return (rows as unknown as SourceRow[]).some(({ path, missingAt }) => missingAt !== null || isGone(path))
 }
+
+export const holdingQuestions = { holdingSums, heldRows, heldRow, knownFacts, withoutSource, isWithoutSource }

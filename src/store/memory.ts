@@ -3,6 +3,7 @@
 import { SCHEMA_VERSION } from '../model.ts'
 import type { Batch, PreparedFacts, PreparedSupersede } from './batch.ts'
 import type { Database, Statement } from './database.ts'
+import { CONCLUDED } from './forks.ts'
 import { Ledger } from './ledger.ts'
 import { Limits } from './limits.ts'
 import { Titles } from './titles.ts'
@@ -13,7 +14,7 @@ export interface Span {
   lastAt: number | null
 }
 
-/** Where a session's own part begins is found by comparing it (`own-start.ts`); the first thing of its own replaces what stood for it. */
+/** Where a session's own part begins is found by comparing it (`fork-start.ts`); the first thing of its own replaces what stood for it. */
 const earliest = (at: string): string =>
   `CASE WHEN ${at} IS NULL OR own_at > 0 THEN started_at WHEN own_at = 0 THEN ${at} ELSE min(coalesce(started_at, ${at}), ${at}) END`
 const ownAt = (at: string): string => `iif(own_at = 0 AND ${at} IS NOT NULL, NULL, own_at)`
@@ -68,10 +69,12 @@ export class MemoryWriter {
       `INSERT OR IGNORE INTO repeated SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM kept_keys k, json_each(k.not_own) j
        WHERE k.session_uid = ?1 AND ?2 BETWEEN j.value ->> 0 AND j.value ->> 1)`,
     )
+    // What a source tells stands above what was concluded before it did.
     this.#edge = memory.prepare(
       `INSERT INTO edges (session_uid, kind, parent_uid, at, evidence) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET at = coalesce(min(at, excluded.at), at, excluded.at),
-       evidence = coalesce(min(evidence, excluded.evidence), evidence, excluded.evidence)`,
+       evidence = CASE WHEN evidence IN ${CONCLUDED} THEN excluded.evidence
+         ELSE coalesce(min(evidence, excluded.evidence), evidence, excluded.evidence) END`,
     )
   }
 

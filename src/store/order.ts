@@ -3,7 +3,7 @@
 // nothing about what came first: their events are merged by time. Each file keeps its own order, also of what another file
 // told as well, and nothing stands before the event it hangs on, so a clock that went back turns nothing around.
 import { type Database, prepared } from './database.ts'
-import type { Range } from './gone-keys.ts'
+import type { Range } from './evicted-seqs.ts'
 
 export interface Order {
   /** Whether it is that of the numbers, as it is of every session told by one file. */

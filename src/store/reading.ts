@@ -2,11 +2,13 @@
 // use would take them longer than what they do.
 import { join } from 'node:path'
 import { fromSqlite, RecollectError } from '../errors.ts'
+import { CACHE_MIGRATIONS } from './cache-schema.ts'
 import { type Database, emptyDatabase, openDatabase, prepared } from './database.ts'
+import { type Databases, putBehind } from './databases.ts'
 import { decisionBody } from './decisions.ts'
-import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from './schema.ts'
+import { MEMORY_MIGRATIONS } from './memory-schema.ts'
+import { type Reader, readerOf } from './reader/index.ts'
 import { readChunk, segmentPath } from './segments.ts'
-import type { ReadHandle } from './store.ts'
 
 export interface StorePaths {
   memoryPath: string
@@ -19,25 +21,30 @@ export const storePaths = (home: string, memoryPath?: string): StorePaths => ({
   cacheDirectory: join(home, 'cache'),
 })
 
+export interface OpenReader extends Reader {
+  close(): void
+}
+
 /** Opens what is there for reading; throws NO_MEMORY when nothing was ever swept. */
-export function openForReading(paths: StorePaths): ReadHandle & { close(): void } {
+export function openForReading(paths: StorePaths): OpenReader {
   const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
-  const cache = openCache(join(paths.cacheDirectory, 'cache.db'))
-  return {
-    memory,
-    cache,
-    payload: payloadReader(cache, memory, join(paths.cacheDirectory, 'blobs')),
-    close: () => {
-      memory.close()
-      cache.close()
-    },
+  return openReader({ memory, cache: openCache(paths) }, join(paths.cacheDirectory, 'blobs'))
+}
+
+function openReader(databases: Databases, blobDirectory: string): OpenReader {
+  const { memory, cache } = databases
+  const reader = readerOf(databases, bodiesIn(databases, blobDirectory))
+  const close = (): void => {
+    memory.close()
+    cache.close()
   }
+  return putBehind({ ...reader, close }, databases)
 }
 
 /** The cache may be thrown away at any time, or not be begun; what is remembered for good can be read without it. */
-const openCache = (path: string): Database =>
+const openCache = ({ cacheDirectory }: StorePaths): Database =>
   openedOr(
-    () => openDatabase(path, CACHE_MIGRATIONS, { readOnly: true }),
+    () => openDatabase(join(cacheDirectory, 'cache.db'), CACHE_MIGRATIONS, { readOnly: true }),
     () => emptyDatabase(CACHE_MIGRATIONS),
   )
 
@@ -55,26 +62,54 @@ export const unanswered = (error: unknown, { memoryPath, cacheDirectory }: Store
   fromSqlite(error, 'the memory cannot be read', `${memoryPath}, or cache.db in ${cacheDirectory}`)
 
 /** The same, or a memory of nothing where nothing was ever swept; none is made on disk. */
-export const openOrEmpty = (paths: StorePaths): ReadHandle & { close(): void } =>
-  openedOr(() => openForReading(paths), emptyMemory)
+export const openOrEmpty = (paths: StorePaths): OpenReader =>
+  openedOr(
+    () => openForReading(paths),
+    () =>
+      openReader({ memory: emptyDatabase(MEMORY_MIGRATIONS), cache: emptyDatabase(CACHE_MIGRATIONS) }, ''),
+  )
 
-function emptyMemory(): ReadHandle & { close(): void } {
-  const [memory, cache] = [emptyDatabase(MEMORY_MIGRATIONS), emptyDatabase(CACHE_MIGRATIONS)]
-  const close = (): void => {
-    memory.close()
-    cache.close()
-  }
-  return { memory, cache, payload: () => undefined, close }
+/**
+ * Opens Tier 2, which is there even when the cache was thrown away, and the cache only where it is asked: for questions that
+ * Tier 2 answers alone. Throws NO_MEMORY when nothing was ever swept.
+ */
+export function openMemory(paths: StorePaths): OpenReader {
+  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true })
+  return lazyReader(memory, paths)
 }
 
-/** Opens Tier 2 alone, which is there even when the cache was thrown away; throws NOT_FOUND when nothing was ever swept. */
-export function openMemory(
-  paths: StorePaths,
-  use: 'read' | 'write' = 'read',
-): Pick<ReadHandle, 'memory'> & { close(): void } {
-  if (use === 'write') openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: true }).close()
-  const memory = openDatabase(paths.memoryPath, MEMORY_MIGRATIONS, { readOnly: use === 'read' })
-  return { memory, close: () => memory.close() }
+export function lazyReader(memory: Database, paths: StorePaths): OpenReader {
+  let cache: Database | undefined
+  const databases = {
+    memory,
+    get cache(): Database {
+      cache ??= openCache(paths)
+      return cache
+    },
+  }
+  // The cache is opened by the first question that needs it.
+  const bodies = (): Bodies => bodiesIn(databases, join(paths.cacheDirectory, 'blobs'))
+  const payload: Bodies['payload'] = (ref) => bodies().payload(ref)
+  const scan: Bodies['scan'] = (question) => bodies().scan(question)
+  const close = (): void => {
+    memory.close()
+    cache?.close()
+  }
+  return putBehind({ ...readerOf(databases, { payload, scan }), close }, databases)
+}
+
+type Bodies = Pick<Reader, 'payload' | 'scan'>
+
+/** What a reader reads from segments. */
+export function bodiesIn(databases: Databases, blobDirectory: string): Bodies {
+  return {
+    payload: payloadReader(databases.cache, databases.memory, blobDirectory),
+    async *scan(question) {
+      // Most questions need no look at every body, nor what it takes.
+      const { scanBodies } = await import('./scan.ts')
+      yield* scanBodies(databases, blobDirectory, question)
+    },
+  }
 }
 
 const BY_HASH =

@@ -2,7 +2,7 @@
 // `verify` counts them and a repair mends them, by the same list, so that one never calls sound what the other does not.
 import { type Database, transaction } from './database.ts'
 import { countAgain } from './forks.ts'
-import { unpackText } from './packed.ts'
+import { unpackText } from './packed-text.ts'
 import { NO_VERSION } from './pair.ts'
 import { FLAG } from './rows.ts'
 

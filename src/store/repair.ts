@@ -1,10 +1,11 @@
 // Takes out what is damaged, so that the next reading of the sources brings it back: rows that do not agree, bodies that
 // cannot be read, and a full-text index that FTS5 finds broken. What no source has any more is lost, and stays named by `verify`.
+
+import { makeWords } from './cache-schema.ts'
 import { type Database, transaction } from './database.ts'
 import { remakeDigestWords } from './digest-words.ts'
 import { NO_VERSION } from './pair.ts'
 import { mendCache, mendMemory } from './references.ts'
-import { makeWords } from './schema.ts'
 import type { RepairHooks, RepairReport } from './store.ts'
 import { indexDamage, readPayloads } from './verify.ts'
 

@@ -20,7 +20,7 @@ import { ensureDirectory, syncDirectory } from '../files/directory.ts'
 import { sha1 } from '../files/sha1.ts'
 
 const MAGIC = 0x314b4352 // "RCK1"
-const HEADER_BYTES = 16
+export const HEADER_BYTES = 16
 const CODEC_BROTLI = 1
 /** Larger chunks compress little better and cost more to read one event from. */
 export const CHUNK_BYTES = 256 * 1024
@@ -121,6 +121,12 @@ export function appendChunks(path: string, committedSize: number, chunks: readon
 const damaged = (where: string, what: string): RecollectError =>
   new RecollectError('CORRUPT', what, { where, hint: 'run: recollect verify' })
 
+/** What stands at the head of a chunk: how long it is, packed and unpacked. Undefined where there is none. */
+export const chunkHeader = (header: Buffer): { raw: number; packed: number } | undefined =>
+  header.readUInt32LE(0) === MAGIC && header.readUInt32LE(4) === CODEC_BROTLI
+    ? { raw: header.readUInt32LE(8), packed: header.readUInt32LE(12) }
+    : undefined
+
 /** The decompressed chunk that starts at `offset`. */
 export function readChunk(path: string, offset: number): Buffer {
   let fd: number | undefined
@@ -128,16 +134,15 @@ export function readChunk(path: string, offset: number): Buffer {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     const header = Buffer.alloc(HEADER_BYTES)
     const got = readSync(fd, header, 0, HEADER_BYTES, offset)
-    if (got !== HEADER_BYTES || header.readUInt32LE(0) !== MAGIC || header.readUInt32LE(4) !== CODEC_BROTLI) {
-      throw damaged(path, `no chunk at byte ${offset}`)
-    }
-    const length = header.readUInt32LE(12)
+    const lengths = got === HEADER_BYTES ? chunkHeader(header) : undefined
+    if (lengths === undefined) throw damaged(path, `no chunk at byte ${offset}`)
+    const length = lengths.packed
     if (offset + HEADER_BYTES + length > fstatSync(fd).size) {
       throw damaged(path, `chunk at byte ${offset} is cut short`)
     }
     const body = Buffer.alloc(length)
     readSync(fd, body, 0, length, offset + HEADER_BYTES)
-    const raw = decompress(body, header.readUInt32LE(8))
+    const raw = decompress(body, lengths.raw)
     if (raw === undefined) {
       throw damaged(path, `chunk at byte ${offset} is damaged`)
     }

@@ -5,12 +5,13 @@
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
 import { knowingMore } from './digests.ts'
+import { linkToEvicted } from './evicted-keys.ts'
 import { settleForks } from './forks.ts'
-import { linkToEvicted } from './kept-keys.ts'
-import { linkLateParents } from './late-parents.ts'
-import { decideOpenKin, reopenKin } from './open-kin.ts'
+import { IS_GONE, SOURCE_BYTES } from './own-sources.ts'
+import { linkPending } from './pending-links.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
+import { decideOpenKin, reopenKin } from './undecided-forks.ts'
 
 interface Unsettled {
   id: number
@@ -27,7 +28,7 @@ export function settleAll(
   const written = unsettled.all() as unknown as Unsettled[]
   if (written.length === 0 && !hasRecounts(memory) && !hasStaleSlots(memory)) return 0
   return transaction(cache, () => {
-    linkLateParents(cache, written)
+    linkPending(cache, written)
     const done = cache.prepare('UPDATE cached SET is_settled = 1, low_at = NULL WHERE id = ?')
     return transaction(memory, () => {
       reopenKin(cache, memory, written)
@@ -97,16 +98,6 @@ function recount(memory: Database): void {
   }
   memory.exec('DELETE FROM recount')
 }
-
-/** Whether every file that spoke of a session is gone. */
-export const IS_GONE = `SELECT count(*) > 0 AND count(s.missing_at) = count(*) AS gone
-  FROM source_sessions w JOIN sources s ON s.path = w.path WHERE w.session = ?`
-
-/** A session's files that are there, each once; where all are gone, those that went last. One that was copied elsewhere or compressed is not two. */
-export const OWN_SOURCES = `SELECT path, max(size) AS size FROM sources WHERE session_uid = ?1
-  AND missing_at IS (SELECT iif(count(*) > count(missing_at), NULL, max(missing_at)) FROM sources WHERE session_uid = ?1)
-  GROUP BY device, inode, born_at`
-export const SOURCE_BYTES = `SELECT coalesce(sum(size), 0) AS size FROM (${OWN_SOURCES})`
 
 /** Counters, redactions, size and place of each session, copied into Tier 2 where they outlive the cache. */
 function describe(

@@ -12,7 +12,9 @@ export const SLOT_MS = 900_000
 
 const PROMPT = 'input + cache_read + cache_write_5m + cache_write_1h'
 // A record that covers a whole turn says nothing about the size of each prompt in it.
-const OVER = `CASE ${["WHEN scope <> 'response' THEN 0", ...[...PROMPT_STEPS].reverse().map((step) => `WHEN ${PROMPT} > ${step} THEN ${step}`)].join(' ')} ELSE 0 END`
+export const slotOver = (coversTurn: string): string =>
+  `CASE ${[`WHEN ${coversTurn} THEN 0`, ...[...PROMPT_STEPS].reverse().map((step) => `WHEN ${PROMPT} > ${step} THEN ${step}`)].join(' ')} ELSE 0 END`
+const OVER = slotOver("scope <> 'response'")
 const SUMS = [
   'input',
   'cache_read',

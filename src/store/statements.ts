@@ -1,8 +1,8 @@
 // The statements of the write path on cache.db, prepared once.
 import type { Database } from './database.ts'
-import { nameStatement } from './late-parents.ts'
+import { nameStatement } from './pending-links.ts'
 import { EVENT_COLUMNS } from './rows.ts'
-import { spentStatement } from './spent.ts'
+import { spentStatement } from './shown-tokens.ts'
 
 const marks = (count: number): string => Array(count).fill('?').join(',')
 

@@ -1,10 +1,21 @@
-// What a store can do. One implementation today (SQLite); the contract suite in test/contract/ is what makes another
-// one possible. Reading queries are not here: they live in query/, on the read handle.
-import type { Outcome } from '../model.ts'
-import type { Batch, Cursor, CursorMark } from './batch.ts'
-import type { Database } from './database.ts'
+// What a store can do, in three parts: what a sweep writes (`ingest`), what keeps it in bounds and in order (`archive`), and
+// what it can be asked (`reader`). One implementation today (SQLite); the contract suite in test/contract/ is what makes
+// another one possible.
+import type { RecollectError } from '../errors.ts'
+import type { EventKind, Outcome, Role } from '../model.ts'
+import type { Batch, PreparedEvent } from './batch.ts'
+import type { Reader } from './reader/index.ts'
 import type { Broken } from './references.ts'
 import type { Salvage } from './salvage.ts'
+
+export interface Store {
+  readonly ingest: Ingest
+  readonly archive: Archive
+  readonly reader: Reader
+  /** Of the cache's database, for errors that name no place themselves. */
+  readonly path: string
+  close(): void
+}
 
 /** What one call of `write` changed. */
 export interface WriteReport {
@@ -20,24 +31,23 @@ export interface SessionPlace {
   gitRemote: string | null
 }
 
-export interface Store {
-  /** What tells whether a source changed. */
-  mark(path: string): CursorMark | undefined
-  /** Of all sources, or those at and below some paths; one of them twice where these overlap. */
-  marks(scope?: readonly string[]): Iterable<CursorMark>
-  /** Of a file, under all names it was read by, in the order of these. */
-  marksOf(file: Pick<CursorMark, 'device' | 'inode' | 'bornAt'>): CursorMark[]
-  /** All that is known of where one source stands. */
-  cursor(path: string): Cursor | undefined
+/** What a sweep writes: what sources told, where reading goes on, and the digests. */
+export interface Ingest {
   /**
    * Commits batches with their cursors: all of a batch or nothing of it. With `isMore` the commit is left to the call after
    * it, so that many batches share one; its report tells of all of them. A call that throws undoes what was not committed.
    */
   write(batches: readonly Batch[], isMore?: boolean): WriteReport
+  /** What this machine is called, and whose sessions these are; an empty user keeps the pseudonym. */
+  nameHost(name: string, user: string): void
   /** Notes that a source has another name now, without reading it. */
   moveSource(path: string, newPath: string): void
   /** Notes that sources are gone, or (null) there again. A session of which every source is gone is the sole copy. */
   markMissing(paths: readonly string[], at: number | null): void
+  /** Notes which files sources are now: they were touched, and say nothing new. */
+  markTouched(sources: readonly TouchedSource[]): void
+  /** Readies a session of which something was evicted for being read in again from the beginning. */
+  startOver(uid: string): void
   /** After the sources of a sweep are read: what needs more than one source to be known. */
   settle(place: (session: SessionPlace) => Place): number
   /**
@@ -47,19 +57,61 @@ export interface Store {
   undigested(ruleVersion: string, fingerprintPrefix: string): Iterable<string[]>
   /** Writes digests, then the watermark `analyzed_at`, in one transaction. */
   writeDigests(rows: readonly DigestRow[]): void
+  /** How far a session is digested, to go on from there; in the transaction that is open, if one is. */
+  keepFold(uid: string, fold: Fold): void
+  /** What a version of the price list says of models, as JSON by name. */
+  keepPrices(list: string, listed: ReadonlyMap<string, string>): void
+  /** Indexes events that no source can tell again and that are not in the full-text index. */
+  indexUntold(textOf: (event: UnindexedEvent) => IndexedText | undefined): void
+}
+
+export interface TouchedSource {
+  path: string
+  device: number
+  inode: number
+  bornAt: number
+  modifiedAt: number
+}
+
+export interface UnindexedEvent {
+  kind: EventKind
+  role: Role
+  summary: string
+  /** Undefined where it cannot be read. */
+  body: string | undefined
+}
+
+export interface IndexedText {
+  heading: PreparedEvent['heading']
+  text: string
+}
+
+/** Keeps the store in bounds and in order. One caller at a time: the sweep lock. */
+export interface Archive {
   /**
-   * Drops the raw of sessions for good, after finishing what a kill interrupted. One caller at a time: the sweep lock.
-   * With `isMore` the bytes may stay in the files until the next call.
+   * Drops the raw of sessions for good, after finishing what a kill interrupted. With `isMore` the bytes may stay in the
+   * files until the next call.
    */
   evict(orders: readonly EvictOrder[], now: number, isMore?: boolean): EvictReport
-  /** Handles for query/. */
-  read(): ReadHandle
+  /** Receipts were written with what was expected to be freed; this is what really was. */
+  noteFreed(freed: readonly { uid: string; at: number; bytes: number }[]): void
+  /** Gives back what lies idle. Not on a full disk: eviction needs the room. */
+  compact(): void
+  /** What the cache's database will occupy once what is deleted is erased, about. */
+  bytesOnceErased(): number
+  /** A pinned session keeps its raw whatever the caps say. */
+  pin(uid: string, now: number): void
+  /** False when it was not pinned. */
+  unpin(uid: string): boolean
+  /** Logs what concerns no single session, unless that was done within the last `pauseMs`. */
+  logOnce(name: string, at: number, pauseMs: number, detail: Record<string, unknown>): void
   verify(): VerifyReport
-  /** Takes out what is damaged and has its sources read again by the next sweep. One caller at a time: the sweep lock. */
+  /** Takes out what is damaged and has its sources read again by the next sweep. */
   repair(hooks: RepairHooks): Promise<RepairReport>
   /** After the sources were read again: bodies that did not come back are marked as lost for good. Returns how many. */
   markLost(): number
-  close(): void
+  /** After much was written: gives idle pages back and empties the logs. Returns what a full disk kept from it. */
+  settleLogs(): RecollectError[]
 }
 
 /** A digest with its parts that are compared over sessions; the texts are JSON. */
@@ -73,6 +125,11 @@ export interface DigestRow {
   endedAt: number | null
   ruleVersion: string
   digest: string
+  /** What it is called where nobody named it, and what that was made of; null keeps what is known. */
+  madeTitle: string | null
+  madeSource: string | null
+  /** Which kind of conversation beside the work it is. */
+  helper: string | null
   /** The digest of the events up to `earlierSeq`, kept when those were evicted; it is what later digests are added to. */
   earlierSeq: number
   earlier: string | null
@@ -117,13 +174,6 @@ export interface EvictReport {
 export interface Place {
   repo: string | null
   domain: string | null
-}
-
-export interface ReadHandle {
-  memory: Database
-  cache: Database
-  /** The redacted body behind a `payload_ref`; undefined when it was evicted, or is lost or damaged. */
-  payload(ref: string): string | undefined
 }
 
 export interface RepairHooks {

@@ -154,6 +154,9 @@ export function queryTerm(term: string, isPrefix: boolean): string | undefined {
 export interface QueryTerm {
   text: string
   isPrefix: boolean
+  isQuoted?: boolean
+  /** Its marks count as well. */
+  isLiteral?: boolean
 }
 
 export interface ParsedQuery {
@@ -161,7 +164,14 @@ export interface ParsedQuery {
   match: string
   /** What has to be there: for showing where it is. */
   wanted: QueryTerm[]
+  /** The same for MATCH, one by one. */
+  terms: string[]
+  /** What must not be there, for MATCH behind NOT; undefined where nothing is ruled out. */
+  unwanted: string | undefined
 }
+
+export const without = (match: string, unwanted: string | undefined): string =>
+  unwanted === undefined ? match : `(${match}) NOT (${unwanted})`
 
 /** Words, "phrases", prefix* and -not; undefined when nothing is left to look for. */
 export function parseQuery(query: string): ParsedQuery | undefined {
@@ -180,10 +190,10 @@ export function parseQuery(query: string): ParsedQuery | undefined {
     if (isNot) unwanted.push(term)
     else {
       positive.push(term)
-      wanted.push({ text, isPrefix })
+      wanted.push({ text, isPrefix, ...(isQuoted ? { isQuoted } : {}) })
     }
   }
   if (positive.length === 0) return undefined
-  const all = positive.join(' AND ')
-  return { match: unwanted.length === 0 ? all : `(${all}) NOT (${unwanted.join(' OR ')})`, wanted }
+  const ruledOut = unwanted.length === 0 ? undefined : unwanted.join(' OR ')
+  return { match: without(positive.join(' AND '), ruledOut), wanted, terms: positive, unwanted: ruledOut }
 }

@@ -6,13 +6,12 @@
 import { fromSqlite } from '../errors.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { type Batch, type PreparedEvent, type PreparedSupersede, payloadOf } from './batch.ts'
-import { type CachedSession, cachedSession, countChange, countEvent, latest } from './cached.ts'
 import { saveCursor } from './cursors.ts'
 import type { Database } from './database.ts'
-import { keptSeqs, nameOf } from './gone-keys.ts'
-import { writeNames } from './late-parents.ts'
+import { keptSeqs, nameOf } from './evicted-seqs.ts'
 import { MemoryWriter, type Span } from './memory.ts'
-import { Packing } from './packing.ts'
+import { Packing } from './payload-packing.ts'
+import { writeNames } from './pending-links.ts'
 import { PendingWords } from './pending-words.ts'
 import {
   columnsOf,
@@ -26,11 +25,12 @@ import {
   sameBytes,
 } from './rows.ts'
 import { SegmentWriter, segmentPath } from './segments.ts'
-import { writeSpent } from './spent.ts'
+import { type CachedSession, cachedSession, countChange, countEvent, latest } from './session-row.ts'
+import { writeSpent } from './shown-tokens.ts'
+import { noteTold, type Trail, Trails } from './source-trails.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
-import { TakenBack } from './taken-back.ts'
-import { noteTold, type Trail, Trails } from './trails.ts'
+import { Superseded } from './superseded.ts'
 
 /** Of the source that is being written, by session. */
 type Told = Map<number, Trail>
@@ -51,7 +51,7 @@ export class CacheWriter {
   readonly #sessions = new Map<string, CachedSession>()
   readonly #sql: ReturnType<typeof cacheStatements>
   readonly #words: PendingWords
-  readonly #takenBack: TakenBack
+  readonly #superseded: Superseded
   readonly #trails: Trails
   #spans = new Map<string, Span>()
   #report = newReport()
@@ -66,7 +66,7 @@ export class CacheWriter {
     this.#blobDirectory = blobDirectory
     this.#sql = cacheStatements(cache)
     this.#words = new PendingWords(this.#sql.words)
-    this.#takenBack = new TakenBack(cache)
+    this.#superseded = new Superseded(cache)
     this.#trails = new Trails(cache)
   }
 
@@ -233,7 +233,7 @@ export class CacheWriter {
     session.nextSeq++
     const parentSeq =
       event.link === 'before' ? last : event.link === 'key' ? this.#parentSeq(ids.parentKey, session) : null
-    const flags = flagsOf(event) | (event.isSidechain ? this.#takenBack.flagsBelow(session, parentSeq) : 0)
+    const flags = flagsOf(event) | (event.isSidechain ? this.#superseded.flagsBelow(session, parentSeq) : 0)
     session.lastKey = ids.key
     session.lastFlags = flags
     if (event.ts !== null) session.lowAt = Math.min(session.lowAt ?? event.ts, event.ts)
@@ -271,7 +271,7 @@ export class CacheWriter {
     if (hangs) {
       const parentSeq = this.#seqOf(ids.parentKey, session)
       this.#sql.hang.run(parentSeq, parentSeq === null ? ids.parentKey : null, known.id)
-      this.#takenBack.settle(session.id)
+      this.#superseded.settle(session.id)
       session.lastFlags = null
     }
     // What a repair took out (`repair.ts`) comes back with its source.
@@ -361,7 +361,7 @@ export class CacheWriter {
       this.#sql.supersedeOne.run(flags, row.id)
     }
     if (item.sinceKey !== null) this.#supersedeRange(item.sinceKey, session, path, trails)
-    if (!item.isRepetition) this.#takenBack.settle(session.id)
+    if (!item.isRepetition) this.#superseded.settle(session.id)
   }
 
   #supersedeRange(key: Uint8Array, session: CachedSession, path: string, trails: Told): void {

@@ -15,11 +15,10 @@ export async function analyze(
 ): Promise<number> {
   const overrides = overridesOf(config)
   const buckets = config.get('digest.buckets')
-  const handle = store.read()
   let count = 0
-  for (const uids of store.undigested(ruleVersion(buckets), FINGERPRINT_PREFIX)) {
-    const prices = await keepPrices(handle, overrides, uids)
-    count += digestAll(store, uids, { buckets, priceOf: sessionPrices(handle, prices), ...options })
+  for (const uids of store.ingest.undigested(ruleVersion(buckets), FINGERPRINT_PREFIX)) {
+    const prices = await keepPrices(store, overrides, uids)
+    count += digestAll(store, uids, { buckets, priceOf: sessionPrices(store.reader, prices), ...options })
     if (options.signal?.aborted) break
   }
   return count

@@ -1,14 +1,13 @@
 // THE FLOW: discover → read → redact → store → settle → digest → evict. The only place where these stages meet.
-// One sweep at a time: a kernel lock on sweep.lock, freed by the kernel however the holder ends.
-import { closeSync } from 'node:fs'
+// One sweep at a time (store/sweep-lock.ts). What is there is taken newest first and told as it comes in: a first sweep of
+// years of history is of use within seconds.
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import type { Config } from '../config.ts'
-import { Ahead } from '../digest/ahead.ts'
-import { fromSqlite, RecollectError } from '../errors.ts'
+import { IdleDigest } from '../digest/idle-digest.ts'
 import { ensureDirectory } from '../files/directory.ts'
-import { openLockFile, tryLock } from '../files/lock.ts'
 import { hasNews, tellHub } from '../hub/index.ts'
 import { loadRedactionKey } from '../redact/index.ts'
 import { type RetentionEvent, type RetentionOptions, retain } from '../retention/apply.ts'
@@ -19,16 +18,16 @@ import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { placeResolver } from '../sources/place.ts'
 import { addProblem, problemOf } from '../sources/problem.ts'
 import type { Batch } from '../store/batch.ts'
-import { giveBackIdlePages } from '../store/erase.ts'
 import { storePaths } from '../store/reading.ts'
 import type { Salvage } from '../store/salvage.ts'
 import { openStore, salvageStore } from '../store/sqlite.ts'
 import type { RepairReport, Store } from '../store/store.ts'
+import { SweepLock, type SweepProgress } from '../store/sweep-lock.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
+import { EvictedFilter } from './evicted-filter.ts'
 import { collectAfter } from './garbage.ts'
-import { Gone } from './gone.ts'
 import { carryOut, plans, type Task } from './plan.ts'
 import { indexFromBodies } from './reindex.ts'
 import {
@@ -39,7 +38,7 @@ import {
   type SourceReport,
   type SweepReport,
 } from './report.ts'
-import { type ReaderSettings, readerContext, readTasks, signalsAreIn } from './tasks.ts'
+import { type Meanwhile, type ReaderSettings, readerContext, readTasks, signalsAreIn } from './tasks.ts'
 
 export interface SweepOptions {
   config: Config
@@ -65,16 +64,12 @@ export interface SweepOptions {
   repair?: boolean
 }
 
-export interface SweepProgress {
-  doneBytes: number
-  totalBytes: number
-  doneSources: number
-  totalSources: number
-}
-
-/** Bytes of payloads, and batches, in one commit. */
+/** Bytes of payloads, batches and time in one commit. */
 const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
+const GROUP_MS = 2000
+/** What came in is settled and digested after so long, then after half of the time that has gone by: seldom enough to cost little. */
+const FIRST_TOLD_MS = 2000
 /** Sources, or sessions that went, after which it is worth the time to collect garbage: some 50 ms. */
 const MANY_TASKS = 4000
 /** Bytes of payloads that a repair looks at before it collects garbage. */
@@ -88,6 +83,11 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
     const { report, hasNews } = await sweepAlone(options)
     // With the memory closed and its lock free: a slow hub holds up nobody else.
     if (hasNews) report.hub = await tellHub(options.config)
+    if (!report.interrupted && options.config.get('otlp.endpoint') !== '') {
+      const { sendTelemetry } = await import('../export/telemetry.ts')
+      const telemetry = await sendTelemetry(options.config)
+      if (telemetry) report.telemetry = telemetry
+    }
     return report
   } finally {
     options.onDeaf?.(false)
@@ -101,7 +101,7 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
   overridesOf(config)
   const paths = storePaths(config.home, config.get('store.db_path'))
   ensureDirectory(config.home, 0o700, false)
-  const unlockSweep = takeSweepLock(config.home)
+  const lock = new SweepLock(config.home)
   let store: Store | undefined
   try {
     const capture = new Capture(config.home, options)
@@ -114,7 +114,8 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     const wasFull = dropBallastIfFull(paths.cacheDirectory)
     const salvaged = options.repair ? salvageStore(paths) : []
     store = openStore(paths)
-    store.evict([], Date.now())
+    store.ingest.nameHost(config.get('identity.host') || hostname(), config.get('identity.user'))
+    store.archive.evict([], Date.now())
     const { lastSweepAt } = capture
     const retention = { ...retentionHooks(store, options), store, paths, policy, lastSweepAt }
     // On a full disk nothing can be read in before something has gone.
@@ -122,56 +123,44 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     // Before anything is read: what is read may fill the disk, and then there is no room for it any more.
     else keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
     const repaired = options.repair ? await mend(store, salvaged) : undefined
-    const report = await run(store, options, settings, capture)
+    const report = await run(store, options, settings, capture, lock)
     if (repaired) report.repaired = repaired
     // Those that went since the last sweep as well.
     if (repaired && !report.interrupted) {
-      if (repaired.indexCount > 0 || salvaged.length > 0) indexFromBodies(store.read())
-      store.markLost()
+      if (repaired.indexCount > 0 || salvaged.length > 0) indexFromBodies(store.ingest)
+      store.archive.markLost()
     }
-    if (!report.interrupted && isDue(store.read(), paths, policy, options.trigger ?? 'asked', Date.now()))
+    if (!report.interrupted && isDue(store.reader, paths, policy, options.trigger ?? 'asked', Date.now()))
       report.retention = await retain(retention)
     report.endedAt = Date.now()
     if (report.interrupted) return { report, hasNews: false }
-    if (report.readBytes > 0) settleLogs(store, report)
+    if (report.readBytes > 0)
+      for (const error of store.archive.settleLogs()) addProblem(report, problemOf(error, error.where))
     keepBallast(paths.cacheDirectory, policy.rawSoftCapBytes)
-    const isAhead = isClockAhead(store.read(), lastSweepAt, report.startedAt)
+    const isAhead = isClockAhead(store.reader, lastSweepAt, report.startedAt)
     capture.finish(report, isAhead)
     report.endedAt = Date.now()
-    return { report, hasNews: hasNews(config, store.read().memory) }
+    return { report, hasNews: hasNews(config, store.reader) }
   } finally {
     store?.close()
-    unlockSweep()
+    lock.free()
   }
 }
 
 async function mend(store: Store, salvaged: Salvage[]): Promise<RepairReport> {
-  const handle = store.read()
   // It reads everything there is, and what it leaves behind is still there when the sources are read.
   const onRead = async (bytes: number): Promise<void> => {
     collectAfter(bytes, MENDED_BYTES)
     // What zlib holds for a chunk that it could not read goes only between two turns of the event loop.
     await new Promise(setImmediate)
   }
-  const report = await store.repair({ salvaged, fillIndex: () => indexFromBodies(handle), onRead })
+  const report = await store.archive.repair({
+    salvaged,
+    fillIndex: () => indexFromBodies(store.ingest),
+    onRead,
+  })
   collectAfter(Number.POSITIVE_INFINITY)
   return report
-}
-
-/** Idle pages are given back, and what is written goes from the logs into the databases: a full disk may have no room for both. */
-function settleLogs(store: Store, report: SweepReport): void {
-  const { memory, cache } = store.read()
-  for (const database of [memory, cache]) {
-    try {
-      giveBackIdlePages(database)
-      database.exec('PRAGMA wal_checkpoint(PASSIVE)')
-    } catch (error) {
-      // All of it is committed, and can wait in the log for a disk with room.
-      const known = fromSqlite(error, 'cannot move what was written from the log', database.location() ?? '')
-      if (!(known instanceof RecollectError) || known.code !== 'DISK_FULL') throw known
-      addProblem(report, problemOf(known, database.location() ?? 'the memory'))
-    }
-  }
 }
 
 /** What eviction may need of the sweep. */
@@ -188,30 +177,19 @@ function retentionHooks(
   return { analyzeNow, onRound, ...(onEvent ? { onEvent } : {}) }
 }
 
-/** Whoever writes to a memory holds this; returns what frees it. Throws BUSY when somebody else does. */
-export function takeSweepLock(home: string): () => void {
-  const path = join(home, 'sweep.lock')
-  const fd = openLockFile(path)
-  if (tryLock(fd)) return () => closeSync(fd)
-  closeSync(fd)
-  throw new RecollectError('BUSY', 'another sweep is running', {
-    where: path,
-    hint: 'wait for it to end, then try again',
-  })
-}
-
 async function run(
   store: Store,
   options: SweepOptions,
   settings: ReaderSettings,
   { scope }: Capture,
+  lock: SweepLock,
 ): Promise<SweepReport> {
   const report = newReport(scope.isFull)
-  const gone = new Gone(store.read())
+  const evicted = new EvictedFilter(store.reader)
   const progress: SweepProgress = { doneBytes: 0, totalBytes: 0, doneSources: 0, totalSources: 0 }
-  for (const planned of plans(store, options, scope, gone, report, options.slice)) {
-    carryOut(store, planned, gone)
-    await readAll(store, planned.tasks, { ...options, progress }, settings, gone, report)
+  for (const planned of plans(store.reader.sources, options, scope, evicted, report, options.slice)) {
+    carryOut(store, planned, evicted)
+    await readAll(store, planned.tasks, { ...options, progress, lock }, settings, evicted, report)
     report.interrupted = options.signal?.aborted ?? false
     // What is in stays; the next sweep goes on from here, as after a kill.
     if (report.interrupted) break
@@ -225,7 +203,7 @@ async function run(
 /** Makes sessions of what was read. */
 async function tellAll(store: Store, options: SweepOptions, report: SweepReport): Promise<void> {
   const domains = options.config.get('domains')
-  report.settledCount += store.settle(placeResolver(domains, [...ADAPTERS, ...options.adapters]))
+  report.settledCount += store.ingest.settle(placeResolver(domains, [...ADAPTERS, ...options.adapters]))
   report.digestedCount += await analyze(store, options.config, {
     signal: options.signal,
     onUnread: (path, count) =>
@@ -241,25 +219,38 @@ async function tellAll(store: Store, options: SweepOptions, report: SweepReport)
 async function readAll(
   store: Store,
   tasks: readonly Task[],
-  options: SweepOptions & { progress: SweepProgress },
+  options: SweepOptions & { progress: SweepProgress; lock: SweepLock },
   settings: ReaderSettings,
-  gone: Gone,
+  evicted: EvictedFilter,
   report: SweepReport,
 ): Promise<void> {
   const { progress } = options
   const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
   progress.totalBytes += totalBytes
   progress.totalSources += tasks.length
+  options.lock.tell(progress)
   const group = new CommitGroup(store, report)
   const accounts = tasks.map(newAccount)
-  const whenIdle = (): boolean => group.useIdleTime()
-  for await (const read of readTasks(tasks, settings, totalBytes, { ...options, whenIdle })) {
+  const meanwhile: Meanwhile = {
+    ...options,
+    whenIdle: () => group.useIdleTime(),
+    isDue: () => group.isDue,
+    catchUp: async () => {
+      group.commit()
+      await tellAll(store, options, report)
+      group.caughtUp()
+    },
+  }
+  for await (const read of readTasks(tasks, settings, totalBytes, meanwhile)) {
     const account = accounts[read.task] as SourceReport
     if ('batch' in read) {
-      group.add(gone.strip(read.batch))
+      group.add(evicted.strip(read.batch))
       tally(account, read.batch, report)
       progress.doneBytes += read.batch.cursor.offset - read.batch.fromOffset
-      if (group.isFull) group.commit()
+      if (group.isFull) {
+        group.commit()
+        options.lock.tell(progress)
+      }
     } else {
       if (read.problem !== undefined) addProblem(report, read.problem)
       addSource(report, account)
@@ -292,40 +283,58 @@ function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
 class CommitGroup {
   readonly #store: Store
   readonly #report: SweepReport
-  readonly #ahead: Ahead
+  readonly #idle: IdleDigest
   #batchCount = 0
   #bytes = 0
+  readonly #begunAt = performance.now()
+  #committedAt = this.#begunAt
+  #toldAt = this.#begunAt
 
   constructor(store: Store, report: SweepReport) {
     this.#store = store
     this.#report = report
-    this.#ahead = new Ahead(store.read())
+    this.#idle = new IdleDigest(store)
   }
 
   get isFull(): boolean {
-    return this.#bytes >= GROUP_BYTES || this.#batchCount >= GROUP_BATCHES
+    return (
+      this.#bytes >= GROUP_BYTES ||
+      this.#batchCount >= GROUP_BATCHES ||
+      performance.now() - this.#committedAt >= GROUP_MS
+    )
+  }
+
+  /** Whether there are sessions that nobody has been told of for long. */
+  get isDue(): boolean {
+    const pause = Math.max(FIRST_TOLD_MS, (this.#toldAt - this.#begunAt) / 2)
+    return performance.now() - this.#toldAt >= pause
+  }
+
+  caughtUp(): void {
+    this.#toldAt = performance.now()
   }
 
   add(batch: Batch): void {
-    this.#ahead.withdraw(this.#store.write([batch], true).sessions)
+    this.#idle.withdraw(this.#store.ingest.write([batch], true).sessions)
     this.#batchCount++
     this.#bytes += batch.payloads.length
     collectAfter(batch.payloads.length)
   }
 
   commit(): void {
+    this.#committedAt = performance.now()
     if (this.#batchCount === 0) return
-    const written = this.#store.write([])
+    const written = this.#store.ingest.write([])
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
     for (const [uid, id] of written.sessions) addSession(this.#report, uid, id)
-    this.#ahead.add(written.sessions.keys())
+    this.#idle.add(written.sessions.keys())
     this.#batchCount = 0
     this.#bytes = 0
   }
 
   /** False when there is nothing to do until the next batch. */
   useIdleTime(): boolean {
-    return this.#ahead.next()
+    return this.#idle.next()
   }
 }

@@ -11,9 +11,10 @@ import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../
 import { addProblem, problemOf } from '../sources/problem.ts'
 import { extraRoots } from '../sources/roots.ts'
 import { discoverTouched, type Touched } from '../sources/touched.ts'
-import type { Cursor } from '../store/batch.ts'
+import type { Cursor, CursorMark } from '../store/batch.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { Store } from '../store/store.ts'
-import type { Gone } from './gone.ts'
+import type { EvictedFilter } from './evicted-filter.ts'
 import type { SweepOptions } from './index.ts'
 import type { SweepReport } from './report.ts'
 import type { ReadTask } from './tasks.ts'
@@ -34,22 +35,23 @@ interface Plan {
   lost: string[]
 }
 
-type Known = Pick<Store, 'mark' | 'marks' | 'marksOf' | 'cursor'>
+type Known = Pick<Reader['sources'], 'mark' | 'marks' | 'marksOf' | 'cursor'>
 
 /** Sources of a slice that there is something to do about. More than nearly anyone has: their order, and sessions whose files are in two slices, are seen to only within one. */
-const SLICE = 10_000
+const SLICE = 20_000
 
 /** At least one, which may be empty; the last ones name what is gone. Each is to be carried out before the next is asked for. */
 export function* plans(
   known: Known,
   options: SweepOptions,
   scope: Scope,
-  gone: Gone,
+  evicted: EvictedFilter,
   report: SweepReport,
   slice = SLICE,
 ): Generator<Plan> {
   const { found, where } = look(options, scope, report)
-  const planner = new Planner(known, options, gone, report)
+  const marks = new Marks(known, where, 2 * slice)
+  const planner = new Planner(known, marks, options, evicted, report)
   for (const one of found) {
     planner.add(one)
     if (planner.size < slice) continue
@@ -57,7 +59,7 @@ export function* plans(
     planner.forgetMoves()
   }
   let lost: string[] = []
-  for (const { path, flavor, missingAt } of known.marks(where)) {
+  for (const { path, flavor, missingAt } of marks.unseen()) {
     // Not found below the roots is not gone: they may have been others, or not readable.
     if (missingAt !== null || !isInScope(flavor, options) || planner.isMoved(path) || !isGone(path)) continue
     report.counts.missing++
@@ -70,19 +72,71 @@ export function* plans(
   yield planner.take(lost)
 }
 
+/**
+ * What tells whether sources changed. Read in one go where a whole sweep looks at all of them anyway, if they are not too many;
+ * those it then comes by are there.
+ */
+class Marks {
+  readonly #known: Known
+  readonly #where: string[] | undefined
+  readonly #held: Map<string, CursorMark> | undefined
+  readonly #seen = new Set<string>()
+
+  constructor(known: Known, where: string[] | undefined, most: number) {
+    this.#known = known
+    this.#where = where
+    if (where !== undefined) return
+    const held = new Map<string, CursorMark>()
+    for (const mark of known.marks()) {
+      if (held.size === most) return
+      held.set(mark.path, mark)
+    }
+    this.#held = held
+  }
+
+  of(path: string): CursorMark | undefined {
+    this.see(path)
+    return this.#held ? this.#held.get(path) : this.#known.mark(path)
+  }
+
+  /** It is there, or known by another name. */
+  see(path: string): void {
+    if (this.#held?.has(path)) this.#seen.add(path)
+  }
+
+  /** Nothing is known by this name any more. */
+  drop(path: string): void {
+    this.#held?.delete(path)
+  }
+
+  /** Those that may be gone. */
+  *unseen(): Generator<CursorMark> {
+    for (const mark of this.#held?.values() ?? this.#known.marks(this.#where))
+      if (!this.#seen.has(mark.path)) yield mark
+  }
+}
+
 class Planner {
   /** Paths that sources had before, as far as it is not written down. */
   readonly #moved = new Set<string>()
   readonly #known: Known
+  readonly #marks: Marks
   readonly #options: SweepOptions
-  readonly #gone: Gone
+  readonly #evicted: EvictedFilter
   readonly #report: SweepReport
   #slice: Omit<Plan, 'lost'> = emptyPlan()
 
-  constructor(known: Known, options: SweepOptions, gone: Gone, report: SweepReport) {
+  constructor(
+    known: Known,
+    marks: Marks,
+    options: SweepOptions,
+    evicted: EvictedFilter,
+    report: SweepReport,
+  ) {
     this.#known = known
+    this.#marks = marks
     this.#options = options
-    this.#gone = gone
+    this.#evicted = evicted
     this.#report = report
   }
 
@@ -93,9 +147,9 @@ class Planner {
   take(lost: string[]): Plan {
     const plan = { ...this.#slice, lost }
     this.#slice = emptyPlan()
-    // By weeks: what grows old together then lies together, and goes at little cost. Within one as the paths have it, so that
-    // a session is read before its sub-agents, whose files were written last a little earlier.
-    plan.tasks.sort((a, b) => weekOf(a.facts.modifiedAt) - weekOf(b.facts.modifiedAt) || byPath(a, b))
+    // By days, the last first: a first sweep begins with what people ask for. What grows old together lies together, and goes
+    // at little cost. Within a day as the paths have it, so that a session is read before its sub-agents.
+    plan.tasks.sort((a, b) => dayOf(b.facts.modifiedAt) - dayOf(a.facts.modifiedAt) || byPath(a, b))
     return plan
   }
 
@@ -104,7 +158,7 @@ class Planner {
     if (!facts) return
     const { path } = one.source
     const isAll = this.#options.full ?? false
-    const mark = this.#known.mark(path)
+    const mark = this.#marks.of(path)
     if (mark && !isAll && isUnchanged(facts, mark, one.adapter.version)) {
       this.#report.counts.unchanged++
       if (mark.missingAt !== null) this.#slice.back.push(path)
@@ -114,10 +168,11 @@ class Planner {
     const cursor = mark || before !== path ? this.#known.cursor(before) : undefined
     if (cursor && before !== path) {
       this.#moved.add(before)
+      this.#marks.see(before)
       this.#slice.moved.set(before, path)
     }
     const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
-    const isSettled = (change: Change): boolean => this.#gone.isSettled(owned, facts, change, isAll)
+    const isSettled = (change: Change): boolean => this.#evicted.isSettled(owned, facts, change, isAll)
     const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, this.#options, this.#report)
     if (cursor && cursor.missingAt !== null && task !== undefined) this.#slice.back.push(path)
     if (task) this.#slice.tasks.push(task)
@@ -143,7 +198,11 @@ class Planner {
 
   /** What was carried out is not known under its old name any more. */
   forgetMoves(): void {
-    for (const path of this.#moved) if (!this.#known.mark(path)) this.#moved.delete(path)
+    for (const path of this.#moved) {
+      if (this.#known.mark(path)) continue
+      this.#moved.delete(path)
+      this.#marks.drop(path)
+    }
   }
 }
 
@@ -152,15 +211,19 @@ const emptyPlan = (): Omit<Plan, 'lost'> => ({ tasks: [], moved: new Map(), back
 /** Not as directories are walked: `s/…` would come before `s.jsonl`. */
 const byPath = (a: Task, b: Task): number => (a.source.path < b.source.path ? -1 : 1)
 
-const weekOf = (time: number): number => Math.floor(time / (7 * DAY))
+const dayOf = (time: number): number => Math.floor(time / DAY)
 
 /** Writes down what needs no reading: one row each. */
-export function carryOut(store: Store, { tasks, moved, back, lost }: Plan, gone: Gone): void {
-  for (const [from, to] of moved) store.moveSource(from, to)
-  gone.noteTouched()
-  gone.revive(tasks)
-  if (back.length > 0) store.markMissing(back, null)
-  if (lost.length > 0) store.markMissing(lost, Date.now())
+export function carryOut(
+  { ingest }: Store,
+  { tasks, moved, back, lost }: Plan,
+  evicted: EvictedFilter,
+): void {
+  for (const [from, to] of moved) ingest.moveSource(from, to)
+  evicted.noteTouched(ingest)
+  evicted.revive(ingest, tasks)
+  if (back.length > 0) ingest.markMissing(back, null)
+  if (lost.length > 0) ingest.markMissing(lost, Date.now())
 }
 
 /** Where to look: only where something happened, or everywhere and at what hooks named besides. */

@@ -2,16 +2,18 @@
 // before anything is cut (half a secret would not be recognised) and before anything is stored.
 
 import type { Adapter, EventItem, Item, Position, Source, SweepMemo, UsageItem } from '../adapters/adapter.ts'
+import { handedOffFrom } from '../digest/briefing.ts'
 import { parseStored } from '../errors.ts'
 import { bodyText, packTold, type Told } from '../event/body.ts'
 import { searchedIn } from '../event/words.ts'
 import { sessionUid } from '../model.ts'
 import { type Findings, isTooDeep, type Redactor } from '../redact/index.ts'
-import { type FileFacts, probes } from '../sources/identity.ts'
+import type { FileFacts } from '../sources/identity.ts'
 import { isAsked, TASK_RANK, type TaskFinder, type TaskPlace } from '../sources/task.ts'
 import type { Batch, Cursor, PreparedEvent, PreparedFacts, PreparedUsage } from '../store/batch.ts'
 import type { Buffers } from './buffers.ts'
-import { Doubts } from './doubts.ts'
+import { type Carry, cursorOf } from './cursor.ts'
+import { Gaps } from './gaps.ts'
 import { collectAfter } from './garbage.ts'
 import { Ids, linkOf } from './ids.ts'
 import { laterState, preparedLimits, preparedUsage } from './responses.ts'
@@ -23,12 +25,6 @@ export interface ReaderContext {
   findTask: TaskFinder
   buffers: Buffers
   memo: SweepMemo
-}
-
-/** The reader's own carry-over, beside the adapter's. */
-interface Carry {
-  adapter: unknown
-  main: string | null
 }
 
 const BATCH_BYTES = 2 << 20
@@ -83,28 +79,6 @@ export function* readSource(
   if (failure !== undefined) throw failure
 }
 
-function cursorOf(
-  adapter: Adapter,
-  source: Source,
-  facts: FileFacts,
-  position: Position,
-  carry: Carry,
-  generation: number,
-): Cursor {
-  return {
-    path: source.path,
-    flavor: adapter.flavor,
-    adapterVersion: adapter.version,
-    ...facts,
-    ...probes(source.path, position.offset),
-    offset: position.offset,
-    state: JSON.stringify({ ...carry, adapter: position.state }),
-    generation,
-    sessionUid: carry.main,
-    missingAt: null,
-  }
-}
-
 class BatchBuilder {
   readonly #flavor: string
   readonly #carry: Carry
@@ -125,7 +99,7 @@ class BatchBuilder {
   /** Where the present step began, and whether something in it was too deep to keep. */
   #stepOffset: number
   #isTooDeep = false
-  readonly #doubts = new Doubts()
+  readonly #gaps = new Gaps()
 
   constructor(
     flavor: string,
@@ -150,7 +124,7 @@ class BatchBuilder {
   get isFull(): boolean {
     return (
       this.#payloads.length >= BATCH_BYTES ||
-      this.#itemCount + this.#doubts.gapCount >= BATCH_ITEMS ||
+      this.#itemCount + this.#gaps.gapCount >= BATCH_ITEMS ||
       this.#stepOffset - this.#fromOffset >= BATCH_SOURCE_BYTES
     )
   }
@@ -160,7 +134,7 @@ class BatchBuilder {
     if (this.#isTooDeep) {
       const detail = 'something in these bytes is nested too deeply: its event is kept without the body'
       const length = Math.max(0, offset - this.#stepOffset)
-      this.#doubts.addGap({ offset: this.#stepOffset, length, reason: 'too-deep', detail })
+      this.#gaps.addGap({ offset: this.#stepOffset, length, reason: 'too-deep', detail })
     }
     this.#isTooDeep = false
     this.#stepOffset = offset
@@ -169,7 +143,7 @@ class BatchBuilder {
   take(cursor: Cursor): Batch {
     const batch: Batch = {
       ...this.#batch,
-      ...this.#doubts.take(),
+      ...this.#gaps.take(),
       cursor,
       start: this.#start,
       fromOffset: this.#fromOffset,
@@ -227,10 +201,10 @@ class BatchBuilder {
         })
         return
       case 'gap':
-        this.#doubts.addGap({ ...item, reason: nameOf(item.reason), detail: this.#name(item.detail) })
+        this.#gaps.addGap({ ...item, reason: nameOf(item.reason), detail: this.#name(item.detail) })
         return
       case 'unknown':
-        this.#doubts.countUnknown(this.#name(item.name))
+        this.#gaps.countUnknown(this.#name(item.name))
     }
   }
 
@@ -309,7 +283,7 @@ class BatchBuilder {
     event.findings = anyOf(findings) ?? anyOf(again)
     this.#ids.add(item, this.#payloads.reserve(0).subarray(payloadAt, payloadAt + payloadLength))
     this.#batch.events.push(event)
-    if (isAsked(item)) this.#noteTask(item.session, `${event.summary}\n${text}`, 'prompt')
+    if (isAsked(item)) this.#noteAsked(item.session, `${event.summary}\n${text}`, event.ts)
   }
 
   /** The redactor refuses what is nested beyond its limit, and JSON.stringify what is beyond the stack. */
@@ -366,7 +340,7 @@ class BatchBuilder {
     if (item.cwd !== undefined && !item.isGuess) this.#noteTask(item.session, item.cwd, 'directory')
   }
 
-  /** The session is not this source's: what is told of it here makes nobody its source. */
+  /** Not this source's session: what is told of it here makes nobody its source. */
   #addTitle({ session, title }: Extract<Item, { type: 'title' }>): void {
     const told = title === null ? null : oneLine(this.#context.redactor.text(title, {}), 1000)
     this.#batch.titles.push({ sessionUid: sessionUid(this.#flavor, idOf(session)), title: told })
@@ -375,6 +349,13 @@ class BatchBuilder {
   #addName({ session, name, of, isGuess = false }: Extract<Item, { type: 'alias' }>): void {
     const [own, target] = [this.#ids.call(name), this.#ids.call(of)]
     this.#batch.names.push({ sessionUid: this.#uid(session), name: own, target, isGuess })
+  }
+
+  #noteAsked(session: string, text: string, at: number | null): void {
+    this.#noteTask(session, text, 'prompt')
+    const [sessionUid, parentUid] = [this.#uid(session), handedOffFrom(text)]
+    if (parentUid !== undefined && parentUid !== sessionUid)
+      this.#batch.edges.push({ sessionUid, parentUid, kind: 'handoff', at, evidence: null })
   }
 
   #noteTask(session: string, text: string, place: TaskPlace): void {

@@ -1,4 +1,5 @@
 // What a sweep did, source by source: nothing is dropped without a name and a count.
+import type { TelemetryReport } from '../export/telemetry.ts'
 import type { HubReport } from '../hub/index.ts'
 import type { RetentionReport } from '../retention/apply.ts'
 import type { Found } from '../sources/discover.ts'
@@ -49,6 +50,8 @@ export interface SweepReport extends Problems {
   retention?: RetentionReport
   /** What was told to others; undefined when there was nothing to tell. */
   hub?: HubReport
+  /** Undefined without `otlp.endpoint`. */
+  telemetry?: TelemetryReport
 }
 
 export function newReport(isFull: boolean): SweepReport {

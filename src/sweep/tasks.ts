@@ -2,6 +2,7 @@
 // batches in the same order; in a thread, reading goes on while the caller writes.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Adapter, AnyAdapter, Source } from '../adapters/adapter.ts'
 import { newMemo } from '../adapters/kit/memo.ts'
@@ -45,11 +46,19 @@ export function readerContext(settings: ReaderSettings): ReaderContext {
 const THREAD_FROM_BYTES = 8 << 20
 /** What it makes is dead as soon as it is sent: V8's own 48 MB only raise the peak, by some 40 MB. */
 const YOUNG_MEGABYTES = 16
+/**
+ * A sweep runs much code for a minute at most. V8 would take a quarter of it to compile all of that as if it ran for hours: it
+ * waits longer before it compiles a function, and takes less of others into it (docs/decisions/0039).
+ */
+const FLAGS = '--interrupt-budget=300000 --max-inlined-bytecode-size-cumulative=300'
 const workerFile = new URL('./reader.js', import.meta.url)
 
-interface Meanwhile extends Pick<SweepOptions, 'signal' | 'onDeaf'> {
+export interface Meanwhile extends Pick<SweepOptions, 'signal' | 'onDeaf'> {
   /** Does a piece of other work while nothing has arrived; false where there is none. */
   whenIdle: () => boolean
+  /** Whether it is time to make sessions of what has arrived, which `catchUp` does. */
+  isDue: () => boolean
+  catchUp: () => Promise<void>
 }
 
 export function readTasks(
@@ -60,7 +69,9 @@ export function readTasks(
 ): AsyncIterable<ReadBatch> {
   // Run from the TypeScript sources (in tests) there is no built worker to start.
   const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
-  return canThread ? readInThread(tasks, settings, meanwhile) : readHere(tasks, readerContext(settings))
+  return canThread
+    ? readInThread(tasks, settings, meanwhile)
+    : readHere(tasks, readerContext(settings), meanwhile)
 }
 
 /** With its reader, which may have to be loaded first. */
@@ -68,7 +79,11 @@ export async function withReader(adapter: AnyAdapter): Promise<Adapter> {
   return 'read' in adapter ? adapter : { ...adapter, read: (await adapter.load()).read }
 }
 
-async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): AsyncGenerator<ReadBatch> {
+async function* readHere(
+  tasks: readonly ReadTask[],
+  context: ReaderContext,
+  { isDue, catchUp }: Meanwhile,
+): AsyncGenerator<ReadBatch> {
   for (const [task, { adapter, source, cursor, isResumed, facts }] of tasks.entries()) {
     let problem: Problem | undefined
     try {
@@ -83,6 +98,7 @@ async function* readHere(tasks: readonly ReadTask[], context: ReaderContext): As
         // Lets signals and the progress bar through.
         await new Promise(setImmediate)
       }
+      if (isDue()) await catchUp()
     } catch (cause) {
       problem = problemOf(cause, source.path)
     }
@@ -111,12 +127,42 @@ export async function signalsAreIn(): Promise<void> {
   await new Promise(setImmediate)
 }
 
+/** Work of our own between two batches, during which no signal is heard: one that is waiting is let in first. */
+class Pauses {
+  readonly #meanwhile: Meanwhile
+
+  constructor(meanwhile: Meanwhile) {
+    this.#meanwhile = meanwhile
+  }
+
+  /** False where there was nothing to do. */
+  async useIdleTime(): Promise<boolean> {
+    return (await this.#deaf(this.#meanwhile.whenIdle)) ?? true
+  }
+
+  async catchUp(): Promise<void> {
+    await this.#deaf(this.#meanwhile.catchUp)
+  }
+
+  async #deaf<T>(work: () => T | Promise<T>): Promise<T | undefined> {
+    const { signal, onDeaf } = this.#meanwhile
+    await signalsAreIn()
+    if (signal?.aborted) return undefined
+    onDeaf?.(true)
+    const result = await work()
+    onDeaf?.(false)
+    return result
+  }
+}
+
 /** Ends at once when the signal comes, whatever the thread is busy with. */
 async function* readInThread(
   tasks: readonly ReadTask[],
   settings: ReaderSettings,
-  { whenIdle, signal, onDeaf }: Meanwhile,
+  meanwhile: Meanwhile,
 ): AsyncGenerator<ReadBatch> {
+  const { isDue, signal, onDeaf } = meanwhile
+  setFlagsFromString(FLAGS)
   const worker = new Worker(workerFile, {
     workerData: { tasks: tasks.map(threadTask), settings },
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
@@ -135,16 +181,10 @@ async function* readInThread(
   const onAbort = (): void => wake()
   signal?.addEventListener('abort', onAbort)
   onDeaf?.(false)
-  const hasWorked = async (): Promise<boolean> => {
-    await signalsAreIn()
-    if (signal?.aborted) return true
-    onDeaf?.(true)
-    const isDone = whenIdle()
-    onDeaf?.(false)
-    return isDone
-  }
+  const pauses = new Pauses(meanwhile)
   try {
     for (let ended = 0; ended < tasks.length && !signal?.aborted; ) {
+      if (isDue()) await pauses.catchUp()
       const read = arrived.shift()
       if (read) {
         // One word per message gives the thread room for one more: it never runs far ahead of the writer.
@@ -153,7 +193,7 @@ async function* readInThread(
         yield read
       } else if (failure) {
         throw failure
-      } else if (await hasWorked()) {
+      } else if (await pauses.useIdleTime()) {
         await new Promise(setImmediate)
       } else {
         await new Promise<void>((resolve) => {

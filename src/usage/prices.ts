@@ -140,6 +140,8 @@ export class PriceBook {
 }
 
 const FAST = '-fast'
+/** Dearer by a factor that the list does not have. */
+const PRIORITY = '-priority'
 
 /**
  * A model served faster costs what the model costs, times what the list asks more for it. The list has that only under a
@@ -147,6 +149,7 @@ const FAST = '-fast'
  */
 function find(list: Package, name: string): Listed {
   const found = findByName(list, name)
+  if (name.endsWith(PRIORITY) && !found?.id.includes('priority')) return null
   if (!name.endsWith(FAST) || found?.id.includes('fast')) return found
   const plain = findByName(list, name.slice(0, -FAST.length))
   if (!plain) return null
@@ -169,14 +172,18 @@ function dearer(entry: ConditionalPrice, times: number): ConditionalPrice {
   return { ...entry, prices: Object.fromEntries(prices) as ModelPrice }
 }
 
-/** By the bare name; as `<provider>/<name>`; as a router's name; as a cloud's `<region>.<maker>.<name>`. */
-function findByName(list: Package, name: string): Listed {
+/**
+ * By the bare name, also as an API calls it (`models/<name>`); as `<provider>/<name>`; as a router's name; as a cloud's
+ * `<region>.<maker>.<name>`.
+ */
+function findByName(list: Package, model: string): Listed {
+  const name = model.replace(/^models\//, '')
   const [provider, ...rest] = name.split('/')
   const tries: [string, string | undefined][] = [[name, undefined]]
   if (rest.length > 0) tries.push([rest.join('/'), provider], [name, 'openrouter'])
   if (/^(?:[a-z]+\.)?[a-z]+\.[a-z]/.test(name)) tries.push([name, 'aws'])
-  for (const [model, providerId] of tries) {
-    const found = list.calcPrice({}, model, providerId ? { providerId } : {})
+  for (const [one, providerId] of tries) {
+    const found = list.calcPrice({}, one, providerId ? { providerId } : {})
     if (!found) continue
     const { id, prices } = found.model
     return { provider: found.provider.id, id, prices: Array.isArray(prices) ? prices : [{ prices }] }

@@ -1,0 +1,351 @@
+// The answer to what a person typed: the same for the command line, the page, agents and programs. Where the index holds all
+// words in one event, that is the answer, as ever. Where it does not, the bodies are read, words may stand in several events
+// of a session, mistyped ones are replaced, and the answer says which of it was done. Nothing found is told with what to ask
+// instead, and only what would find something is offered.
+import { RecollectError } from '../errors.ts'
+import type { Session } from '../model.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { Run, Scanned } from '../store/scan.ts'
+import { type ParsedQuery, parseQuery, queryTerm } from '../store/words.ts'
+import { type SearchHit, type SessionHits, shownGroups } from './hits.ts'
+import { type Finder, LineFinder } from './line.ts'
+import { type NextQuery, nextQueries, replaced } from './next-queries.ts'
+import {
+  allWords,
+  finderOf,
+  groupsByWords,
+  type PartialGroup,
+  type Question,
+  questionOf,
+} from './questions.ts'
+import {
+  type FoundGroups,
+  findGroups,
+  type Narrowed,
+  narrowedOptions,
+  partsOf,
+  type SearchOptions,
+  scored,
+  shown,
+} from './search.ts'
+import { bestGroups, type Group, type Match } from './search-groups.ts'
+import { type Spelling, spellingOf } from './spelling.ts'
+import { perTask, type TaskGroup } from './tasks.ts'
+import { type Unread, unreadOf } from './unread.ts'
+import { type Wanted, wantedPattern, wantedText, wantedWords } from './wanted.ts'
+
+export interface AnswerOptions extends SearchOptions {
+  /** `words` unless told; `literal` and `regex` are looked for in every body. */
+  how?: 'words' | 'literal' | 'regex'
+  /** Whether bodies are read where the index is silent (they are). */
+  scan?: boolean
+  /** Ends the reading of bodies; what was found until then is the answer. */
+  signal?: AbortSignal
+  /** What a regular expression runs in, so that it can be ended; then the signal has come as well. */
+  run?: Run
+  /** Of the reading of bodies: bytes so far, of so many. */
+  progress?: (read: number, of: number) => void
+}
+
+/** What an answer has in common with the question. */
+export type Holding = 'all_in_event' | 'all_in_session' | 'most' | 'nothing'
+
+/** Sessions of one task are told once, by the best of them. */
+export interface AnsweredSession extends SessionHits {
+  /** The session that all of its task began with. */
+  task_uid: string
+  /** Other sessions of the task that hold it as well: sub-agents', mostly. */
+  also_in: string[]
+  /** What it has in common with the question. */
+  holds: Holding
+  /** Words that are nowhere in the session. */
+  missing: string[]
+}
+
+export interface Answer {
+  query: string
+  holds: Holding
+  /** Null where nothing was found. */
+  found_by: 'index' | 'bodies' | null
+  sessions: AnsweredSession[]
+  /** Sessions that hold it, in all; at least so many unless exact. */
+  session_count: number
+  is_count_exact: boolean
+  /** Words of the question that say nothing, and were not looked for. */
+  ignored: string[]
+  /** Words that nothing holds, and what was looked for in their place. */
+  instead: { typed: string; meant: string }[]
+  next: NextQuery[]
+  /** Null where no body had to be read. */
+  scanned: (Scanned & { is_all: boolean }) | null
+}
+
+export async function answer(handle: Reader, query: string, given: AnswerOptions = {}): Promise<Answer> {
+  const { how = 'words', scan = true, signal, progress, run, ...options } = given
+  const asking = new Asking(handle, query, narrowedOptions(handle, options), { scan, signal, progress })
+  if (how === 'literal') return asking.inBodies(wantedText(query, options.lineLength))
+  if (how === 'regex') return asking.inBodies(wantedPattern(query, options.lineLength, run))
+  return await asking.forWords()
+}
+
+/** A query has to name something that must be there. */
+export function refuseEmpty(query: string, where: string): void {
+  if (parseQuery(query) !== undefined || signsIn(query) !== undefined) return
+  throw new RecollectError('USAGE', 'the query has no word that must be there', {
+    where,
+    hint: 'at least one word without a minus: recollect search error -docker',
+  })
+}
+
+/** Signs alone, which no index holds: they are looked for as they are. A single one of the keyboard is everywhere. */
+function signsIn(query: string): string | undefined {
+  const signs = query.replace(/["*\p{Cc}\p{Cs}]/gu, '').trim()
+  return /[\p{L}\p{N}]/u.test(signs) || !/[!-~]{2}|[^\x00-\x7f]/.test(signs) ? undefined : signs
+}
+
+/** `C++`, `a.b?.c`: the letters alone would be found everywhere. */
+const isWeak = (text: string): boolean =>
+  /[^\p{L}\p{N}\s_'’-]/u.test(text) &&
+  (text.match(/[a-z0-9]+/gi) ?? []).every((word) => word.length <= 2) &&
+  /^[\x21-\x7e]+$/.test(text)
+
+/** Sentences are answered by the index first: to read all bodies for each would take longer than asking again. */
+const FEW_WORDS = 2
+
+interface Reading {
+  scan: boolean
+  signal: AbortSignal | undefined
+  progress: AnswerOptions['progress']
+}
+
+class Asking {
+  readonly #handle: Reader
+  readonly #query: string
+  readonly #options: Narrowed
+  readonly #reading: Reading
+  readonly #limit: number
+  #scanned: Answer['scanned'] = null
+
+  constructor(handle: Reader, query: string, options: Narrowed, reading: Reading) {
+    this.#handle = handle
+    this.#query = query
+    this.#options = options
+    this.#reading = reading
+    this.#limit = options.limit ?? 10
+  }
+
+  async forWords(): Promise<Answer> {
+    const parsed = parseQuery(this.#query)
+    if (this.#limit <= 0) return this.#answer({})
+    if (parsed === undefined) {
+      const signs = signsIn(this.#query)
+      return signs === undefined
+        ? this.#answer({})
+        : this.inBodies(wantedText(signs, this.#options.lineLength))
+    }
+    return (await this.#asTyped(parsed)) ?? this.#inEvents(parsed) ?? (await this.#elsewhere(parsed))
+  }
+
+  /** What is typed with signs that matter is looked for with them. */
+  async #asTyped({ wanted, unwanted }: ParsedQuery): Promise<Answer | undefined> {
+    if (!this.#reading.scan || unwanted !== undefined || !wanted.some((term) => isWeak(term.text)))
+      return undefined
+    const terms = wanted.map((term) => (isWeak(term.text) ? { ...term, isLiteral: true } : term))
+    return this.#ifFound(await this.inBodies(wantedWords(terms, this.#options.lineLength)))
+  }
+
+  #inEvents({ match, wanted }: ParsedQuery): Answer | undefined {
+    return this.#fromIndex(match, new LineFinder(wanted, this.#options.lineLength))
+  }
+
+  #fromIndex(match: string, finder: Finder, told: Partial<Answer> = {}): Answer | undefined {
+    const found = this.#taskGroups((limit) => findGroups(this.#handle, match, this.#options, limit))
+    if (found.groups.length === 0) return undefined
+    return this.#answer({
+      holds: 'all_in_event',
+      found_by: 'index',
+      sessions: this.#shown(found.groups, finder),
+      session_count: found.count,
+      is_count_exact: found.isAll,
+      ...told,
+    })
+  }
+
+  /** No event of the index holds all words. */
+  async #elsewhere(parsed: ParsedQuery): Promise<Answer> {
+    const question = questionOf(parsed)
+    const unknown = question.words.filter((word) => this.#handle.search.frequency(word.match) === 0)
+    const abbreviated = this.#abbreviated(
+      unknown.length === 1 && question.words.length === 1 ? this.#query : '',
+    )
+    if (abbreviated) return abbreviated
+    if (this.#reading.scan && question.words.length <= FEW_WORDS && parsed.unwanted === undefined) {
+      const found = this.#ifFound(await this.inBodies(wantedWords(parsed.wanted, this.#options.lineLength)))
+      if (found) return found
+    }
+    const spellings = unknown
+      .flatMap((word) => word.typed.match(/[\p{L}\p{N}]+/gu) ?? [])
+      .filter((part) => this.#handle.search.frequency(queryTerm(part, false) as string) === 0)
+      .map((part) => spellingOf(this.#handle, part))
+    return (
+      this.#corrected(spellings.filter((one) => one.isClear)) ??
+      this.#loosely(question, spellings) ??
+      this.#answer({ ignored: question.ignored, next: this.#next(question, spellings) })
+    )
+  }
+
+  /** Commits are written in full here and shortened there. */
+  #abbreviated(typed: string): Answer | undefined {
+    const sha = /^(?=.*\d)[0-9a-f]{7,40}$/i.exec(typed.trim())?.[0].slice(0, 7)
+    if (sha === undefined) return undefined
+    const parsed = parseQuery(`${sha}*`) as ParsedQuery
+    const found = this.#inEvents(parsed)
+    return found && { ...found, instead: [{ typed: typed.trim(), meant: `${sha}*` }] }
+  }
+
+  #corrected(spellings: readonly Spelling[]): Answer | undefined {
+    if (spellings.length === 0) return undefined
+    const instead = spellings.map(({ typed, near }) => ({ typed, meant: near[0] as string }))
+    const query = instead.reduce(replaced, this.#query)
+    const parsed = parseQuery(query)
+    if (parsed === undefined) return undefined
+    const found = this.#inEvents(parsed) ?? this.#loosely(questionOf(parsed))
+    // Another word, and then not even all of them: that would be a guess about a guess.
+    return found && found.holds !== 'most'
+      ? { ...found, instead, next: [{ query, why: 'spelling' }] }
+      : undefined
+  }
+
+  /** In other forms and without common words: in one event, then in several of a session, then most of it. */
+  #loosely(question: Question, spellings: readonly Spelling[] = []): Answer | undefined {
+    const finder = finderOf(question, this.#options.lineLength)
+    const together = this.#fromIndex(allWords(question), finder)
+    const rest = question.words.length < 2 ? [] : this.#apart(question, together?.sessions ?? [], finder)
+    const sessions = [...(together?.sessions ?? []), ...rest]
+    const [best] = sessions
+    if (best === undefined) return undefined
+    return this.#answer({
+      holds: best.holds,
+      found_by: 'index',
+      sessions,
+      session_count: Math.max(together?.session_count ?? 0, sessions.length),
+      is_count_exact: sessions.length < this.#limit && (together?.is_count_exact ?? true),
+      ignored: question.ignored,
+      next: this.#otherSpellings(spellings),
+    })
+  }
+
+  /** Sessions besides those that are known already, up to as many as were asked for. */
+  #apart(question: Question, known: readonly AnsweredSession[], finder: Finder): AnsweredSession[] {
+    const room = this.#limit - known.length
+    if (room <= 0) return []
+    const tasks = new Set(known.map((one) => one.task_uid))
+    const found = this.#taskGroups((limit) => ({
+      ...groupsByWords(this.#handle, question, this.#options, limit + known.length),
+      isAll: false,
+    }))
+    return this.#shown(found.groups.filter((group) => !tasks.has(group.task)).slice(0, room), finder)
+  }
+
+  #otherSpellings(spellings: readonly Spelling[]): NextQuery[] {
+    return spellings.flatMap(({ typed, near }) =>
+      near
+        .slice(0, 1)
+        .map((meant) => ({ query: replaced(this.#query, { typed, meant }), why: 'spelling' as const })),
+    )
+  }
+
+  async inBodies(wanted: Wanted): Promise<Answer> {
+    const scanned = { bytes: 0, sessions: 0, damaged: 0 }
+    const { signal, progress } = this.#reading
+    const candidates = []
+    const sessions = new Set<number>()
+    const found = this.#handle.scan({ ...partsOf(this.#options), ...wanted, signal, progress, scanned })
+    for await (const candidate of found) {
+      candidates.push(candidate)
+      sessions.add(candidate.session)
+      if (sessions.size > this.#limit) break
+    }
+    const isAll = sessions.size <= this.#limit && !signal?.aborted
+    this.#scanned = { ...scanned, is_all: isAll }
+    const matches: Match[] = scored(this.#handle, candidates)
+    const groups = perTask(this.#handle, bestGroups(this.#handle, matches, this.#limit), this.#options)
+    if (groups.length === 0) return this.#answer({})
+    return this.#answer({
+      holds: 'all_in_event',
+      found_by: 'bodies',
+      sessions: this.#shown(groups, wanted.finder),
+      session_count: sessions.size,
+      is_count_exact: isAll,
+    })
+  }
+
+  /** Sessions of one task take one place: more are looked for where that leaves room. */
+  #taskGroups<G extends Group>(find: (limit: number) => FoundGroups<G>): FoundGroups<TaskGroup<G>> {
+    const first = find(this.#limit)
+    const tasks = perTask(this.#handle, first.groups, this.#options)
+    if (tasks.length === first.groups.length || first.groups.length < this.#limit)
+      return { ...first, groups: tasks }
+    const more = find(this.#limit * 5)
+    return { ...more, groups: perTask(this.#handle, more.groups, this.#options).slice(0, this.#limit) }
+  }
+
+  #shown(groups: readonly TaskGroup<Group & Partial<PartialGroup>>[], finder: Finder): AnsweredSession[] {
+    const byUid = new Map(groups.map((group) => [group.uid, group]))
+    return shownGroups(this.#handle, groups, finder, shown(this.#options, this.#limit)).map((one) => {
+      const group = byUid.get(one.session.session_uid) as TaskGroup<Group & Partial<PartialGroup>>
+      const { task, alsoIn, missing } = group
+      const holds = missing === undefined ? 'all_in_event' : missing.length === 0 ? 'all_in_session' : 'most'
+      return { ...one, task_uid: task, also_in: alsoIn, holds, missing: missing ?? [] }
+    })
+  }
+
+  #next(question: Question, spellings: readonly Spelling[]): NextQuery[] {
+    return nextQueries(this.#handle, this.#query, question, spellings, {
+      options: this.#options,
+      wereBodiesRead: this.#scanned !== null,
+    })
+  }
+
+  #ifFound(given: Answer): Answer | undefined {
+    return given.sessions.length > 0 ? given : undefined
+  }
+
+  #answer(told: Partial<Answer>): Answer {
+    return {
+      query: this.#query,
+      holds: 'nothing',
+      found_by: null,
+      sessions: [],
+      session_count: 0,
+      is_count_exact: true,
+      ignored: [],
+      instead: [],
+      next: [],
+      scanned: this.#scanned,
+      ...told,
+    }
+  }
+}
+
+/** As programs read it: hits in one list, best first, and the sessions they are in. */
+export interface SearchDocument extends Omit<Answer, 'sessions'> {
+  hits: SearchHit[]
+  sessions: (Session & Omit<AnsweredSession, 'session' | 'hits'>)[]
+  /** How many lines were to come from bodies that cannot be read. */
+  unread_bodies: number
+  unread: Unread | null
+}
+
+export function searchDocument({ sessions, query, ...rest }: Answer): SearchDocument {
+  const hits = sessions.flatMap((one) => one.hits)
+  const unreadCount = hits.filter((hit) => hit.is_unread).length
+  return {
+    query,
+    hits,
+    sessions: sessions.map(({ session, hits: _, ...more }) => ({ ...session, ...more })),
+    ...rest,
+    unread_bodies: unreadCount,
+    unread: unreadOf(unreadCount),
+  }
+}
