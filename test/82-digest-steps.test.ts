@@ -1,18 +1,20 @@
 // A digest that goes on from what was kept of earlier events is, byte for byte, the one made from all of them at once;
 // and what is kept stays small however long the session gets.
+
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Ahead } from '../src/digest/ahead.ts'
 import { Gatherer } from '../src/digest/facts.ts'
+import { IdleDigest } from '../src/digest/idle-digest.ts'
 import { digestChanged } from '../src/digest/index.ts'
 import type { Told } from '../src/event/body.ts'
 import { DEEDS, END_STATES, EVENT_KINDS, MARKS } from '../src/model.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { type Made, Script } from './setup/digest-events.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
+import fc from './setup/properties.ts'
 import { scenariosIn, World } from './setup/sweeping.ts'
 
 const BUCKETS = { infra: ['mcp*'] }
@@ -166,7 +168,7 @@ describe('facts gathered in steps', () => {
 function digestInSteps(world: World): number {
   const store = openStore(world.paths)
   try {
-    const { memory, cache } = store.read()
+    const { memory, cache } = databasesOf(store.reader)
     memory.exec('UPDATE sessions SET analyzed_at = NULL')
     const resumed = cache.prepare('SELECT count(*) AS count FROM folds').get() as { count: number }
     digestChanged(store, { buckets: BUCKETS, keepFrom: 1 })
@@ -179,8 +181,8 @@ function digestInSteps(world: World): number {
 function digestWhole(world: World): void {
   const store = openStore(world.paths)
   try {
-    store.read().cache.exec('DELETE FROM folds')
-    store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL')
+    databasesOf(store.reader).cache.exec('DELETE FROM folds')
+    databasesOf(store.reader).memory.exec('UPDATE sessions SET analyzed_at = NULL')
     digestChanged(store, { buckets: BUCKETS })
   } finally {
     store.close()
@@ -201,11 +203,11 @@ const digests = (world: World): Record<string, string> =>
 /** What was added to the sums response by response is what summing up the ledger gives. */
 function expectSumsOfLedger(world: World): void {
   const store = openStore(world.paths)
-  const { memory } = store.read()
+  const { memory } = databasesOf(store.reader)
   const sums = (): unknown => memory.prepare('SELECT * FROM usage_slots').all()
   const added = sums()
   memory.exec('INSERT INTO stale_slots SELECT DISTINCT session_uid FROM usage')
-  store.settle(() => ({ repo: null, domain: null }))
+  store.ingest.settle(() => ({ repo: null, domain: null }))
   expect(added).toEqual(sums())
   store.close()
 }
@@ -270,7 +272,7 @@ describe('what was kept', () => {
     expect(kept(world)).toEqual([{ last_seq: 400 }])
     // Were they read again, the count would show it.
     const store = openStore(world.paths)
-    store.read().cache.exec('UPDATE events SET flags = 4 WHERE seq BETWEEN 2 AND 100')
+    databasesOf(store.reader).cache.exec('UPDATE events SET flags = 4 WHERE seq BETWEEN 2 AND 100')
     store.close()
     appendFileSync(path, line(400))
     await world.sweep()
@@ -286,18 +288,18 @@ describe('what was kept', () => {
     const uids = Object.keys(before)
     expect(uids).toHaveLength(2)
     const store = openStore(world.paths)
-    const { memory, cache } = store.read()
+    const { memory, cache } = databasesOf(store.reader)
     cache.exec('DELETE FROM folds')
     memory.exec('UPDATE sessions SET analyzed_at = NULL')
-    const ahead = new Ahead(store.read())
-    ahead.add(uids)
-    ahead.withdraw(new Set(uids))
-    expect(ahead.next()).toBe(false)
-    ahead.add(uids)
-    expect([ahead.next(), ahead.next()]).toEqual([true, false])
+    const idle = new IdleDigest(store)
+    idle.add(uids)
+    idle.withdraw(new Set(uids))
+    expect(idle.next()).toBe(false)
+    idle.add(uids)
+    expect([idle.next(), idle.next()]).toEqual([true, false])
     expect(kept(world)).toEqual([{ last_seq: 400 }])
-    ahead.add(uids)
-    expect(ahead.next()).toBe(false)
+    idle.add(uids)
+    expect(idle.next()).toBe(false)
     store.close()
     await world.sweep()
     expect(digests(world)).toEqual(before)
@@ -319,7 +321,7 @@ describe('what was kept', () => {
     const { world } = longSession()
     await world.sweep()
     const store = openStore(world.paths)
-    store.evict([{ uid: `claude:${SESSION}`, reason: 'age', bytes: 1 }], Date.now())
+    store.archive.evict([{ uid: `claude:${SESSION}`, reason: 'age', bytes: 1 }], Date.now())
     store.close()
     expect(kept(world)).toEqual([])
     const raw = readFileSync(join(world.paths.cacheDirectory, 'cache.db'), 'latin1')

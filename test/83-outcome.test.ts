@@ -1,19 +1,18 @@
 // How often the outcome rules are right: on scenarios of the real agents, whose truth is known, and on strangers' public
-// sessions that were read and labelled one by one (only where they lie beside the repository; labels and hashes are committed,
-// never their text). The tables in docs/outcome.md must equal what is measured here.
+// sessions that were read and labelled one by one (`npm run test:corpora`; labels and hashes are committed, never their text). The tables in docs/outcome.md must equal what is measured here.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Outcome } from '../src/model.ts'
 import labels from './fixtures/outcome-labels.json' with { type: 'json' }
 import { filesBelow } from './setup/collect.ts'
+import { CORPORA } from './setup/corpora.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
 
 const root = join(import.meta.dirname, '..')
-const corpora = process.env['RECOLLECT_TEST_CORPORA'] ?? join(root, '..', 'shared', 'corpora')
 const OUTCOMES: Outcome[] = ['success', 'fail', 'abandoned', 'unknown']
 
 interface Judged {
@@ -77,8 +76,8 @@ describe('outcomes', () => {
     expect(check('scenarios', judged)).toBeGreaterThanOrEqual(0.85)
   })
 
-  it.skipIf(!existsSync(corpora))(
-    "of strangers' sessions (skipped where the corpora are not at hand)",
+  it.skipIf(CORPORA === undefined)(
+    "of strangers' sessions (npm run test:corpora, where they lie)",
     async () => {
       const unpacked = mkdtempSync(join(tmpdir(), 'recollect-corpora-'))
       try {
@@ -94,7 +93,7 @@ describe('outcomes', () => {
         )
         const found = new Map<string, string>()
         for (const flavor of ['claude', 'codex'])
-          execFileSync('tar', ['-xzf', join(corpora, `${flavor}.tar.gz`), '-C', unpacked])
+          execFileSync('tar', ['-xzf', join(CORPORA as string, `${flavor}.tar.gz`), '-C', unpacked])
         for (const home of Object.values(homes)) mkdirSync(home, { recursive: true })
         for (const path of filesBelow(unpacked)) {
           const hash = sha256(readFileSync(path))
@@ -129,12 +128,12 @@ describe('outcomes', () => {
     },
   )
 
-  it.skipIf(!existsSync(corpora))(
-    'of sessions that nobody had read before (skipped where the corpora are not at hand)',
+  it.skipIf(CORPORA === undefined)(
+    'of sessions that nobody had read before (npm run test:corpora, where they lie)',
     async () => {
       const unpacked = mkdtempSync(join(tmpdir(), 'recollect-corpora-'))
       try {
-        execFileSync('tar', ['-xzf', join(corpora, 'entire.tar.gz'), '-C', unpacked])
+        execFileSync('tar', ['-xzf', join(CORPORA as string, 'entire.tar.gz'), '-C', unpacked])
         const memory = new TestMemory({ entire: [unpacked] })
         memories.push(memory)
         await memory.sweep()

@@ -1,7 +1,8 @@
 // The same failure with other paths, lines, ids, times is one fingerprint; another failure is another.
-import fc from 'fast-check'
+
 import { describe, expect, it } from 'vitest'
 import { failureOf, isCut } from '../src/digest/errors.ts'
+import fc from './setup/properties.ts'
 
 const word = fc.stringMatching(/^[a-z]{2,9}$/)
 const file = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_-]{0,11}$/)
@@ -284,8 +285,8 @@ const DIFFERENT: [string, string][] = [
 ]
 
 const names = Object.keys(MESSAGES)
-const print = (name: string, made: Case, tool = 'Bash'): string =>
-  failureOf(tool, { text: (MESSAGES[name] as (c: Case) => string)(made) }).fingerprint
+const print = (name: string, made: Case): string =>
+  failureOf({ text: (MESSAGES[name] as (c: Case) => string)(made) }).fingerprint
 
 describe('fingerprints', () => {
   it('are equal whatever varies', () => {
@@ -314,48 +315,39 @@ describe('fingerprints', () => {
   })
 
   it.each(SAME)('are one for %j and %j', (one, other) => {
-    expect(failureOf('shell', { text: one }).fingerprint).toBe(
-      failureOf('shell', { text: other }).fingerprint,
-    )
+    expect(failureOf({ text: one }).fingerprint).toBe(failureOf({ text: other }).fingerprint)
   })
 
   it.each(DIFFERENT)('are two for %j and %j', (one, other) => {
-    expect(failureOf('shell', { text: one }).fingerprint).not.toBe(
-      failureOf('shell', { text: other }).fingerprint,
-    )
+    expect(failureOf({ text: one }).fingerprint).not.toBe(failureOf({ text: other }).fingerprint)
   })
 
-  it('differ with the words of the message and with the tool', () => {
+  it('differ with the words of the message', () => {
     fc.assert(
       fc.property(word, word, varying, (one, other, made) => {
         fc.pre(one !== other)
         const text = (about: string): string =>
           `${made.path}:${made.line}: error: unknown ${about} in ${made.path}`
-        expect(failureOf('shell', { text: text(one) }).fingerprint).not.toBe(
-          failureOf('shell', { text: text(other) }).fingerprint,
-        )
-        expect(failureOf('read', { text: text(one) }).fingerprint).not.toBe(
-          failureOf('edit', { text: text(one) }).fingerprint,
+        expect(failureOf({ text: text(one) }).fingerprint).not.toBe(
+          failureOf({ text: text(other) }).fingerprint,
         )
       }),
     )
   })
 
   it('are one for shells of different programs, with or without colours and the wrapping of the client', () => {
-    const plain = failureOf('shell', { text: 'npm ERR! missing script: tset' }).fingerprint
+    const plain = failureOf({ text: 'npm ERR! missing script: tset' }).fingerprint
     expect(
-      failureOf('shell', {
+      failureOf({
         text: 'Exit code: 1\nWall time: 0.3 seconds\nOutput:\nnpm ERR! missing script: tset',
       }).fingerprint,
     ).toBe(plain)
-    expect(failureOf('shell', { text: '\u001b[31mnpm ERR! missing script: tset\u001b[0m' }).fingerprint).toBe(
-      plain,
-    )
+    expect(failureOf({ text: '\u001b[31mnpm ERR! missing script: tset\u001b[0m' }).fingerprint).toBe(plain)
   })
 
   it('of silent failures tell the programs apart, and the codes', () => {
     const silent = (command: string, code = 1): string =>
-      failureOf('shell', { text: '', command, exitCode: code }).fingerprint
+      failureOf({ text: '', command, exitCode: code }).fingerprint
     expect(silent('rg -n foo src')).toBe(silent('cd /x && rg bar'))
     expect(silent('rg foo')).not.toBe(silent('diff a b'))
     expect(silent('rg foo')).not.toBe(silent('rg foo', 2))
@@ -373,9 +365,7 @@ describe('fingerprints', () => {
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 8 }), fc.array(noise, { maxLength: 8 }), (before, after) => {
         const text = [...before, 'TypeError: x is not a function', ...after].join('\n')
-        expect(failureOf('shell', { text })).toEqual(
-          failureOf('shell', { text: 'TypeError: x is not a function' }),
-        )
+        expect(failureOf({ text })).toEqual(failureOf({ text: 'TypeError: x is not a function' }))
       }),
     )
   })
@@ -397,10 +387,10 @@ describe('fingerprints', () => {
         '',
       ])
     fc.assert(
-      fc.property(about, fc.constantFrom('shell', 'read', ''), (texts, tool) => {
+      fc.property(about, (texts) => {
         for (const text of texts) {
-          const failure = failureOf(tool, { text, command: 'npm test' })
-          if (!isCut(failure.sample)) expect(failureOf(tool, { text: failure.sample })).toEqual(failure)
+          const failure = failureOf({ text, command: 'npm test' })
+          if (!isCut(failure.sample)) expect(failureOf({ text: failure.sample })).toEqual(failure)
         }
       }),
     )
@@ -409,8 +399,8 @@ describe('fingerprints', () => {
   it('exist for any text, with a short sample', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
-        const failure = failureOf('', { text })
-        expect(failure.fingerprint).toMatch(/^e2:[0-9a-f]{16}$/)
+        const failure = failureOf({ text })
+        expect(failure.fingerprint).toMatch(/^e3:[0-9a-f]{16}$/)
         expect(failure.sample.length).toBeLessThanOrEqual(200)
       }),
     )
@@ -418,6 +408,6 @@ describe('fingerprints', () => {
 
   it('of a huge output cost little', () => {
     const huge = `${'x/y:1 '.repeat(500_000)}\nTypeError: broken`
-    expect(failureOf('shell', { text: huge }).sample).toBe('TypeError: broken')
+    expect(failureOf({ text: huge }).sample).toBe('TypeError: broken')
   })
 })

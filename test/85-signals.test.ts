@@ -103,15 +103,15 @@ describe('signals', () => {
   it('bodies are read only where the row says too little', () => {
     const script = new Script().prompt('fix it').run('ls', 0).edit('a.ts').test('npm test', 0).answer('Done.')
     script.facts()
-    // The command of the tests, of which a row has the first line.
-    expect(script.bodiesRead).toBe(1)
+    // What was asked and answered, and the command of the tests: a row has the first line of them.
+    expect(script.bodiesRead).toBe(3)
     script.run('make', 2, 'error: x').facts()
-    expect(script.bodiesRead).toBe(1 + 2)
+    expect(script.bodiesRead).toBe(3 + 4)
   })
 })
 
 describe('what resolved a failure', () => {
-  it('is the edits and commands between the last failure and the first success', () => {
+  it('is what was edited between the last failure and the first success', () => {
     const script = new Script()
       .run('make', 2, 'error: no rule')
       .edit('Makefile')
@@ -124,11 +124,7 @@ describe('what resolved a failure', () => {
     expect(resolution).toEqual({
       failed_seq: 5,
       resolved_seq: 11,
-      steps: [
-        { seq: 7, what: 'edit other.mk' },
-        { seq: 9, what: 'touch x' },
-        { seq: 11, what: 'make' },
-      ],
+      steps: [{ seq: 7, what: 'edit other.mk' }],
     })
   })
 
@@ -143,7 +139,7 @@ describe('what resolved a failure', () => {
       .run('cat a.mk > b.mk', 0)
       .run('make', 0)
     const [found] = resolutionsOf(script.facts()).values()
-    expect(found?.steps.map((step) => step.what)).toEqual(['sed -i s/a/b/ a.mk', 'cat a.mk > b.mk', 'make'])
+    expect(found?.steps.map((step) => step.what)).toEqual(['sed -i s/a/b/ a.mk', 'cat a.mk > b.mk'])
   })
 
   it.each([
@@ -199,6 +195,7 @@ describe('the outcome', () => {
   const cases: [rule: string, outcome: string, script: Script][] = [
     ['nothing-happened', 'unknown', new Script().add({ summary: 'session began' })],
     ['interrupted', 'abandoned', begun().answer('I will').interrupt()],
+    ['cut-off', 'abandoned', begun().answer('I will').add({ mark: 'shutdown', summary: 'shut down' })],
     ['ended-by-error', 'fail', begun().run('ls', 0).add({ kind: 'error', summary: 'request refused' })],
     ['prompt-unanswered', 'abandoned', begun().answer('Done.').prompt('And this?')],
     [
@@ -214,7 +211,11 @@ describe('the outcome', () => {
     ],
     ['no-closing-answer', 'abandoned', begun().run('ls', 0)],
     ['says-it-could-not', 'fail', begun().run('ls', 0).answer("I couldn't find the file.")],
-    ['tests-could-not-run', 'unknown', begun().test('pytest', 127, 'command not found').answer('See above.')],
+    [
+      'edited-and-answered',
+      'success',
+      begun().edit('a').test('pytest', 127, 'command not found').run('ls', 0).answer('So it is.'),
+    ],
     ['tests-fail-but-done', 'unknown', begun().test('pytest', 1).answer('Done.')],
     ['tests-fail', 'fail', begun().test('pytest', 1).answer('The suite is red.')],
     ['every-call-failed', 'fail', begun().run('make', 2).answer('That is all.')],
@@ -228,7 +229,20 @@ describe('the outcome', () => {
     ['announces-more', 'unknown', begun().answer('Starting the slow job.')],
     ['asks-back', 'unknown', begun().answer('Which one?')],
     ['asks-back', 'unknown', begun().run('ls', 0).answer('I looked around. What should I do?')],
-    ['answers-in-data', 'unknown', begun().run('ls', 0).answer('{"query":"latest news"}')],
+    ['answers-in-data', 'unknown', begun().run('ls', 0).answer('{"gates":["north","south"]}')],
+    ['call-written-down', 'fail', begun().run('ls', 0).answer('{"query":"latest news"}')],
+    ['asks-back', 'unknown', begun().run('ls', 0).answer('I had a look, but I need more details to help.')],
+    // What could not be read says nothing of the work.
+    [
+      'answered',
+      'success',
+      begun().run('ls', 0).run('cat x', 1, 'cat: x: No such file or directory').answer('Paris.'),
+    ],
+    [
+      'says-it-could-not',
+      'fail',
+      begun().run('ls', 0).answer("The package has no program, so it can't be run."),
+    ],
     ['last-call-failed', 'unknown', begun().run('ls', 0).run('make', 2).answer('The linker is old.')],
     ['says-it-could-not', 'fail', begun().run('ls', 0).answer('No relevant results were returned.')],
     // A search that found nothing is an answer, not a failure.

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { calcPrice, findProvider, type ModelInfo } from '@pydantic/genai-prices'
-import fc from 'fast-check'
 import { parse as parseToml } from 'smol-toml'
 import { describe, expect, it } from 'vitest'
 import type { Tokens } from '../src/model.ts'
@@ -11,6 +10,7 @@ import { cacheSavings, costOf } from '../src/usage/cost.ts'
 import { exactUsd, fromReported, rateOf, shortUsd } from '../src/usage/money.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices, PRICE_LIST, type Rates } from '../src/usage/prices.ts'
+import fc from './setup/properties.ts'
 
 const none = readOverrides({}, {})
 const packageDirectory = join(import.meta.dirname, '../node_modules', PRICE_LIST.name)
@@ -160,8 +160,33 @@ describe('the price list', () => {
     expect(book.pricedAs('claude-opus-5-fast')).toBe('anthropic/claude-opus-5-fast')
     expect(book.rates('claude-sonnet-4-5-fast', NOW, 0)).toBeUndefined()
     expect(book.rates('nobody-fast', NOW, 0)).toBeUndefined()
+    // What priority costs more, the list does not say.
+    expect(book.rates('gpt-5-codex', NOW, 0)).toBeDefined()
+    expect(book.rates('gpt-5-codex-priority', NOW, 0)).toBeUndefined()
     // A model that is called so.
     expect(book.rates('grok-4-fast', NOW, 0)?.input).toBe(rateOf(0.2))
+  })
+
+  it('knows a model by the names that agents write, and none that nobody lists', async () => {
+    const book = await loadPrices(none)
+    const as = (...models: string[]) => models.map((model) => book.pricedAs(model))
+    expect(
+      as('gemini-2.5-pro', 'models/gemini-2.5-pro', 'google/gemini-2.5-pro', 'google-vertex/gemini-2.5-pro'),
+    ).toEqual(Array(4).fill('google/gemini-2.5-pro'))
+    expect(as('claude-sonnet-4.5', 'claude-sonnet-4-5-20250929', 'anthropic/claude-sonnet-4.5')).toEqual(
+      Array(3).fill('anthropic/claude-sonnet-4-5'),
+    )
+    expect(as('openrouter/anthropic/claude-sonnet-4')).toEqual(['openrouter/anthropic/claude-sonnet-4'])
+    // A subscription's router, settings of a person, and an alias: what they cost is not known.
+    expect(
+      as(
+        'github-copilot/gpt-5',
+        'custom:Claude-Opus-4.5-0',
+        'kimi-code/kimi-for-coding',
+        'mock/mock-model',
+        'models/',
+      ),
+    ).toEqual(Array(5).fill(null))
   })
 
   it('counts reasoning once, inside the output', async () => {

@@ -1,19 +1,21 @@
 // The dearest sessions are found by sums in SQL: they must be those that pricing every session to the last digit finds.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dearestSessions, listByCost } from '../src/query/cost-order.ts'
 import { shortIds } from '../src/query/short-ids.ts'
 import { TimeZone } from '../src/query/timezone.ts'
 import { type UsageQuestion, usageReport } from '../src/query/usage.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
 import { fill, type Response } from './setup/ledger.ts'
+import fc from './setup/properties.ts'
 
 /** A price that changed (of the list, and our own), one by the hour, one by the prompt, two that nobody knows. */
 const MODELS = [
@@ -75,8 +77,8 @@ describe('the dearest sessions', () => {
         ),
         (responses, limit, narrowed) =>
           withStore((store) => {
-            const handle = store.read()
-            fill(handle.memory, responses)
+            const handle = store.reader
+            fill(databasesOf(handle).memory, responses)
             const question: UsageQuestion = {
               group: 'session',
               zone: new TimeZone('UTC'),
@@ -93,13 +95,13 @@ describe('the dearest sessions', () => {
 
   it('are listed before those that used nothing, which are listed only where there is room', async () => {
     await withStore((store) => {
-      const handle = store.read()
-      fill(handle.memory, [
+      const handle = store.reader
+      fill(databasesOf(handle).memory, [
         { session: 'a:1', at: '2026-11-15', input: 5 },
         { session: 'a:2', at: '2026-11-15', input: 9 },
         { session: 'a:3', at: '2026-11-15', input: 7, isCounted: false },
       ])
-      handle.memory.exec('UPDATE sessions SET event_count = 1')
+      databasesOf(handle).memory.exec('UPDATE sessions SET event_count = 1')
       const uids = (limit?: number): string[] =>
         listByCost(handle, prices, limit === undefined ? {} : { limit }).map((one) => one.session_uid)
       expect([uids(1), uids(2), uids(3), uids()]).toEqual([
@@ -115,8 +117,8 @@ describe('the dearest sessions', () => {
 describe('a response without a time', () => {
   it('has the price of today, and leaves those before a change of price theirs', async () => {
     await withStore((store) => {
-      const handle = store.read()
-      fill(handle.memory, [
+      const handle = store.reader
+      fill(databasesOf(handle).memory, [
         { at: '2026-01-01', model: 'mine', input: 1_000_000 },
         { at: null, model: 'mine', input: 1_000_000 },
       ])
@@ -131,9 +133,9 @@ it.each([
   ['without a time', null],
 ])('a model that is cheaper by night is ordered as it is priced: %s', async (_, at) => {
   await withStore((store) => {
-    const handle = store.read()
+    const handle = store.reader
     // By night the first costs half as much; with the same price for both it would be the dearer one.
-    fill(handle.memory, [
+    fill(databasesOf(handle).memory, [
       { session: 'a:1', at, model: 'deepseek-chat', input: 1_000_000 },
       { session: 'b:2', at: '2026-01-05T12:00:00Z', model: 'deepseek-chat', input: 750_000 },
       { session: 'c:3', at, model: 'unheard-of', input: 1 },
@@ -148,7 +150,7 @@ it.each([
 describe('short ids', () => {
   it('of many at once are those of each alone', async () => {
     await withStore((store) => {
-      const { memory } = store.read()
+      const { memory } = databasesOf(store.reader)
       const insert = memory.prepare(
         `INSERT OR IGNORE INTO sessions (session_uid, flavor, native_session_id, schema_version, discovered_at)
          VALUES (?, ?, ?, 1, 0)`,
@@ -166,8 +168,8 @@ describe('short ids', () => {
       }[]
       const uids = [...rows.map((row) => row.uid), 'codex:nowhere']
       expect(uids.length).toBeGreaterThan(501)
-      const alone = new Map(uids.flatMap((uid) => [...shortIds({ memory }, [uid])]))
-      expect(shortIds({ memory }, uids)).toEqual(alone)
+      const alone = new Map(uids.flatMap((uid) => [...shortIds(store.reader, [uid])]))
+      expect(shortIds(store.reader, uids)).toEqual(alone)
       expect(new Set(alone.values()).size).toBe(uids.length)
     })
   })

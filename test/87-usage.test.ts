@@ -1,14 +1,15 @@
 // Usage reports: each response on its own day in the chosen zone, with the price of that day, counted once.
+
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { Config } from '../src/config.ts'
 import { TimeZone, weekOf } from '../src/query/timezone.ts'
 import { type UsageGroup, type UsageQuestion, type UsageReport, usageReport } from '../src/query/usage.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
@@ -19,6 +20,7 @@ import { loadPrices } from '../src/usage/prices.ts'
 import { filesBelow } from './setup/collect.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { fill, type Response } from './setup/ledger.ts'
+import fc from './setup/properties.ts'
 
 function temporaryHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'recollect-usage-'))
@@ -40,7 +42,7 @@ type Asked = Partial<Omit<UsageQuestion, 'zone' | 'prices'>> & {
 /** Asks twice: of the ledger as a sweep left it midway, and of its sums. Both must say the same. */
 async function ask(responses: readonly Response[], asked: Asked = {}): Promise<UsageReport> {
   const store = newStore(temporaryHome())
-  const { memory } = store.read()
+  const { memory } = databasesOf(store.reader)
   fill(memory, responses)
   const question: UsageQuestion = {
     group: 'day',
@@ -48,10 +50,10 @@ async function ask(responses: readonly Response[], asked: Asked = {}): Promise<U
     zone: new TimeZone(asked.zone ?? 'UTC'),
     prices: await loadPrices(readOverrides(asked.prices ?? {}, {})),
   }
-  const midway = usageReport(store.read(), question)
-  store.settle(() => ({ repo: null, domain: null }))
+  const midway = usageReport(store.reader, question)
+  store.ingest.settle(() => ({ repo: null, domain: null }))
   expect(memory.prepare('SELECT count(*) AS count FROM stale_slots').get()).toEqual({ count: 0 })
-  expect(usageReport(store.read(), question)).toEqual(midway)
+  expect(usageReport(store.reader, question)).toEqual(midway)
   return midway
 }
 
@@ -208,10 +210,10 @@ describe('days', () => {
 async function askQuickly(all: number[], zone: string): Promise<UsageReport> {
   const store = newStore(temporaryHome())
   fill(
-    store.read().memory,
+    databasesOf(store.reader).memory,
     all.map((at) => ({ at })),
   )
-  return usageReport(store.read(), {
+  return usageReport(store.reader, {
     group: 'day',
     zone: new TimeZone(zone),
     prices: await loadPrices(readOverrides({}, {})),
@@ -297,10 +299,10 @@ describe('money', () => {
       fc.asyncProperty(fc.array(response, { minLength: 1, maxLength: 20 }), async (all) => {
         const totals = new Set<string>()
         const store = newStore(temporaryHome())
-        fill(store.read().memory, all)
+        fill(databasesOf(store.reader).memory, all)
         const prices = await loadPrices(readOverrides({}, {}))
         for (const group of groups) {
-          const report = usageReport(store.read(), { group, zone: new TimeZone('UTC'), prices })
+          const report = usageReport(store.reader, { group, zone: new TimeZone('UTC'), prices })
           for (const name of ['cost_usd', 'cache_savings_usd'] as const) {
             const sum = report.rows.reduce((units, row) => units + unitsOf(row[name] ?? '0.0'), 0n)
             expect(exactUsd(sum)).toBe(report.total[name] ?? '0.00')
@@ -420,7 +422,7 @@ describe('the ledger', () => {
       await sweep({ config, adapters: ADAPTERS, env: { HOME: agent } })
       const store = openStore(storePaths(home))
       try {
-        const { memory } = store.read()
+        const { memory } = databasesOf(store.reader)
         expect(memory.prepare(`SELECT ${sums}, sum(responses) AS count FROM usage_slots`).get()).toEqual(
           memory
             .prepare(`SELECT ${sums}, count(*) AS count FROM usage WHERE is_counted AND NOT is_nested`)
@@ -445,7 +447,7 @@ describe('recollect usage', () => {
   const some = (): string => {
     const home = temporaryHome()
     const store = openStore(storePaths(home))
-    fill(store.read().memory, [
+    fill(databasesOf(store.reader).memory, [
       { at: '2026-11-14T22:59Z', input: 1_234_567, session: 'a:0123456789-0123456789-0123456789-0123456789' },
       {
         at: '2026-11-14T23:00Z',

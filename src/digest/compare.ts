@@ -1,5 +1,6 @@
 // Two digests side by side: what is the same, what is not.
 import type { Digest } from './digest.ts'
+import { joinedErrors } from './merge.ts'
 
 export interface Comparison {
   a: Digest
@@ -24,16 +25,16 @@ export function compareDigests(a: Digest, b: Digest): Comparison {
     files: pair(sides, (digest) => digest.files.map((file) => [file.path, file.edits || file.touches])).map(
       ([path, x, y]) => ({ path, a: x, b: y }),
     ),
-    errors: pair(sides, (digest) => digest.error_snippets.map((one) => [one.fingerprint, one.count])).map(
-      ([fingerprint, x, y]) => ({
-        fingerprint,
-        sample:
-          [...a.error_snippets, ...b.error_snippets].find((one) => one.fingerprint === fingerprint)?.sample ??
-          '',
-        a: x,
-        b: y,
-      }),
-    ),
+    errors: pair(sides, (digest) =>
+      joinedErrors(digest.error_snippets).map((one) => [one.fingerprint, one.count]),
+    ).map(([fingerprint, x, y]) => ({
+      fingerprint,
+      sample:
+        [...a.error_snippets, ...b.error_snippets].find((one) => one.fingerprint === fingerprint)?.sample ??
+        '',
+      a: x,
+      b: y,
+    })),
   }
 }
 

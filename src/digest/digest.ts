@@ -9,17 +9,21 @@ import {
   SCHEMA_VERSION,
   type Session,
   type SessionCost,
+  type TitleSource,
 } from '../model.ts'
+import { type HelperKind, helperOf, titleOf } from './asked.ts'
 import { snippet } from './event.ts'
 import type { Facts } from './facts.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
 import { type OutcomeVerdict, outcomeOf } from './outcome.ts'
+import { placeIn, withPlaces } from './places.ts'
 import { type Resolution, resolutionsOf } from './resolution.ts'
 import { cite, cited, type Seqs } from './seqs.ts'
 import { COST_OUTLIER, type Signal, signalsOf } from './signals.ts'
+import type { Title } from './title.ts'
 
 /** Raised with every change of a rule in this folder: digests made by older rules are then made again. */
-export const RULES = 15
+export const RULES = 18
 
 export interface ErrorSnippet {
   fingerprint: string
@@ -29,6 +33,8 @@ export interface ErrorSnippet {
   first_at: string
   last_at: string
   seqs: number[]
+  /** The file that could not be found or changed: one failure (one fingerprint) of two files is told twice. Empty for most. */
+  about: string
   /** What overcame it in this session; null when nothing did. */
   resolved_by: Resolution | null
 }
@@ -52,11 +58,16 @@ export interface Digest {
   error_snippets: ErrorSnippet[]
   schema_version: number
   rule_version: string
+  /** Never empty, and one line. */
   title: string
+  title_source: TitleSource
+  /** What kind of conversation beside the work it is; null for most. Such a one is left out of plain lists. */
+  helper: HelperKind | null
   cwd: string
   git_branch: string
   task_ref: string
-  outcome_detail: { rule: string; confidence: number; seqs: number[] }
+  /** `reason` is the rule in words; digests made by older rules have none. */
+  outcome_detail: { rule: string; reason: string; confidence: number; seqs: number[] }
   metrics: Metrics
   files: { path: string; edits: number; touches: number; seqs: number[] }[]
   commands: { command: string; runs: number; failures: number; verdict: Verdict; seqs: number[] }[]
@@ -148,17 +159,24 @@ export function ruleVersion(buckets: Buckets): string {
   return `${RULES}.${createHash('sha256').update(JSON.stringify(buckets)).digest('hex').slice(0, 6)}`
 }
 
-export function buildDigest(input: DigestInput): Digest {
-  const { session, facts, buckets } = input
+export function buildDigest(given: DigestInput): Digest {
+  const facts = withPlaces(given.facts, placeIn(given.session.cwd, given.session.repo))
+  const input = { ...given, facts }
+  const { session, buckets } = input
   const verdict = outcomeOf(facts, { told: input.toldOutcome, placeOf: input.placeOf })
   return {
     ...contract(input, verdict),
     rule_version: ruleVersion(buckets),
-    title: session.title ?? '',
+    ...namesOf(input),
     cwd: session.cwd ?? '',
     git_branch: session.git_branch ?? '',
     task_ref: session.task_ref ?? '',
-    outcome_detail: { rule: verdict.rule, confidence: verdict.confidence, seqs: cite(verdict.seqs) },
+    outcome_detail: {
+      rule: verdict.rule,
+      reason: verdict.reason,
+      confidence: verdict.confidence,
+      seqs: cite(verdict.seqs),
+    },
     metrics: metricsOf(input),
     files: filesOf(facts),
     commands: commandsOf(input),
@@ -187,6 +205,15 @@ export function buildDigest(input: DigestInput): Digest {
     frozen: null,
     recounted: null,
   }
+}
+
+function namesOf({ session, facts }: DigestInput): Pick<Digest, 'title' | 'title_source' | 'helper'> {
+  const { title, title_source } = session
+  const isNamed = title !== null && (title_source === 'person' || title_source === 'agent')
+  const name: Title = isNamed
+    ? { text: title, source: title_source }
+    : titleOf(facts.asked, facts.commits, session.git_branch)
+  return { title: name.text, title_source: name.source, helper: helperOf(facts, session.cost.turns) }
 }
 
 /** At list prices; docs/digest.md. */
@@ -239,10 +266,10 @@ function contract(input: DigestInput, verdict: OutcomeVerdict): Contract {
     markers: markersOf(facts),
     first_prompt: facts.firstPrompt?.text ?? '',
     last_assistant: snippet(facts.lastAnswer?.text ?? '', ANSWER_LENGTH),
-    error_snippets: [...facts.failures.values()]
-      .sort(oftenFirst(input))
+    error_snippets: [...facts.failures]
+      .sort(([, a], [, b]) => oftenFirst(input)(a, b))
       .slice(0, MAX_ERRORS)
-      .map((failure) => ({
+      .map(([key, failure]) => ({
         fingerprint: failure.fingerprint,
         sample: failure.sample,
         count: failure.seqs.count,
@@ -250,7 +277,8 @@ function contract(input: DigestInput, verdict: OutcomeVerdict): Contract {
         first_at: iso(failure.firstAt),
         last_at: iso(failure.lastAt),
         seqs: cited(failure.seqs),
-        resolved_by: resolutions.get(failure.fingerprint) ?? null,
+        about: failure.about,
+        resolved_by: resolutions.get(key) ?? null,
       })),
     schema_version: SCHEMA_VERSION,
   }
@@ -291,7 +319,8 @@ function metricsOf({ session, facts, buckets }: DigestInput): Metrics {
     infra_overhead_share: shares[INFRA] ?? 0,
     bucket_shares: shares,
     wall_clock_s: session.cost.wall_clock_s,
-    active_s: Math.round(facts.activeMs) / 1000,
+    // A fork keeps notes from before its own first word: they are no time of its own.
+    active_s: Math.min(session.cost.wall_clock_s, Math.round(facts.activeMs) / 1000),
     turns: session.cost.turns,
     retries: session.cost.retries,
     tool_calls: [...facts.toolHistogram.values()].reduce((sum, count) => sum + count, 0),

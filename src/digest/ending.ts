@@ -1,10 +1,10 @@
 // How the conversation stands at its end: who had the last word, which calls are still open, how the last turn went.
 // Only the main chain counts: a sub-agent's end is not the session's.
-import { isCall, isEdit } from '../model.ts'
+import { isCall, isEdit, isInstruction } from '../model.ts'
 import { type DigestEvent, isRefusal, isResult, isStop } from './event.ts'
 import { addSeq, cited, noSeqs, type Seqs } from './seqs.ts'
 
-export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'error' | 'completion'
+export type Beat = 'prompt' | 'answer' | 'work' | 'interrupt' | 'cut' | 'error' | 'completion'
 
 export interface EndingFacts {
   last: { what: Beat; seq: number } | null
@@ -23,7 +23,7 @@ export interface TurnFacts {
   failedSeqs: number[]
   /** Edits that did not fail. */
   editCount: number
-  /** The last call that came to an end failed, or was refused. */
+  /** The last call that came to an end failed, or was refused, and was not only to look at something. */
   hasLastFailed: boolean
   /** True when the session has no earlier turn. */
   isOnly: boolean
@@ -62,20 +62,24 @@ export class Ending {
     this.#now = state
   }
 
-  /** `hasFailed`: of a result, as far as it is one to be called a failure. */
-  add(event: DigestEvent, hasFailed: boolean): void {
+  /** `hasFailed`: of a result, as far as it is one to be called a failure; `isLook`: of a call that changes nothing. */
+  add(event: DigestEvent, hasFailed: boolean, isLook: boolean): void {
     if (event.isSidechain || event.isPart) return
     this.#now.lastSeq = event.seq
+    if (isInstruction(event)) return
     if (event.kind === 'user_msg') this.#begin(event.seq)
     else if (isCall(event)) this.#call(event)
-    else if (isResult(event)) this.#result(event, hasFailed)
-    else if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
+    else if (isResult(event)) {
+      this.#result(event, hasFailed, isLook)
+      // Some sub-agents hand in what they found by a call.
+      if (event.mark === 'turn-end' && !hasFailed) this.#complete(event)
+    } else if (isStop(event)) this.#now.last = { what: 'interrupt', seq: event.seq }
     else if (event.kind === 'assistant_msg') this.#now.last = { what: 'answer', seq: event.seq }
     else if (event.kind === 'error' && event.call === null && event.mark !== 'hook')
       // What failed in the background is the end of a call, not of the conversation.
       this.#now.last = { what: 'error', seq: event.seq }
     else if (event.mark === 'turn-end') this.#complete(event)
-    else if (event.mark === 'shutdown') this.#now.last = { what: 'interrupt', seq: event.seq }
+    else if (event.mark === 'shutdown') this.#now.last = { what: 'cut', seq: event.seq }
   }
 
   finish(): EndingFacts {
@@ -121,7 +125,7 @@ export class Ending {
     this.#now.last = { what: 'work', seq: event.seq }
   }
 
-  #result(event: DigestEvent, hasFailed: boolean): void {
+  #result(event: DigestEvent, hasFailed: boolean, isLook: boolean): void {
     if (event.call !== null) this.#now.open.delete(event.call)
     const edit = event.call === null ? -1 : this.#now.openEdits.indexOf(event.call)
     if (edit !== -1) {
@@ -130,7 +134,8 @@ export class Ending {
     }
     const refused = isRefusal(event)
     if (hasFailed) addSeq(this.#now.turn.failed, event.seq)
-    this.#now.turn.hasLastFailed = hasFailed
+    // What could not be looked at says nothing of the work before it.
+    if (!(hasFailed && isLook)) this.#now.turn.hasLastFailed = hasFailed
     // The client's word about the end of the turn may stand before a result that came late.
     if (this.#now.last?.what !== 'error')
       this.#now.last = { what: refused ? 'interrupt' : 'work', seq: event.seq }
@@ -138,8 +143,8 @@ export class Ending {
 
   /** The client says that the turn is over: then a missing answer is no sign of a kill. */
   #complete(event: DigestEvent): void {
-    if (this.#now.last === null || this.#now.last.what === 'error' || this.#now.last.what === 'interrupt')
-      return
+    const what = this.#now.last?.what
+    if (what === undefined || what === 'error' || what === 'interrupt' || what === 'cut') return
     this.#now.open.clear()
     this.#now.last = { what: 'completion', seq: event.seq }
   }

@@ -1,127 +1,138 @@
-// Error fingerprints: the same failure with other paths, numbers, ids or times is one fingerprint, another failure is
-// another one. First the line that tells the failure is found, then what varies is taken out of it.
+// What is a failure, and which one. Fingerprints: the same failure with other paths, numbers, ids or times is one fingerprint,
+// another failure is another one. First the line that tells the failure is found, then what varies is taken out of it.
 import { createHash } from 'node:crypto'
+import { partsOf } from './command.ts'
 import { snippet } from './event.ts'
-import { isAsking } from './reading.ts'
-import { shapeOf } from './shape.ts'
+import { messageOfJson } from './hidden.ts'
+import { isAsking, isProbing, isReading, lookingOf } from './reading.ts'
+import { pathIn, shapeOf } from './shape.ts'
+import { firstLineOf, type Speaker, tellingLine } from './telling.ts'
 
 export interface Failure {
   fingerprint: string
   /** The telling line as it stood, redacted and cut. */
   sample: string
+  /** The file that could not be found or changed: the same failure of another file is overcome elsewhere. Empty for most. */
+  about: string
 }
 
 /** Raised with every change of the rules below: fingerprints of different rules must not be compared. */
-const VERSION = 2
+const VERSION = 3
 export const FINGERPRINT_PREFIX = `e${VERSION}:`
-const LOOKED_AT = 20_000
 const SAMPLE_LENGTH = 200
 
 /** How a call failed. `command` and `exitCode` tell silent failures apart: one that printed nothing is known by the program that ended so. */
-interface Told {
+export interface HowItFailed {
   text: string
   command?: string
   exitCode?: number | null
 }
 
-/** Whether it only said, by its exit code, that there is nothing of the kind: no failure to be compared. */
-export const isMereNo = ({ text, command = '', exitCode }: Told): boolean =>
-  codeOf(text, exitCode) === 1 && isAsking(command) && tellingLine(text) === ''
+/** Interrupted, or ended by a signal that asks to end: whoever started it ended it. */
+const ENDED = new Set([130, 143])
 
-export function failureOf(toolClass: string, { text, command = '', exitCode }: Told): Failure {
-  const line = tellingLine(text) || silentLine(text, command, codeOf(text, exitCode))
-  const shape = shapeOf(line)
-  const digest = createHash('sha256').update(`${VERSION}\0${toolClass}\0${shape}`).digest('hex')
-  return { fingerprint: FINGERPRINT_PREFIX + digest.slice(0, 16), sample: snippet(line, SAMPLE_LENGTH) }
+/**
+ * Whether a command that ended with another code than 0 is no failure: a search that found nothing, a question whether
+ * something is there, a command that was ended on purpose.
+ */
+export function isMereNo({ text, command = '', exitCode }: HowItFailed): boolean {
+  const code = codeOf(text, exitCode)
+  if (code !== null && ENDED.has(code)) return true
+  if (code !== null && code >= 124) return false
+  if (isProbing(command)) return true
+  if (isReading(command)) return tellingLine(text, speakerOf(command)) === ''
+  return (
+    (code === 1 || code === null) && isAsking(command) && tellingLine(text) === '' && firstLineOf(text) === ''
+  )
 }
+
+export function failureOf(how: HowItFailed): Failure {
+  const line = withoutLongQuotes(lineOf(how))
+  const digest = createHash('sha256')
+    .update(`${VERSION}\0${shapeOf(line)}`)
+    .digest('hex')
+  const about = OF_A_FILE.test(line) ? snippet(pathIn(line), SAMPLE_LENGTH) : ''
+  return {
+    fingerprint: FINGERPRINT_PREFIX + digest.slice(0, 16),
+    sample: snippet(line, SAMPLE_LENGTH),
+    about,
+  }
+}
+
+/** What is quoted at length would push out of the sample what is said of it. */
+const withoutLongQuotes = (line: string): string =>
+  line.length <= SAMPLE_LENGTH ? line : line.replace(/(['"`])([^'"`\n]{40})[^'"`\n]{40,}\1/g, '$1$2…$1')
+
+const OF_A_FILE =
+  /\bNo such file\b|\bcannot find (?:the )?(?:path|file)\b|\bdoes not exist\b|\bexpected lines\b|\bfile to update\b|\bFailed to write file\b|\bcan't read\b|\bcannot access\b/i
 
 /** Whether the line went on behind the sample. */
 export const isCut = (sample: string): boolean => sample.endsWith('…')
 
-// What surrounds a failure but does not name it: frames, carets, rulers, progress, the client's own wrapping.
-const NOISE =
-  /^(?:\s*at\s|\s*\^+\s*$|\s*[-=*_~#.]{3,}\s*$|\s*throw\b|Traceback|\s+File "|\s*\d+\s*\||\s*\|\s|node:|Node\.js v|Exit code:? ?\d|exit: ?\d|Wall time:|Output:|Chunk ID|Process exited|Total output lines|> |npm (?:error|ERR!) (?:code|path|A complete log|errno|syscall)|\s*$|(?:Now using|warning:))/i
-
-// The most telling first. The name of an exception beats the word "error" somewhere in a line.
-const TELLING = [
-  /^(?:Uncaught )?(?:[\w$]+\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Panic|Interrupt|Timeout)\b(?: \[\w+\])?:/,
-  /^E\s{2,}\S/,
-  // Where the message stands on the next line, or beside its place.
-  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S/,
-  /\b(?:error|fatal)(?:\[\w+\]| [A-Z]+\d+)?: |\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b/i,
-  /\b(?:FAIL(?:ED|URE)?|ERR!|AssertionError|assertion failed)\b/,
-  /\b(?:not found|cannot|can't|could not|unable to|denied|refused|timed? ?out|invalid|unexpected|missing|failed|must be)\b/i,
-]
-
-/** The line of an output that says what went wrong; empty when none does. */
-function tellingLine(text: string): string {
-  const clean = unwrap(
-    text.length > LOOKED_AT ? `${text.slice(0, LOOKED_AT / 2)}\n${text.slice(-LOOKED_AT / 2)}` : text,
-  )
-  const lines = clean.split('\n').filter((line) => !NOISE.test(line))
-  for (const pattern of TELLING) {
-    const at = lines.findIndex((one) => pattern.test(one))
-    if (at !== -1) return withNext(lines, at)
+/** Of what only reads, the output is other people's text: a line counts where a program, a shell or the client speaks itself. */
+function speakerOf(command: string): Speaker {
+  if (command === '' || !isReading(command)) return null
+  const names = new Set(partsOf(command).map(({ program }) => program))
+  return (line) => {
+    const name = SPEAKS.exec(line)?.[1]?.toLowerCase()
+    return (name !== undefined && (names.has(name) || SPEAKERS.test(name))) || CLIENT.test(line)
   }
-  return withNext(lines, 0)
 }
 
-/** A line that ends in a colon announces the message: it stands on the next one. */
-function withNext(lines: readonly string[], at: number): string {
-  const line = (lines[at] ?? '').trim()
-  const next = line.endsWith(':') ? (lines[at + 1] ?? '').trim() : ''
-  return messageIn(next === '' ? line : `${line} ${next}`)
+const SPEAKS = /^(?:\S{0,200}[\\/])?([\w.+-]{1,60}?)(?:\.exe)? ?:/
+const SPEAKERS = /^(?:(?:ba|z|da|k|fi)?sh|fatal|error|get-\w+|select-\w+)$/
+const CLIENT =
+  /^(?:command timed out|execution error|sandbox error|failed )|\bcommand not found\b|\bis not recognized as\b/
+
+function lineOf({ text, command = '', exitCode }: HowItFailed): string {
+  const code = codeOf(text, exitCode)
+  const told = messageOfJson(text) ?? tellingLine(text, speakerOf(command))
+  if (told !== '') return withProgram(told, command)
+  const first = firstLineOf(text)
+  if (command === '') {
+    const said = first || (text.trim().split('\n')[0] ?? '')
+    return said !== '' && (code === null || first !== '') ? said : silentLine(command, code)
+  }
+  return first === '' ? silentLine(command, code) : `${silentLine(command, code)}: ${first}`
 }
 
-/** What a provider wraps in JSON, taken out of it: the rest is ids and empty fields. */
-function messageIn(line: string): string {
-  const [first, last] = [line.indexOf('{'), line.lastIndexOf('}')]
-  if (first === -1) return line
-  MESSAGE.lastIndex = first
-  const message = MESSAGE.exec(line)?.[1]
-  return message === undefined || MESSAGE.lastIndex > last
-    ? line
-    : line.slice(0, first) + message + line.slice(last + 1)
-}
+/** Only how it ended, and not what failed: the program tells such ends apart. */
+const ENDS =
+  /^(?:command timed out(?: after [\d.]+ \w+)?|(?:sandbox error: )?command was killed by a signal|execution error: [^:]*|Exit code:? \d+)$/i
 
-const MESSAGE = /"message": ?"((?:[^"\\]|\\.)+)"/g
+function withProgram(line: string, command: string): string {
+  const name = ENDS.test(line) ? programIn(command) : ''
+  return name === '' ? line : `${line}: ${name}`
+}
 
 const EXIT_CODE = /exit(?:ed)?(?: with)?(?: code)?:? (\d+)/i
 
 /** Programs that keep no code may have printed it. */
 function codeOf(text: string, exitCode: number | null = null): number | null {
-  const printed = exitCode === null ? EXIT_CODE.exec(text)?.[1] : undefined
+  const printed = exitCode === null ? EXIT_CODE.exec(text.slice(0, 300))?.[1] : undefined
   return printed === undefined ? exitCode : Number(printed)
 }
 
-function silentLine(text: string, command: string, code: number | null): string {
-  const program =
-    /^\s*(?:(?:cd\s[^&;|]*(?:&&|;)|\w+=\S*(?!\S)|sudo|time|env)\s*)*([\w./-]+)/.exec(command)?.[1] ?? ''
-  const said = text.trim().split('\n')[0] ?? ''
-  if (code === null && said !== '') return said
-  return `${program.split('/').at(-1) || 'it'} failed without a word${code === null ? '' : `, exit code e${code}`}`
+/** `timeout` and shells that end a program after a time give this code. */
+const TIMED_OUT = 124
+
+function silentLine(command: string, code: number | null): string {
+  const name = programIn(command) || 'it'
+  if (code === TIMED_OUT) return `${name} timed out, exit code ${code}`
+  return `${name} failed${code === null ? ' without a word' : `, exit code ${code}`}`
 }
 
-/** A terminal shows what was written last over the same line. */
-const shownOf = (line: string): string => line.slice(line.lastIndexOf('\r', line.length - 2) + 1)
-
-function unwrap(text: string): string {
-  return (
-    text
-      // Links and titles, then colours, and what is left of colours where the first byte got lost.
-      .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '')
-      .replace(/(?:\u001b\[|\u009b)[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\u001b[=>]/g, '')
-      .replace(/\[\d{1,3}(?:;\d{1,3})*m(?!\])|\[m(?![\w\]])/g, '')
-      .replaceAll('\r\n', '\n')
-      .split('\n')
-      .map(shownOf)
-      .join('\n')
-      .replaceAll('\r', '')
-      .replace(/<\/?[a-z_]+>/g, '')
-      // An early client put all of it on one line.
-      .replace(/^failed in sandbox \w+ with execution error: (?:sandbox denied exec error, )?/gm, '')
-      .replace(/^exit code: \d+, stdout: /gm, '')
-      .replace(/, stderr: /g, '\n')
-      .replace(/^exit \d+:\s*/, '')
-  )
+/** The program, and what it was told to do where it does many things. */
+function programIn(command: string): string {
+  const parts = partsOf(command)
+  const part = parts.find((one) => /[a-z]/.test(one.program) && lookingOf(one) !== 'print') ?? parts[0]
+  if (!part) return ''
+  const task = MANY_TASKS.has(part.program) ? part.args.find((one) => /^[a-z][\w:-]*$/.test(one)) : undefined
+  return task === undefined ? part.program : `${part.program} ${task}`
 }
+
+export const MANY_TASKS = new Set(
+  'git gh cargo npm pnpm yarn bun go docker kubectl dotnet uv pip pip3 poetry make just mise brew gradle gradlew mvn terraform swift'.split(
+    ' ',
+  ),
+)

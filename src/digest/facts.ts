@@ -4,31 +4,34 @@
 // The pass can stop, be kept as text, and go on later from there with the same result: a line added to a long session
 // costs what the line costs. For that its state stays small however long the session gets.
 import { parseStored } from '../errors.ts'
+import type { Body } from '../event/body.ts'
+import { isTestCommand } from '../event/test-command.ts'
 import { subjectOf } from '../event/words.ts'
 import { type EventKind, isCall, isCallKind } from '../model.ts'
 import { type ActiveTime, activeMs, addTime, noTime } from './active.ts'
+import { Asked, type AskedState, newAsked, type Spoken } from './asked.ts'
 import { entryOf, prune } from './bounded.ts'
 import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.ts'
-import { type Failure, failureOf, isMereNo } from './errors.ts'
-import { type DigestEvent, fullText, isRefusal, isResult, isStop, snippet, toolClass } from './event.ts'
-import { type Commit, keptIn, mayKeep, pullRequestsIn } from './kept.ts'
+import { type DigestEvent, isRefusal, isResult, isStop } from './event.ts'
+import { type FailureFact, Failures, type LastNoted } from './failures.ts'
+import { isToCheck } from './hidden.ts'
+import { type Commit, headIn, keptIn, mayKeep, pullRequestsIn } from './kept.ts'
+import { isMeantToFail } from './meant.ts'
+import { isReading } from './reading.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
-import { type OpenSteps, type Step, StepQueue } from './step.ts'
-import { addTest, endTest, hidesExit, noTests, type TestState, testVerdict } from './tests.ts'
+import { type OpenSteps, type Step, StepQueue, toldAgent } from './step.ts'
+import {
+  addTest,
+  endTest,
+  hidesExit,
+  mayTest,
+  noTests,
+  showsTests,
+  type TestState,
+  testVerdict,
+} from './tests.ts'
 import { noWork, Work, type WorkState } from './work.ts'
-
-export interface FailureFact extends Failure {
-  tool: string | null
-  seqs: Seqs
-  firstAt: number | null
-  lastAt: number | null
-}
-
-/** Something that was said, with its text once that was needed. */
-interface Said {
-  seq: number
-  text: string | null
-}
+import { writesIn } from './writes.ts'
 
 interface Counted {
   eventCount: number
@@ -37,7 +40,7 @@ interface Counted {
   tests: TestState
   commits: (Commit & { seqs: number[] })[]
   pullRequests: { url: string; seqs: Seqs }[]
-  /** By fingerprint. */
+  /** By fingerprint and what it is about. */
   failures: Map<string, FailureFact>
   compactions: Seqs
   agents: Map<string, { agent: string; eventCount: number; seqs: number[] }>
@@ -45,12 +48,15 @@ interface Counted {
   denials: Seqs
   interventions: Seqs
   requestRetries: Seqs
+  /** Sub-agents that were started: what they did may be told elsewhere. */
+  spawnCount: number
   work: WorkState
 }
 
 export interface Facts extends Counted {
-  firstPrompt: { seq: number; text: string } | null
-  lastAnswer: { seq: number; text: string } | null
+  firstPrompt: Spoken | null
+  lastAnswer: Spoken | null
+  asked: AskedState
   /** Time in which something happened. */
   activeMs: number
   ending: EndingFacts
@@ -61,34 +67,37 @@ interface State extends Counted {
   active: ActiveTime
   ending: EndingState
   open: OpenSteps
-  firstPrompt: Said | null
-  inheritedPrompt: Said | null
+  asked: AskedState
   /** Whom a person stopped and who has not gone on since (null: the session's own agent); false for nobody. */
   stopped: string | null | false
-  lastAnswer: Said | null
+  lastFailure: LastNoted
+  /** What the agent said last, and has not acted upon yet. */
+  justSaid: string
 }
 
 /** What shows that the agent was let go on. */
 const carriesOn = (kind: EventKind): boolean =>
   isCallKind(kind) || kind === 'user_msg' || kind === 'assistant_msg' || kind === 'thinking'
-const PROMPT_LENGTH = 400
-const ANSWER_LENGTH = 800
 const MAX_STEP_FILES = 100
-const KEPT = { tools: 500, failures: 120, agents: 200, commits: 100, pullRequests: 50 }
+const COMMAND_LENGTH = 2000
+const SAID_LENGTH = 400
+const KEPT = { tools: 500, agents: 200, commits: 100, pullRequests: 50 }
 
 export class Gatherer {
   readonly #now: State
   readonly #ending: Ending
   readonly #work: Work
+  readonly #failures: Failures
   readonly #steps: StepQueue
-  /** Events whose text was not needed yet. */
-  readonly #spoken = new Map<Said, DigestEvent>()
+  readonly #asked: Asked
 
   /** From the beginning, or from what `save` gave. */
   constructor(saved?: string) {
     this.#now = saved === undefined ? newState() : load(saved)
+    this.#asked = new Asked(this.#now.asked)
     this.#ending = new Ending(this.#now.ending)
     this.#work = new Work(this.#now.work)
+    this.#failures = new Failures(this.#now.failures, this.#now.lastFailure)
     this.#steps = new StepQueue(this.#now.open, (step) => this.#work.add(step))
   }
 
@@ -96,8 +105,7 @@ export class Gatherer {
     if (event.isSuperseded) return
     const now = this.#now
     if (event.isInherited) {
-      if (event.kind === 'user_msg' && !event.isSidechain && !event.isPart)
-        now.inheritedPrompt ??= this.#said(event)
+      if (!event.isSidechain && !event.isPart) this.#asked.addInherited(event)
       return
     }
     now.eventCount++
@@ -105,74 +113,46 @@ export class Gatherer {
     if (event.ts !== null) addTime(now.active, event.ts)
     if (carriesOn(event.kind) && now.stopped === event.agent) now.stopped = false
     if (event.isSidechain) this.#noteAgent(event)
-    else if (!event.isPart) this.#noteTalk(event)
+    else if (!event.isPart) this.#asked.add(event)
     let hasFailed = event.kind === 'error'
+    const step = isResult(event) ? this.#steps.find(event.call) : undefined
+    if (event.kind === 'assistant_msg') now.justSaid = event.summary.slice(0, SAID_LENGTH)
     if (isCall(event)) this.#begin(event)
-    else if (isResult(event)) hasFailed = this.#end(event)
+    else if (isResult(event)) hasFailed = this.#end(event, step)
     else {
       this.#endLater(event)
-      if (event.kind === 'error') this.#noteFailure(event)
+      if (event.kind === 'error') this.#failures.note(event)
       else this.#noteRest(event)
     }
-    this.#ending.add(event, hasFailed)
+    this.#ending.add(event, hasFailed, step !== undefined && onlyLooks(step))
   }
 
   /** To go on from here another time. Before `finish`. */
   save(): string {
-    this.#readTexts()
+    this.#asked.read()
     return JSON.stringify(this.#now, listMaps)
   }
 
   /** The facts; nothing can be added afterwards. */
   finish(): Facts {
-    this.#readTexts()
+    this.#asked.read()
     this.#steps.drain()
     const {
       active,
       ending: _,
       open: __,
       stopped: ___,
-      firstPrompt,
-      inheritedPrompt,
-      lastAnswer,
+      asked: ____,
+      lastFailure: _____,
+      justSaid: ______,
       ...counted
     } = this.#now
-    const told = (said: Said | null): Facts['firstPrompt'] => said && { seq: said.seq, text: said.text ?? '' }
     return {
       ...counted,
-      firstPrompt: told(firstPrompt ?? inheritedPrompt),
-      lastAnswer: told(lastAnswer),
+      ...this.#asked.finish(),
       activeMs: activeMs(active),
       ending: this.#ending.finish(),
     }
-  }
-
-  #said(event: DigestEvent): Said {
-    const said = { seq: event.seq, text: null }
-    this.#spoken.set(said, event)
-    return said
-  }
-
-  /** Of the first and the last words only: the row holds the beginning, the body is read where that is not all. */
-  #readTexts(): void {
-    const { firstPrompt, inheritedPrompt, lastAnswer } = this.#now
-    for (const said of [firstPrompt, inheritedPrompt, lastAnswer]) {
-      const event = said && this.#spoken.get(said)
-      if (event && said.text === null)
-        said.text = snippet(
-          event.summary.endsWith('…') ? fullText(event) : event.summary,
-          said === lastAnswer ? ANSWER_LENGTH : PROMPT_LENGTH,
-        )
-    }
-  }
-
-  #noteTalk(event: DigestEvent): void {
-    const now = this.#now
-    if (event.kind === 'assistant_msg') {
-      if (now.lastAnswer) this.#spoken.delete(now.lastAnswer)
-      now.lastAnswer = this.#said(event)
-    }
-    if (event.kind === 'user_msg') now.firstPrompt ??= this.#said(event)
   }
 
   #noteAgent(event: DigestEvent): void {
@@ -206,51 +186,74 @@ export class Gatherer {
     toolHistogram.set(tool, (toolHistogram.get(tool) ?? 0) + 1)
     prune(toolHistogram, KEPT.tools, (a, b) => b - a)
     const subject = subjectOf(event)
-    const isTest = event.kind === 'test_run' || (event.kind === 'retry' && tests.byCommand.has(subject))
-    if (isTest) addTest(tests, subject, null)
+    if (event.does === 'spawn') this.#now.spawnCount++
     const does = event.kind === 'edit' ? 'edit' : event.does
     // The row has the first line, or the beginning of it.
     const isCut = event.hasMore || subject.endsWith('…')
-    const command = isTest || (does === 'shell' && isCut) ? (event.body()?.command ?? subject) : subject
+    const isWhole = does !== 'shell' || !(isCut || event.kind === 'test_run')
+    const body = isWhole ? undefined : event.body()
+    const command = body?.command ?? subject
+    const isTest = does === 'shell' ? isTestCommand(command) : event.kind === 'test_run'
+    if (isTest) addTest(tests, subject, null)
+    const asked = does === 'spawn' && isToCheck(subject) ? toldAgent(subject, event) : command
+    const writes = does === 'shell' ? writesIn(command) : []
     this.#steps.begin({
       seq: event.seq,
       call: event.call,
       does,
       tool,
       subject,
+      asked: asked.slice(0, COMMAND_LENGTH),
       files: event.files.slice(0, MAX_STEP_FILES),
+      writes,
       isTest,
-      hidesExit: isTest && hidesExit(command),
+      mayTest: !isTest && does === 'shell' && mayTest(command) && !isReading(command),
+      hidesExit: does === 'shell' && (isTest || mayTest(command)) && hidesExit(command),
       keeps: does === 'shell' ? mayKeep(command) : null,
       isSidechain: event.isSidechain,
       hasFailed: null,
       exitCode: null,
       isOpen: false,
       failure: null,
+      foundNothing: false,
+      isMeantToFail: isTest && isMeantToFail(command, [describedIn(body), this.#now.justSaid]),
     })
+    this.#now.justSaid = ''
   }
 
   /** Whether the call failed; a search that found nothing did not. */
-  #end(event: DigestEvent): boolean {
+  #end(event: DigestEvent, step: Step | undefined): boolean {
     const now = this.#now
-    const step = this.#steps.find(event.call)
     const refused = isRefusal(event)
     if (event.kind === 'human_intervention') this.#noteIntervention(event, refused)
     if (event.state === 'refused' || event.mark === 'denied') addSeq(now.denials, event.seq)
-    const failure = event.kind === 'error' && event.state !== 'cut' ? this.#noteFailure(event, step) : null
-    const hasFailed = failure !== null || refused
+    const isError = event.kind === 'error' && event.state !== 'cut'
+    // Who was told no, or was ended with another, did not fail.
+    const isEnded = event.state === 'refused' || event.state === 'stopped'
+    const isFailure = isError && !isEnded && !step?.isMeantToFail
+    const failure = isFailure ? this.#failures.note(event, step) : null
+    const hasFailed = failure !== null || refused || (isError && isEnded)
     if (!step) {
       this.#endLater(event)
       return hasFailed
     }
     step.hasFailed = hasFailed
     step.exitCode = event.exitCode
-    step.failure = failure
+    const isHidden = !(isError || refused || step.isMeantToFail)
+    step.failure = failure ?? (isHidden ? this.#failures.noteHidden(event, step) : null)
+    step.foundNothing = foundNothing(step, event)
     step.isOpen = event.state === 'cut' || event.state === 'background'
-    if (step.isTest) addTest(now.tests, step.subject, testVerdict(step, event))
+    this.#noteTest(step, event)
+    this.#asked.look(step, event)
     this.#noteKept(step, event)
     this.#steps.end(step)
     return hasFailed
+  }
+
+  #noteTest(step: Step, result: DigestEvent): void {
+    const isTest = step.isTest || (step.mayTest && showsTests(result))
+    const test = isTest ? testVerdict(step, result) : null
+    if (test) addTest(this.#now.tests, step.subject, test)
   }
 
   /** Of what went on in the background after its first result. */
@@ -260,34 +263,29 @@ export class Gatherer {
     this.#work.end(event)
   }
 
-  #noteFailure(event: DigestEvent, step?: Step): string | null {
-    const { failures } = this.#now
-    const how = { text: fullText(event), command: step?.subject ?? '', exitCode: event.exitCode }
-    if (step?.does === 'shell' && isMereNo(how)) return null
-    const failure = failureOf(toolClass(step ?? event), how)
-    const known = entryOf(failures, failure.fingerprint, () => ({
-      ...failure,
-      tool: event.tool,
-      seqs: noSeqs(),
-      firstAt: event.ts,
-      lastAt: event.ts,
-    }))
-    addSeq(known.seqs, event.seq)
-    known.lastAt = event.ts ?? known.lastAt
-    prune(failures, KEPT.failures, (a, b) => b.seqs.count - a.seqs.count || (b.lastAt ?? 0) - (a.lastAt ?? 0))
-    return failure.fingerprint
-  }
-
   /** Commits and pull requests, where the command may have made one and its output shows it. */
   #noteKept(step: Step, result: DigestEvent): void {
-    const keeps = result.mark === 'made' ? (step.keeps ?? {}) : step.keeps
-    if (step.hasFailed || !keeps) return
-    const { commits, pullRequests } = keptIn(keeps, result)
-    const seqs = [step.seq, result.seq]
     const list = this.#now.commits
+    const head =
+      list.at(-1)?.sha === '' && step.does === 'shell' ? headIn(step.subject, result.summary) : undefined
+    if (head) this.#nameCommit(head, result.seq)
+    const keeps = result.mark === 'made' ? (step.keeps ?? {}) : step.keeps
+    if (!keeps) return
+    const { commits, pullRequests, pushed } = keptIn(keeps, result, step.hasFailed === true)
+    const seqs = [step.seq, result.seq]
     for (const commit of commits) list.push({ ...commit, seqs })
     if (list.length > KEPT.commits) list.splice(0, list.length - KEPT.commits)
+    if (pushed) this.#nameCommit({ sha: pushed, subject: '' }, result.seq)
     this.#notePullRequests(pullRequests, seqs)
+  }
+
+  /** What the last commit is called, where that was not shown when it was made. */
+  #nameCommit({ sha, subject }: Commit, seq: number): void {
+    const last = this.#now.commits.at(-1)
+    if (last?.sha !== '') return
+    last.sha = sha
+    last.subject ||= subject
+    last.seqs = [...last.seqs, seq]
   }
 
   #notePullRequests(urls: readonly string[], seqs: number[]): void {
@@ -304,6 +302,23 @@ export class Gatherer {
   }
 }
 
+/** What a call is for, where the client lets the agent say so. */
+function describedIn(body: Body | undefined): string {
+  const input = body?.input
+  const told = typeof input === 'object' && input !== null && 'description' in input ? input.description : ''
+  return typeof told === 'string' ? told : ''
+}
+
+const NOTHING = /^(?:exit \d+:?\s*|No (?:files|matches|results)(?: were)? found\b.*)?$/i
+
+const onlyLooks = ({ does, asked }: Step): boolean =>
+  does === 'search' || does === 'read' || (does === 'shell' && isReading(asked))
+
+/** What was looked for is not there. */
+function foundNothing(step: Step, result: DigestEvent): boolean {
+  return onlyLooks(step) && ((result.exitCode ?? 0) !== 0 || NOTHING.test(result.summary.trim()))
+}
+
 const newState = (): State => ({
   eventCount: 0,
   kindCounts: {},
@@ -318,14 +333,15 @@ const newState = (): State => ({
   denials: noSeqs(),
   interventions: noSeqs(),
   requestRetries: noSeqs(),
+  spawnCount: 0,
   work: noWork(),
   active: noTime(),
   ending: newEnding(),
   open: { waiting: [], late: [] },
-  firstPrompt: null,
-  inheritedPrompt: null,
+  asked: newAsked(),
   stopped: false,
-  lastAnswer: null,
+  lastFailure: { key: '', seq: 0 },
+  justSaid: '',
 })
 
 /** Maps stand as lists of their entries; which ones they are is known, so that no value has to be looked at. */
@@ -341,7 +357,7 @@ function load(saved: string): State {
   work.commands = new Map(work.commands)
   work.loops = new Map(work.loops)
   work.tools = new Map(work.tools)
-  work.lastFailures = new Map(work.lastFailures)
+  work.mending.failures = new Map(work.mending.failures)
   return state
 }
 

@@ -3,16 +3,18 @@
 import { parseStored } from '../errors.ts'
 import type { Session } from '../model.ts'
 import type { Order } from '../store/order.ts'
+import type { SeqRange } from '../store/reader/digests.ts'
 import type { DigestRow, Fold, Store } from '../store/store.ts'
 import { tellDecisions } from './decisions.ts'
 import { buildDigest, type Coverage, type Digest, type Price, RULES, ruleVersion } from './digest.ts'
 import { FINGERPRINT_PREFIX } from './errors.ts'
 import { type Facts, Gatherer } from './facts.ts'
-import { mergeDigests } from './merge.ts'
+import { joinedErrors, mergeDigests } from './merge.ts'
 import type { Buckets } from './metrics.ts'
-import { type Range, type SessionReader, sessionReader } from './reader.ts'
+import { type SessionReader, sessionReader } from './reader.ts'
 import { type Copies, recountDigest, withoutRepeated } from './recount.ts'
 import { renameFailures } from './rename.ts'
+import { NOTHING_ASKED, requestIn } from './title.ts'
 
 export interface DigestOptions {
   buckets: Buckets
@@ -31,7 +33,7 @@ const GROUP = 256
 /** Returns how many sessions were digested. */
 export function digestChanged(store: Store, options: DigestOptions): number {
   let count = 0
-  for (const uids of store.undigested(ruleVersion(options.buckets), FINGERPRINT_PREFIX))
+  for (const uids of store.ingest.undigested(ruleVersion(options.buckets), FINGERPRINT_PREFIX))
     count += digestAll(store, uids, options)
   return count
 }
@@ -39,7 +41,7 @@ export function digestChanged(store: Store, options: DigestOptions): number {
 /** The same of sessions that are known to have changed. */
 export function digestAll(store: Store, uids: readonly string[], options: DigestOptions): number {
   if (uids.length === 0) return 0
-  const reader = sessionReader(store.read())
+  const reader = sessionReader(store.reader)
   let rows: DigestRow[] = []
   let count = 0
   for (const uid of uids) {
@@ -47,11 +49,11 @@ export function digestAll(store: Store, uids: readonly string[], options: Digest
     const row = digestRow(reader, uid, options)
     if (row) rows.push(row)
     if (rows.length < GROUP) continue
-    store.writeDigests(rows)
+    store.ingest.writeDigests(rows)
     count += rows.length
     rows = []
   }
-  store.writeDigests(rows)
+  store.ingest.writeDigests(rows)
   return count + rows.length
 }
 
@@ -65,7 +67,7 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
   const frozen = reader.frozen(uid)
   if (frozen) {
     const told = reader.isMiscounted(uid) ? recount(frozen.digest) : parseStored<Digest>(frozen.digest)
-    return toRow(session, renameFailures(told), frozen.earlier_seq, frozen.earlier, null)
+    return toRow(session, nameFrozen(renameFailures(told)), frozen.earlier_seq, frozen.earlier, null)
   }
   const { facts, order, fold, unreadCount } = factsOf(reader, uid, options.keepFrom ?? KEEP_FROM)
   if (unreadCount > 0) {
@@ -95,7 +97,7 @@ function digestRow(reader: SessionReader, uid: string, options: DigestOptions): 
 function copiesOf(reader: SessionReader, session: Session, buckets: Buckets): Copies | null {
   const copied = reader.copied(session.session_uid)
   if (!copied) return null
-  const isIn = (ranges: readonly Range[], seq: number): boolean =>
+  const isIn = (ranges: readonly SeqRange[], seq: number): boolean =>
     ranges.some(([first, last]) => seq >= first && seq <= last)
   const gatherer = new Gatherer()
   let missing = copied.originSeqs.reduce((sum, [first, last]) => sum + last - first + 1, 0)
@@ -143,6 +145,18 @@ export function factsOf(
   return { facts, order, fold, unreadCount }
 }
 
+/** The events of an older digest are gone, but not what was asked. */
+function nameFrozen(digest: Digest): Digest {
+  if (digest.title) return { ...digest, title_source: digest.title_source ?? 'agent' }
+  const title = requestIn(digest.first_prompt)
+  return { ...digest, title: title || NOTHING_ASKED.text, title_source: title ? 'prompt' : 'none' }
+}
+
+const madeName = ({ title, title_source }: Digest): Pick<DigestRow, 'madeTitle' | 'madeSource'> =>
+  title_source === 'person' || title_source === 'agent'
+    ? { madeTitle: null, madeSource: null }
+    : { madeTitle: title, madeSource: title_source }
+
 function toRow(
   session: Session,
   digest: Digest,
@@ -161,9 +175,11 @@ function toRow(
     endedAt: at(session.ended_at),
     ruleVersion: digest.rule_version,
     digest: JSON.stringify(tellDecisions(digest, session.decisions)),
+    ...madeName(digest),
+    helper: digest.helper ?? null,
     earlierSeq,
     earlier,
-    failures: digest.error_snippets.map((one) => ({
+    failures: joinedErrors(digest.error_snippets).map((one) => ({
       fingerprint: one.fingerprint,
       tool: one.tool,
       sample: one.sample,

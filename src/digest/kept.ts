@@ -3,6 +3,7 @@
 import { type DigestEvent, fullText } from './event.ts'
 
 export interface Commit {
+  /** Empty where it was made and its name not shown. */
   sha: string
   subject: string
 }
@@ -10,47 +11,98 @@ export interface Commit {
 export interface Kept {
   commits: Commit[]
   pullRequests: string[]
+  /** The newest commit that was pushed. */
+  pushed: string | undefined
 }
 
 /** What a command may make, and its output then shows. */
 export interface Keeps {
   commits?: boolean
   requests?: boolean
+  /** Of a `git commit`: the subject it was given, and whether it was told to say nothing. */
+  given?: { subject: string; isQuiet: boolean }
+}
+
+const OPENS_REQUEST = /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|\bgit push\b|\bpull-request\b/
+/** Programs and recipes that commit by the way: whether they did, their output shows. */
+const MAY_COMMIT =
+  /\b(?:pr|mr)[ -]?(?:create|submit)\b|\b(?:gt|jj|sl|make|just|mise|task|npm run|pnpm|yarn|bun run|rtk|cz|aicommits)\b[^|;&\n]{0,80}\b(?:commit|submit|ship|release|create|modify|amend)/
+
+/** Null for most commands. */
+export function mayKeep(command: string): Keeps | null {
+  const part = command.split(/&&|\|\||[|;\n]/).find(commitsByName)
+  const requests = OPENS_REQUEST.test(command)
+  const commits = part !== undefined || MAY_COMMIT.test(command)
+  if (!commits && !requests) return null
+  const isCommit = part !== undefined && /\bcommit\b/.test(part)
+  return { commits, requests, ...(isCommit && { given: givenTo(command, part) }) }
 }
 
 /** Of one program of a pipe. */
 function commitsByName(command: string): boolean {
   const at = command.search(/\bgit\b/)
-  return at !== -1 && /\b(?:commit|cherry-pick)\b/.test(command.slice(at + 'git'.length))
+  return at !== -1 && /\b(?:commit|cherry-pick|revert|merge)\b/.test(command.slice(at + 'git'.length))
 }
 
-const OPENS_REQUEST = /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|\bgit push\b|\bpull-request\b/
-
-/** Null for most commands. */
-export function mayKeep(command: string): Keeps | null {
-  const commits = command.split('|').some(commitsByName)
-  const requests = OPENS_REQUEST.test(command)
-  return commits || requests ? { commits, requests } : null
+function givenTo(command: string, part: string): NonNullable<Keeps['given']> {
+  const [, double, single] = /\s-\w{0,3}m[ =]{0,2}(?:"([^"$\n]{1,200})|'([^'\n]{1,200}))/.exec(command) ?? []
+  return {
+    subject: (double ?? single ?? '').trim(),
+    isQuiet: /\s(?:-\w{0,3}q\w{0,3}|--quiet)(?=\s|$)/.test(part),
+  }
 }
 
-/** What a command that went well made. */
-export function keptIn({ commits, requests }: Keeps, result: DigestEvent): Kept {
+/** What a command made; of one that failed only what it had said before. */
+export function keptIn({ commits, requests, given }: Keeps, result: DigestEvent, hasFailed: boolean): Kept {
   const text = fullText(result)
   const made = result.body()?.made
   const named = (made?.commits ?? []).filter((sha) => /^[0-9a-f]{7,40}$/.test(sha))
-  const shown = commits ? commitsIn(text) : []
+  const shown = commits && !hasFailed ? commitsIn(text) : []
   const isShown = (sha: string): boolean =>
     shown.some((one) => one.sha.startsWith(sha) || sha.startsWith(one.sha))
+  // The client names a commit without its subject.
+  const all = [...shown, ...named.filter((sha) => !isShown(sha)).map((sha) => ({ sha, subject: '' }))]
+  if (all.length === 0 && commits && isToldOf(text, given, hasFailed))
+    all.push({ sha: '', subject: given?.subject ?? '' })
   return {
-    // The client names a commit without its subject.
-    commits: [...shown, ...named.filter((sha) => !isShown(sha)).map((sha) => ({ sha, subject: '' }))],
-    pullRequests: [
-      ...new Set([
-        ...(requests ? pullRequestsIn(text) : []),
-        ...(made?.pullRequests ?? []).flatMap(pullRequestsIn),
-      ]),
-    ],
+    commits: all,
+    pullRequests: hasFailed
+      ? []
+      : [
+          ...new Set([
+            ...(requests ? pullRequestsIn(text) : []),
+            ...(made?.pullRequests ?? []).flatMap(pullRequestsIn),
+          ]),
+        ],
+    pushed: requests ? /^ {1,9}[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40}) /m.exec(text)?.[1] : undefined,
   }
+}
+
+const ANNOUNCES = /^\W{0,9}Committ(?:ing|ed) (?:\w{1,20} ){0,2}changes\b.*(?:\n\s{0,40}(.{0,200}))?/m
+const COUNTS_FILES = /^ \d{1,6} files? changed[,\n]/m
+
+/** A commit whose name was not shown: its program says that it makes one, or how many files went in; or it was told to say nothing. */
+function isToldOf(text: string, given: Keeps['given'], hasFailed: boolean): boolean {
+  const next = ANNOUNCES.exec(text)
+  if (next) return !/\b(?:error|fail|nothing|abort)/i.test(next[1] ?? '')
+  if (hasFailed || !given) return false
+  return COUNTS_FILES.test(text) || (given.isQuiet && text.trim() === '')
+}
+
+/** The newest commit, where a command lists the history from there. */
+export function headIn(command: string, firstLine: string): Commit | undefined {
+  const [, options] = /^(?:cd \S{1,300} && )?git (?:--no-pager )?log\b([^|;&]{0,200})/.exec(command) ?? []
+  if (
+    options === undefined ||
+    options
+      .trim()
+      .split(/\s+/)
+      .some((word) => word !== '' && !/^-|^HEAD$|\.\.(?:HEAD)?$/.test(word))
+  )
+    return undefined
+  const [, sha, subject] =
+    /^(?:commit )?([0-9a-f]{7,40})\b(?: \([^)]{0,200}\))? ?(.{0,200})/.exec(firstLine) ?? []
+  return sha === undefined ? undefined : { sha, subject: (subject ?? '').trim() }
 }
 
 // `[main 1a2b3c4] Say why`, `[main (root-commit) 1a2b3c4] Begin`, `[detached HEAD 1a2b3c4] …`

@@ -1,7 +1,9 @@
 // A session that goes on after its first events were evicted: the digest of the events that are gone, frozen as it was,
 // and that of the events that are here become one. What is told by the session's own row (times, cost) is already whole.
+import type { TitleSource } from '../model.ts'
 import { type Digest, type ErrorSnippet, MAX_COMMANDS, MAX_ERRORS, MAX_FILES } from './digest.ts'
 import { type Buckets, bucketShares, INFRA } from './metrics.ts'
+import { keyOf, pathIn, placeIn } from './places.ts'
 import { cite } from './seqs.ts'
 import { COST_OUTLIER } from './signals.ts'
 import { MAX_TESTS } from './tests.ts'
@@ -13,6 +15,7 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
   const isSilent = later.outcome_detail.rule === 'nothing-happened'
   return {
     ...later,
+    ...mergeNames(earlier, later),
     outcome: isSilent ? earlier.outcome : later.outcome,
     outcome_detail: isSilent ? earlier.outcome_detail : later.outcome_detail,
     tool_histogram: histogram,
@@ -45,6 +48,15 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
   }
 }
 
+const NAMED: ReadonlySet<TitleSource> = new Set(['person', 'agent'])
+
+/** What a session is called stands at its beginning, unless somebody named it. */
+function mergeNames(earlier: Digest, later: Digest): Pick<Digest, 'title' | 'title_source' | 'helper'> {
+  const isMade = earlier.title_source && !NAMED.has(earlier.title_source) && earlier.title_source !== 'none'
+  const { title, title_source } = isMade && !NAMED.has(later.title_source) ? earlier : later
+  return { title, title_source, helper: earlier.helper ? later.helper : null }
+}
+
 function sum(a: Record<string, number>, b: Record<string, number>): Record<string, number> {
   const total = { ...a }
   for (const [name, count] of Object.entries(b)) total[name] = (total[name] ?? 0) + count
@@ -62,30 +74,40 @@ function join<T>(all: readonly T[], keyOf: (one: T) => string, merge: (a: T, b: 
 }
 
 /** Oldest first. */
-export function mergeErrors(all: readonly ErrorSnippet[]): ErrorSnippet[] {
-  return join(
-    all,
-    (one) => one.fingerprint,
-    (a, b) => ({
-      ...a,
-      count: a.count + b.count,
-      last_at: b.last_at || a.last_at,
-      seqs: cite([...a.seqs, ...b.seqs]),
-      resolved_by: b.resolved_by ?? a.resolved_by,
-    }),
-  )
+export const mergeErrors = (all: readonly ErrorSnippet[]): ErrorSnippet[] =>
+  join(all, (one) => `${one.fingerprint}\0${one.about ?? ''}`, both)
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_ERRORS)
-}
+
+/** One of each fingerprint, whatever they are about: as they are compared over sessions. */
+export const joinedErrors = (all: readonly ErrorSnippet[]): ErrorSnippet[] =>
+  join(all, (one) => one.fingerprint, both)
+
+const both = (a: ErrorSnippet, b: ErrorSnippet): ErrorSnippet => ({
+  ...a,
+  count: a.count + b.count,
+  first_at: [a.first_at, b.first_at].filter(Boolean).sort()[0] ?? '',
+  last_at: [a.last_at, b.last_at].sort()[1] ?? '',
+  seqs: cite([...a.seqs, ...b.seqs].sort((one, other) => one - other)),
+  resolved_by: b.resolved_by ?? a.resolved_by,
+})
+
+/** Older rules named files as they were called, or from where the session was. */
+const RELATIVE_SINCE = 18
 
 function mergeWork(
   earlier: Digest,
   later: Digest,
 ): Pick<Digest, 'files' | 'commands' | 'tests' | 'commits' | 'pull_requests' | 'subagents' | 'compactions'> {
+  const place = placeIn(later.cwd || null, later.repo)
+  const isOld = Number.parseInt(earlier.rule_version, 10) < RELATIVE_SINCE
   return {
     files: join(
-      [...earlier.files, ...later.files],
-      (one) => one.path,
+      [
+        ...earlier.files.map((one) => (isOld ? { ...one, path: pathIn(place, one.path) } : one)),
+        ...later.files,
+      ],
+      (one) => keyOf(place, one.path),
       (a, b) => ({
         path: a.path,
         edits: a.edits + b.edits,

@@ -11,6 +11,8 @@ export interface OutcomeVerdict {
   confidence: number
   /** Name of the rule, as in docs/outcome.md. */
   rule: string
+  /** The same in words. */
+  reason: string
   seqs: number[]
 }
 
@@ -35,6 +37,7 @@ export function outcomeOf(
     outcome,
     confidence,
     rule,
+    reason: reasonOf(rule, facts),
     seqs: [...new Set(seqs.filter((seq) => seq !== null))],
   })
   // The event that says so comes last; that a session is still under way no event says.
@@ -42,6 +45,7 @@ export function outcomeOf(
   if (ending.last === null) return verdict('unknown', 0, 'nothing-happened')
   const { what, seq } = ending.last
   if (what === 'interrupt') return verdict('abandoned', 0.95, 'interrupted', seq)
+  if (what === 'cut') return verdict('abandoned', 0.9, 'cut-off', seq)
   if (what === 'error') return verdict('fail', 0.95, 'ended-by-error', seq)
   if (what === 'prompt') return verdict('abandoned', 0.85, 'prompt-unanswered', seq)
   if (ending.openCalls.length > 0 && what !== 'answer' && what !== 'completion')
@@ -63,8 +67,6 @@ function answered(facts: Facts, say: Say, isInTurn: (seq: number) => boolean): O
   const testInTurn = test !== null && ending.promptSeq !== null && isInTurn(test.seq)
   if (admitsFailure(words)) return say('fail', 0.8, 'says-it-could-not', answer)
   if (testInTurn && test.verdict === 'failed') {
-    if (test.exitCode === 126 || test.exitCode === 127)
-      return say('unknown', 0.3, 'tests-could-not-run', test.seq)
     return claimsDone(words)
       ? say('unknown', 0.4, 'tests-fail-but-done', test.seq, answer)
       : say('fail', 0.8, 'tests-fail', test.seq, answer)
@@ -77,19 +79,58 @@ function answered(facts: Facts, say: Say, isInTurn: (seq: number) => boolean): O
     ...facts.pullRequests.flatMap((one) => cited(one.seqs)),
   ].filter(isInTurn)
   if (kept.length > 0) return say('success', 0.9, 'work-kept', ...kept.slice(0, 4), answer)
+  if (turn.editCount === 0 && needsMore(words)) return say('unknown', 0.4, 'asks-back', answer)
   if (claimsDone(words)) return say('success', 0.85, 'says-it-is-done', answer)
   if (ending.last?.what === 'answer' && announcesMore(words))
     return say('unknown', 0.4, 'announces-more', answer)
   if (asksBack(words) && turn.editCount === 0 && (turn.isOnly || words.length < 160))
     return say('unknown', 0.4, 'asks-back', answer)
+  if (isCall(words)) return say('fail', 0.7, 'call-written-down', answer)
   if (isData(words) && turn.callCount > 0) return say('unknown', 0.4, 'answers-in-data', answer)
   if (turn.hasLastFailed) return say('unknown', 0.4, 'last-call-failed', ...turn.failedSeqs.slice(-1), answer)
   if (turn.editCount > 0) return say('success', 0.8, 'edited-and-answered', answer)
   return say('success', 0.7, 'answered', answer)
 }
 
+const REASONS: Record<string, string> = {
+  told: 'the program that ran it says so',
+  'nothing-happened': 'nothing was asked or done',
+  interrupted: 'somebody stopped it',
+  'cut-off': 'it was cut off before its end',
+  'ended-by-error': 'the client or the provider failed',
+  'prompt-unanswered': 'the last prompt has no answer',
+  'call-unfinished': 'a call never came back',
+  'no-closing-answer': 'it ended in the middle of the work',
+  'says-it-could-not': 'the answer says that it could not be done',
+  'tests-fail-but-done': 'the answer says done, but the last tests fail',
+  'tests-fail': 'the last tests fail',
+  'every-call-failed': 'every call failed',
+  'announces-more': 'the last answer announces more',
+  'asks-back': 'it ended with a question',
+  'call-written-down': 'the last answer is a call that was never made',
+  'answers-in-data': 'the answer is data for a program',
+  'last-call-failed': 'the last call failed or was refused',
+}
+
+/** What was reached, and whether anything checked it. */
+function reasonOf(rule: string, { tests, commits, pullRequests, spawnCount }: Facts): string {
+  const known = REASONS[rule]
+  if (known !== undefined) return known
+  const kept = commits.length > 0 ? ', committed' : pullRequests.length > 0 ? ', pull request opened' : ''
+  if (rule === 'tests-pass') return `tests passed${kept}`
+  const done = {
+    'says-it-is-done': 'says it is done',
+    'edited-and-answered': 'files changed',
+    answered: 'answered',
+  }[rule]
+  // A sub-agent may have run some.
+  const unchecked = spawnCount > 0 ? ', no tests seen' : ', nothing checked'
+  const checked = tests.lastTold?.verdict === 'passed' ? ', tests passed before' : unchecked
+  return done === undefined ? `${kept.slice(2)}${checked}` : `${done}${kept}${checked}`
+}
+
 const COULD_NOT =
-  /\b(?:I(?:['’]m| am) (?:sorry|afraid|unable|not able|not allowed)|I (?:can(?:['’]t|not)|could(?:n['’]t| not)|was(?:n['’]t| not) (?:able|allowed|permitted)|was unable|don['’]t (?:see any|have access|have permission))|(?:unable|failed) to complete|gave up|(?:found|returned) no(?: \w+){0,2} (?:results?|match(?:es)?)|no(?: \w+){0,2} (?:results?|match(?:es)?) (?:were )?(?:found|returned)|did(?:n['’]t| not) find any|sandbox (?:and|so I) can(?:['’]t|not)|can(?:['’]t|not) (?:fetch|reach|access) (?:live|the (?:web|internet|network)))\b/i
+  /\b(?:but we (?:can(?:['’]t|not)|could(?:n['’]t| not))|I(?:['’]m| am) (?:sorry|afraid|unable|not able|not allowed)|I (?:can(?:['’]t|not)|could(?:n['’]t| not)|was(?:n['’]t| not) (?:able|allowed|permitted)|was unable|don['’]t (?:(?:actively|currently|really) )?(?:see any|have (?:direct |live |any )?(?:access|permission|internet|network)))|(?:it|that|this|which|command|package) (?:can(?:['’]t|not)|could(?:n['’]t| not)) be (?:run|executed|opened|started|installed|reached)|(?:unable|failed) to complete|gave up|(?:found|returned) no(?: \w+){0,2} (?:results?|match(?:es)?)|no(?: \w+){0,2} (?:results?|match(?:es)?) (?:were )?(?:found|returned)|did(?:n['’]t| not) find any|sandbox (?:and|so I) can(?:['’]t|not)|can(?:['’]t|not) (?:fetch|reach|access) (?:live|the (?:web|internet|network)))\b/i
 const AT_THE_START = 240
 
 /** Only the beginning counts: reports of success name what could not be done further down. */
@@ -100,10 +141,30 @@ const DONE =
 
 const claimsDone = (words: string): boolean => DONE.test(words.slice(0, 600))
 
-/** A call that was written down instead of being made, or output meant for a program: nobody can tell which. */
+/** What a tool is given, and nothing else: said instead of called. */
+const isCall = (words: string): boolean =>
+  words.length < 400 &&
+  /^\s*\{[\s\S]*\}\s*$/.test(words) &&
+  /^\s*\{\s*"(?:query|queries|command|cmd|file_path|url|arguments|max_results|pattern|workdir)":/.test(words)
+
+/** Output meant for a program, or for a person: nobody can tell which. */
 const isData = (words: string): boolean => /^\s*[[{][\s\S]*[\]}]\s*$/.test(words)
 
-const asksBack = (words: string): boolean => /\?\s*$/.test(words.trimEnd()) && words.length < 600
+/** An answer that ends by offering more has answered. */
+function asksBack(words: string): boolean {
+  const opening = words.trimStart().split('\n', 1)[0] ?? ''
+  return opening.trimEnd().endsWith('?') && opening.length < 600
+}
+
+const NEEDS =
+  /\b(?:I(?:['’]d| would)? (?:still )?need|need|requires?) (?:more|some|a few|additional|further) (?:\w+ )?(?:details?|info(?:rmation)?|context|instructions?)\b/i
+const WHAT_NOW =
+  /\b(?:what would you like (?:me )?to (?:do|work on|run|build|change|help)|how can I (?:help|assist)|what should I (?:run|do|work on|inspect)|(?:could|can) you (?:please )?(?:clarify|specify|tell me (?:more|what)))\b/i
+const SHORT = 300
+
+/** It did not begin for want of words: an answer that only ends so has answered. */
+const needsMore = (words: string): boolean =>
+  NEEDS.test(words.slice(0, SHORT)) || (words.length < SHORT && WHAT_NOW.test(words))
 
 const NEXT =
   /^(?:Starting|Looking|Running|Checking|First,|Let me|Let['’]s|Now (?:I|let)|I(?:['’]ll| will) (?:start|begin|now|check|look|run)\b)/i

@@ -1,8 +1,5 @@
-// What the digest reads of a session: its rows that are new, and what was told of it before. Owns the statements, prepared
-// once for all sessions of a sweep.
-
+// What the digest reads of a session: its events that are new, and what was told of it before.
 import { createHash } from 'node:crypto'
-import { parseStored } from '../errors.ts'
 import type { Body } from '../event/body.ts'
 import {
   DEEDS,
@@ -16,13 +13,12 @@ import {
 import { getSession } from '../query/sessions.ts'
 import { ID_LAYOUT } from '../store/batch.ts'
 import { Bodies } from '../store/bodies.ts'
-import type { Database } from '../store/database.ts'
-import { foldOf, knowingMore } from '../store/digests.ts'
-import { conversationOrder, type Order } from '../store/order.ts'
+import type { Order } from '../store/order.ts'
+import type { Copied, StoredDigest } from '../store/reader/digests.ts'
+import type { EventCells } from '../store/reader/event-pages.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { FLAG, ROLES, wordOf } from '../store/rows.ts'
-import { OWN_SOURCES } from '../store/settle.ts'
-import type { Fold, ReadHandle } from '../store/store.ts'
-import { entryOf } from './bounded.ts'
+import type { Fold } from '../store/store.ts'
 import { type Coverage, RULES } from './digest.ts'
 import type { DigestEvent } from './event.ts'
 
@@ -46,7 +42,7 @@ export interface SessionReader {
   /** Whether that counts what turned out to be copied, or tokens that are told anew. */
   isMiscounted(uid: string): boolean
   /** What it copied, as far as that was found out after its events had gone. */
-  copied(uid: string): { originUid: string; seqs: Range[]; originSeqs: Range[] } | undefined
+  copied(uid: string): Copied | undefined
   /** Of the events up to this one, which are gone: those that turned out to count nowhere, as what they were counted. */
   repeated(uid: string, untilSeq: number): EventKind[]
   /** The digest of events that are no longer here, and the last of them; undefined while all are here. */
@@ -68,110 +64,55 @@ function namesOf(uid: string, evidence: string): [call: Uint8Array, key: Uint8Ar
   return [sha1(evidence, ID_LAYOUT.call), sha1(`${uid}\0${evidence}`, ID_LAYOUT.key)]
 }
 
-export type Range = [first: number, last: number]
-
-interface StoredDigest {
-  digest: string
-  earlier: string | null
-  earlier_seq: number
-}
-
-/** Prepared once for all sessions of a sweep. */
-export function sessionReader(handle: ReadHandle): SessionReader {
-  const { cache, memory } = handle
-  const cached = cache.prepare('SELECT id FROM cached WHERE session_uid = ?')
-  const idOf = (uid: string): number => (cached.get(uid) as { id: number } | undefined)?.id ?? -1
-  const rowsAfter = rowReader(cache)
-  const understood = cache.prepare(
-    `SELECT coalesce(sum(size), 0) AS size, coalesce(sum((SELECT sum(length) FROM gaps g WHERE g.path = s.path)), 0) AS gaps
-     FROM (${OWN_SOURCES}) s`,
-  )
-  const children = memory.prepare(
-    "SELECT session_uid, evidence FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY session_uid",
-  )
-  // Adapters name the call or the event that shows it.
-  const shown = cache.prepare(
-    `SELECT min(seq) AS seq FROM events WHERE session = ?1 AND (call = ?2 OR key = ?3)`,
-  )
-  const told = memory.prepare('SELECT told_outcome AS outcome FROM sessions WHERE session_uid = ?')
+/** Goes through many sessions, and counts the bodies it could not read. */
+export function sessionReader(handle: Reader): SessionReader {
   const { bodyOf, unreadCount } = bodies(handle)
+  const { digests, events, sessions } = handle
   return {
     unreadCount,
     session: (uid) => getSession(handle, uid),
-    toldOutcome: (uid) => (told.get(uid) as { outcome: Outcome | null } | undefined)?.outcome ?? null,
+    toldOutcome: sessions.toldOutcome,
+    hasDigest: (uid) => digests.of(uid) !== undefined,
+    frozen: digests.frozen,
+    isMiscounted: digests.isMiscounted,
+    copied: digests.copied,
+    repeated: digests.repeated,
+    order: events.order,
     fold(uid, order) {
-      const fold = foldOf(cache, idOf(uid))
+      const fold = digests.fold(uid)
       if (fold?.rules !== RULES) return undefined
       // What came later may stand before what was gone through.
       return order.seqs(0, fold.lastSeq).every((seq) => seq <= fold.lastSeq) ? fold : undefined
     },
-    order: (uid) => conversationOrder(cache, idOf(uid)),
     *events(uid, order, afterPlace) {
-      for (const { rows, files } of rowsAfter(idOf(uid), order, afterPlace))
-        for (const row of rows) yield toEvent(row, files.get(row[0]) ?? [], bodyOf)
+      for (const page of events.pages(uid, order, afterPlace))
+        for (const cells of page.events) yield toEvent(cells, page.files.get(cells[0]) ?? [], bodyOf)
     },
     coverage(uid) {
-      const { size, gaps } = understood.get(uid) as { size: number; gaps: number }
+      const { size, gaps } = handle.coverage.understood(uid)
       const share = size === 0 ? 1 : Math.round((1 - Math.min(gaps, size) / size) * 10_000) / 10_000
       return { source_bytes: size, gap_bytes: gaps, share }
     },
     children: (uid) =>
-      (children.all(uid) as unknown as { session_uid: string; evidence: string | null }[]).map((row) => {
-        const { evidence } = row
-        const found = evidence === null ? null : shown.get(idOf(uid), ...namesOf(uid, evidence))
-        const { seq } = (found ?? { seq: null }) as { seq: number | null }
-        return { uid: row.session_uid, seqs: seq === null ? [] : [seq] }
+      handle.lineage.subagents(uid).map(({ uid: child, evidence }) => {
+        const seq = evidence === null ? null : events.showing(uid, ...namesOf(uid, evidence))
+        return { uid: child, seqs: seq === null ? [] : [seq] }
       }),
-    ...storedDigests(handle, idOf),
-  }
-}
-
-interface Page {
-  rows: Row[]
-  /** By seq. */
-  files: Map<number, string[]>
-}
-
-function rowReader(cache: Database): (id: number, order: Order, afterPlace: number) => Generator<Page> {
-  const columns =
-    'e.seq, ts, kind, role, tool, hex(call), summary, flags, agent, exit_code, duration_ms, hex(payload), does, state, mark'
-  const byNumber = cache.prepare(
-    `SELECT ${columns} FROM events e WHERE session = ? AND e.seq > ? ORDER BY e.seq LIMIT ${AT_ONCE}`,
-  )
-  const picked = cache.prepare(
-    `SELECT ${columns} FROM json_each(?2) j CROSS JOIN events e ON e.session = ?1 AND e.seq = j.value ORDER BY j.key`,
-  )
-  // Lists, and hashes as text: named columns and buffers take twice as long to make.
-  for (const statement of [byNumber, picked]) statement.setReturnArrays(true)
-  const touched = cache.prepare('SELECT seq, path FROM touched WHERE session = ? AND seq BETWEEN ? AND ?')
-  const pageOf = (id: number, rows: Row[]): Page => {
-    const files = new Map<number, string[]>()
-    const [first, last] = rows.reduce(
-      ([low, high], [seq]) => [Math.min(low, seq), Math.max(high, seq)],
-      [Number.MAX_SAFE_INTEGER, 0],
-    )
-    for (const { seq, path } of touched.all(id, first, last) as unknown as Touched[])
-      entryOf(files, seq, () => [] as string[]).push(path)
-    return { rows, files }
-  }
-  return function* (id, order, afterPlace) {
-    if (order.isByNumber) {
-      for (let after = afterPlace; ; ) {
-        const rows = byNumber.all(id, after) as unknown as Row[]
-        const last = rows.at(-1)
-        if (!last) return
-        yield pageOf(id, rows)
-        after = last[0]
-      }
-    }
-    const seqs = order.seqs(afterPlace + 1, Number.MAX_SAFE_INTEGER)
-    for (let at = 0; at < seqs.length; at += AT_ONCE)
-      yield pageOf(id, picked.all(id, JSON.stringify(seqs.slice(at, at + AT_ONCE))) as unknown as Row[])
+    earlier(uid) {
+      const first = digests.firstSeq(uid)
+      if (first === null || first <= 1) return undefined
+      const stored = digests.stored(uid)
+      if (!stored) return undefined
+      // Once kept, the same part is added to every later digest; only a further eviction makes the digest so far the base.
+      return stored.earlier !== null && stored.earlier_seq >= first - 1
+        ? { seq: stored.earlier_seq, digest: stored.earlier }
+        : { seq: first - 1, digest: stored.digest }
+    },
   }
 }
 
 function bodies(
-  handle: ReadHandle,
+  handle: Reader,
 ): Pick<SessionReader, 'unreadCount'> & { bodyOf: (hash: string) => Body | undefined } {
   const all = new Bodies(handle)
   // Not how many there are: forks share bodies, and each has a digest.
@@ -184,87 +125,12 @@ function bodies(
   return { bodyOf, unreadCount: () => count }
 }
 
-/** What was told before, of events that are gone. */
-function storedDigests(
-  { cache, memory }: ReadHandle,
-  idOf: (uid: string) => number,
-): Pick<SessionReader, 'hasDigest' | 'frozen' | 'isMiscounted' | 'copied' | 'repeated' | 'earlier'> {
-  const firstSeq = cache.prepare('SELECT min(seq) AS seq FROM events WHERE session = ?')
-  const stored = memory.prepare('SELECT digest, earlier, earlier_seq FROM digests WHERE session_uid = ?')
-  const copied = memory.prepare(
-    "SELECT origin_uid, seqs, origin_seqs FROM copied WHERE session_uid = ? AND origin_uid <> ''",
-  )
-  const counted = cache.prepare('SELECT event_count FROM cached WHERE session_uid = ?')
-  const knowsMore = knowingMore(cache, memory)
-  // Once the digest of later events was frozen in its turn, it was frozen without them.
-  const repeated = memory.prepare('SELECT kind FROM repeated WHERE session_uid = ? AND evicted_seq = ?')
-  const untold = memory.prepare('SELECT 1 FROM copied WHERE session_uid = ? AND NOT is_told')
-  return {
-    hasDigest: (uid) => stored.get(uid) !== undefined,
-    isMiscounted: (uid) => untold.get(uid) !== undefined,
-    frozen(uid) {
-      const { event_count: count } = (counted.get(uid) ?? { event_count: 0 }) as { event_count: number }
-      const { seq } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      const isAll = seq === null || knowsMore(uid, count)
-      return isAll ? (stored.get(uid) as StoredDigest | undefined) : undefined
-    },
-    copied(uid) {
-      const row = copied.get(uid) as { origin_uid: string; seqs: string; origin_seqs: string } | undefined
-      return (
-        row && {
-          originUid: row.origin_uid,
-          seqs: parseStored<Range[]>(row.seqs),
-          originSeqs: parseStored<Range[]>(row.origin_seqs),
-        }
-      )
-    },
-    repeated: (uid, untilSeq) =>
-      (repeated.all(uid, untilSeq) as unknown as { kind: EventKind }[]).map(({ kind }) => kind),
-    earlier(uid) {
-      const { seq: first } = firstSeq.get(idOf(uid)) as { seq: number | null }
-      if (first === null || first <= 1) return undefined
-      const row = stored.get(uid) as StoredDigest | undefined
-      if (!row) return undefined
-      // Once kept, the same part is added to every later digest; only a further eviction makes the digest so far the base.
-      return row.earlier !== null && row.earlier_seq >= first - 1
-        ? { seq: row.earlier_seq, digest: row.earlier }
-        : { seq: first - 1, digest: row.digest }
-    },
-  }
-}
-
-/** So many events are held at a time. */
-const AT_ONCE = 4096
-
-interface Touched {
-  seq: number
-  path: string
-}
-
-type Row = [
-  seq: number,
-  ts: number | null,
-  kind: number,
-  role: number,
-  tool: string | null,
-  call: string,
-  summary: string,
-  flags: number,
-  agent: string | null,
-  exitCode: number | null,
-  durationMs: number | null,
-  payload: string,
-  does: number | null,
-  state: number | null,
-  mark: number | null,
-]
-
 function toEvent(
-  row: Row,
+  cells: EventCells,
   files: readonly string[],
   bodyOf: (hash: string) => Body | undefined,
 ): DigestEvent {
-  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash, ...told] = row
+  const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash, ...told] = cells
   const [does, state, mark] = told
   return {
     seq,

@@ -1,20 +1,53 @@
 // Commands that only look: they can neither have broken a thing nor mended it, and "nothing found" is no failure of
-// theirs. Read off the first line of the command; what cannot be told apart counts as doing something.
-const LOOKS =
-  /^(?:cat|bat|head|tail|less|more|nl|ls|ll|tree|find|fd|rg|grep|egrep|fgrep|ag|ack|wc|pwd|which|whereis|type|command -v|stat|file|du|df|ps|pgrep|env|printenv|date|whoami|uname|hostname|id|echo|printf|jq|yq|awk|cut|sort|uniq|tr|column|diff|cmp|xxd|hexdump|od|strings|readlink|realpath|basename|dirname|true|test|\[|sleep|git (?:--no-pager )?(?:status|diff|log|show|blame|branch(?: -\S+)*$|remote -v|rev-parse|ls-files|grep|stash list|describe|config --get)|gh (?:pr|issue|run|repo) (?:view|list|diff|checks)|sed -n|Get-Content|Get-ChildItem|Get-Item|Get-Location|Get-Command|Select-String|Test-Path|dir|gc|gci)\b/i
-/** Goes before a command without being one. */
-const BEFORE = /^(?:\w+=\S*|sudo|time|env|nice|command|\(|\{)\s+/
-const WRITES = /(?:^|[^0-9&>=-])>{1,2}(?!\s*(?:\/dev\/null|&))|\btee\b|-exec\b|-delete\b|\bxargs\b|\bsed -i/
+// theirs. What cannot be told apart counts as doing something.
+import { type Part, partsOf } from './command.ts'
 
-const partsOf = (command: string): string[] =>
-  command
-    .split(/&&|\|\||[;|\n]/)
-    .map((part) => {
-      let rest = part.trim()
-      while (BEFORE.test(rest)) rest = rest.replace(BEFORE, '')
-      return rest
-    })
-    .filter((part) => part !== '' && !/^(?:cd|pushd|popd|set)\b/.test(part))
+const list = (words: string): Set<string> => new Set(words.split(/\s+/))
+
+const SEARCHES = list('rg grep egrep fgrep ag ack findstr select-string sls')
+const READS = list('cat bat head tail less more nl get-content gc type sed awk xxd hexdump od strings jq yq')
+const LISTS = list('ls ll dir find fd tree get-childitem gci stat file du')
+/** They ask whether something is there: no is an answer. */
+const PROBES = list('which where whereis command get-command gcm test [ test-path pgrep type hash')
+const PRINTS = list(
+  'wc pwd df ps env printenv date whoami uname hostname id echo printf cut sort uniq tr column diff cmp readlink realpath basename dirname true false sleep select-object foreach-object where-object measure-object out-string sort-object format-table format-list write-output write-host get-item get-location get-process get-date',
+)
+const GIT_LOOKS = list(
+  'status diff log show blame rev-parse ls-files grep describe remote branch ls-tree cat-file shortlog',
+)
+const GIT_ASKS = list('diff grep rev-parse show-ref merge-base ls-files check-ignore')
+const WRITES =
+  /(?:^|[^0-9&>=-])>{1,2}(?!\s*(?:\/dev\/null|\$null|nul\b|&))|\btee\b|-exec\b|-delete\b|\bxargs\b|\bsed\b[^|;&]{0,80} -i|\bset-content\b|\bout-file\b/i
+
+/** Words behind the options that stand before a command of git's own. */
+export function gitCommand({ args }: Part): string {
+  const rest = [...args]
+  while (rest[0]?.startsWith('-')) rest.splice(0, /^-[cC]$/.test(rest[0]) ? 2 : 1)
+  return rest[0] ?? ''
+}
+
+export type Looking = 'search' | 'read' | 'list' | 'probe' | 'print'
+
+/** How a program looks at things; null for one that may do something. */
+export function lookingOf(part: Part): Looking | null {
+  const { program, args } = part
+  if (program === 'git') {
+    const command = gitCommand(part)
+    if (command === 'grep') return 'search'
+    if (command === 'ls-files') return 'list'
+    if (command === 'config' && args.some((one) => one.startsWith('--get'))) return 'probe'
+    return GIT_LOOKS.has(command) ? 'read' : null
+  }
+  if (program === 'gh') return /^(?:view|list|diff|checks|status)$/.test(args[1] ?? '') ? 'read' : null
+  if (program === 'rg' && (args.includes('--files') || args.find((one) => !one.startsWith('-')) === '.'))
+    return 'list'
+  if (program === 'sed') return args.some((one) => /^-\w*i/.test(one)) ? null : 'read'
+  if (SEARCHES.has(program)) return 'search'
+  if (LISTS.has(program)) return 'list'
+  if (PROBES.has(program)) return program === 'type' && /[./\\]/.test(args[0] ?? '') ? 'read' : 'probe'
+  if (READS.has(program)) return 'read'
+  return PRINTS.has(program) ? 'print' : null
+}
 
 /** The beginning of a text or of a program: what it does is told elsewhere, or not at all. */
 const NO_COMMAND = /^(?:const|let|var|await|import|export)\b|^\P{L}*$/u
@@ -22,12 +55,33 @@ const NO_COMMAND = /^(?:const|let|var|await|import|export)\b|^\P{L}*$/u
 /** Whether nothing in it changes anything. */
 export function isReading(command: string): boolean {
   if (NO_COMMAND.test(command)) return true
+  if (WRITES.test(command)) return false
   const parts = partsOf(command)
-  return parts.length > 0 && !WRITES.test(command) && parts.every((part) => LOOKS.test(part))
+  return parts.length > 0 && parts.every((part) => lookingOf(part) !== null)
 }
 
-const ASKS =
-  /^(?:rg|grep|egrep|fgrep|ag|ack|diff|cmp|which|command -v|type|pgrep|test|\[|git (?:diff|grep)|fd|find|ls)\b/
+const asks = (part: Part): boolean => {
+  const looking = lookingOf(part)
+  if (part.program === 'git') return looking === 'probe' || GIT_ASKS.has(gitCommand(part))
+  return (
+    looking === 'search' || looking === 'list' || looking === 'probe' || /^(?:diff|cmp)$/.test(part.program)
+  )
+}
 
-/** A search that found nothing says so by exit code 1 and no word. */
-export const isAsking = (command: string): boolean => ASKS.test(partsOf(command).at(-1) ?? '')
+/** A search that found nothing says so by its exit code, and no word; of a program whose output it searches none is heard. */
+export function isAsking(command: string): boolean {
+  const parts = partsOf(command)
+  return parts.some(asks) && parts.every((part, at) => lookingOf(part) !== null || parts[at + 1]?.isPiped)
+}
+
+/** Whether all it does is to ask if something is there. */
+export function isProbing(command: string): boolean {
+  const parts = partsOf(command).filter((part) => lookingOf(part) !== 'print')
+  return parts.length > 0 && parts.every((part) => lookingOf(part) === 'probe')
+}
+
+/** Whether what it prints was first picked out of by a program that looks. */
+export function isFiltered(command: string): boolean {
+  const last = partsOf(command).at(-1)
+  return last?.isPiped === true && lookingOf(last) !== null
+}

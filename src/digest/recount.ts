@@ -75,7 +75,12 @@ function withoutCopies(frozen: Digest, copies: Copies, buckets: Buckets): Digest
     event_count: Math.max(0, frozen.event_count - copied.event_count),
     kind_counts: less(frozen.kind_counts as Record<string, number>, copied.kind_counts),
     markers: { ...frozen.markers, ...floor(frozen.markers, copied.markers) },
-    error_snippets: left(frozen.error_snippets, copied.error_snippets, (one) => one.fingerprint, 'count'),
+    error_snippets: left(
+      frozen.error_snippets,
+      copied.error_snippets,
+      (one) => `${one.fingerprint}\0${one.about ?? ''}`,
+      'count',
+    ),
     metrics: {
       ...frozen.metrics,
       infra_overhead_share: shares[INFRA] ?? 0,

@@ -1,7 +1,6 @@
 // A digest whose events are gone keeps the fingerprints of the rules that made it, and those join with no newer ones. What
 // they were made of, the telling line, is kept as the sample: by it they are named again. A sample that was cut is not the
 // line; its failure keeps the old name.
-import { isShellName } from '../store/legacy-marks.ts'
 import type { Digest, ErrorSnippet } from './digest.ts'
 import { FINGERPRINT_PREFIX, failureOf, isCut } from './errors.ts'
 import { mergeErrors } from './merge.ts'
@@ -21,7 +20,7 @@ export function renameFailures<T extends Pick<Digest, 'error_snippets' | 'signal
   }
 }
 
-const nameOf = ({ fingerprint, sample, tool }: ErrorSnippet): string =>
+const nameOf = ({ fingerprint, sample }: ErrorSnippet): string =>
   fingerprint.startsWith(FINGERPRINT_PREFIX) || isCut(sample)
     ? fingerprint
-    : failureOf(isShellName(tool) ? 'shell' : tool.toLowerCase(), { text: sample }).fingerprint
+    : failureOf({ text: sample }).fingerprint

@@ -31,7 +31,25 @@ export function withSeq(seqs: Seqs, seq: number): Seqs {
   return more
 }
 
+/** Of both, in order. */
+export function joinedSeqs(a: Seqs, b: Seqs): Seqs {
+  const joined = noSeqs()
+  for (const seq of [...cited(a), ...cited(b)].sort((one, other) => one - other)) addSeq(joined, seq)
+  return { ...joined, count: a.count + b.count }
+}
+
 /** `cited` for a list that is at hand whole. */
 export function cite(all: readonly number[]): number[] {
   return all.length <= 2 * HALF ? [...all] : [...all.slice(0, HALF), ...all.slice(-HALF)]
+}
+
+/** Both, in the order of their numbers. */
+export function joinSeqs(a: Seqs, b: Seqs): Seqs {
+  const all = [...cited(a), ...cited(b)].sort((one, other) => one - other)
+  const isAll = all.length <= 2 * HALF
+  return {
+    count: a.count + b.count,
+    first: all.slice(0, HALF),
+    last: isAll ? all.slice(HALF) : all.slice(-HALF),
+  }
 }

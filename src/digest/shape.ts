@@ -5,16 +5,50 @@
 export function shapeOf(line: string): string {
   const missing = missingCommand(line)
   if (missing !== undefined) return `command not found: ${missing}`
-  let shape = line
+  let shape = withoutWrapping(line)
     .slice(0, LONGEST)
     .replace(/[‘’‚′´`]/g, "'")
     .replace(/[“”„«»]/g, '"')
-  shape = withoutQuotedPaths(keepNames(shape))
+  shape = withoutQuotedPaths(keepNames(shape)).replace(QUOTED_TEXT, '$1‹text›$1')
   for (const [pattern, mark] of VARYING) shape = shape.replace(pattern, mark)
   return shape.replace(HIDDEN, shown).replace(/\s+/g, ' ').trim().toLowerCase()
 }
 
+/** How messages name a file: `program: file: No such …`, `in file`, in quotes, or behind a colon. */
+const PATHS = [
+  /^(?:\S{0,200}sh: (?:line \d+: )?)?[\w.-]{1,60}: (?:can't read |cannot access )?['‘"]?([^\s:'’"]{1,200}(?::[\\/][^\s:'’"]{1,200})?)['’"]?: (?:IO error|No such file|The system cannot find)/,
+  /\b(?:in|file|update) ((?:[A-Za-z]:)?[^\s'"`:]{1,200}\.\w{1,8})/,
+  /['"`]([^'"`\n]{0,200}[\\/.][^'"`\n]{0,200})['"`]/,
+  /: ((?:[A-Za-z]:)?[\\/~.][^\s'"`:]{1,200})/,
+]
+
+/** The file that a message names; empty where there is none. */
+export function pathIn(line: string): string {
+  for (const pattern of PATHS) {
+    const path = pattern.exec(line)?.[1]
+    if (path !== undefined && !/\s{2}|[{};=]/.test(path))
+      return path.replaceAll('\\', '/').replace(/\/{2,}/g, '/')
+  }
+  return ''
+}
+
 const LONGEST = 2000
+
+/** Who says it, and the lines that were looked for, are not what failed. */
+function withoutWrapping(line: string): string {
+  const said = line.replace(
+    /^(?:\S{1,60}: )?apply_patch verification failed: |^(?:Error|error|fatal): (?=Failed to find expected lines|invalid (?:hunk|patch))/,
+    '',
+  )
+  const upTo = (words: string, length: number): string =>
+    said.includes(words) ? said.slice(0, said.indexOf(words) + length) : ''
+  const isHunk = /^invalid hunk at line \d/.test(said) && said.includes(NO_HEADER)
+  if (isHunk) return `invalid hunk: ${NO_HEADER}`
+  return upTo(NO_LINES, NO_LINES.length) || upTo(' Note: your current working directory is', 0) || said
+}
+
+const NO_HEADER = 'is not a valid hunk header'
+const NO_LINES = 'Failed to find expected lines'
 
 // Every shell says it in its own words.
 const MISSING = [
@@ -23,9 +57,11 @@ const MISSING = [
   /^'([\w.+@-]+)' is not recognized as\b/,
   /\bThe term '([\w.+@-]+)' is not recognized\b/,
   /^(?:fish: )?Unknown command:? '?([\w.+@-]+)'?$/,
+  // Started without a shell.
+  /^execution error: No such file or directory \(os error 2\): ([\w.+@-]+)/,
 ]
 
-function missingCommand(line: string): string | undefined {
+export function missingCommand(line: string): string | undefined {
   for (const pattern of MISSING) {
     const name = pattern.exec(line)?.[1]
     if (name !== undefined) return name.toLowerCase()
@@ -55,6 +91,9 @@ function keepNames(text: string): string {
   for (const pattern of NAMES) kept = kept.replace(pattern, hide)
   return kept
 }
+
+/** What is quoted as a sentence is an example of what failed; a single name is what failed. */
+const QUOTED_TEXT = /(["'])(?=[^"'\n]* [^"'\n]* )[^"'\n]{24,}\1/g
 
 /** Within quotes a path may hold anything, spaces too. */
 const withoutQuotedPaths = (text: string): string =>

@@ -1,7 +1,7 @@
 // Signals: notable facts about how a session went, each found by one small detector over its facts, with the seqs that
 // show it. Adding a detector is adding a row to DETECTORS and to docs/digest.md, and raising the rule version.
 import type { Facts } from './facts.ts'
-import { cited, type Seqs } from './seqs.ts'
+import { cited, joinedSeqs, type Seqs } from './seqs.ts'
 import { LOOP_FROM, longestOf } from './work.ts'
 
 export interface Signal {
@@ -98,7 +98,11 @@ function churnedFiles({ work }: Facts): Found[] {
 }
 
 function repeatedErrors({ failures }: Facts): Found[] {
-  return [...failures.values()]
-    .filter((failure) => failure.seqs.count >= ERRORS_FROM)
-    .map((failure) => about(failure.fingerprint, failure.seqs))
+  // One failure of two files is kept twice.
+  const all = new Map<string, Seqs>()
+  for (const { fingerprint, seqs } of failures.values()) {
+    const known = all.get(fingerprint)
+    all.set(fingerprint, known ? joinedSeqs(known, seqs) : seqs)
+  }
+  return [...all].filter(([, seqs]) => seqs.count >= ERRORS_FROM).map(([name, seqs]) => about(name, seqs))
 }

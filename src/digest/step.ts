@@ -1,6 +1,8 @@
 // A call with what became of it. Calls are added up in the order they were made, once their result is known; the few
 // that wait for one are kept as they are.
 import type { Deed } from '../model.ts'
+import type { DigestEvent } from './event.ts'
+import type { Failing } from './failing.ts'
 import type { Keeps } from './kept.ts'
 
 export interface Step {
@@ -9,8 +11,14 @@ export interface Step {
   does: Deed | null
   tool: string
   subject: string
+  /** The whole of a command, or what a sub-agent was told; cut where it is very long. */
+  asked: string
   files: readonly string[]
+  /** Of a command: the files it writes, as far as its text tells. */
+  writes: readonly string[]
   isTest: boolean
+  /** It may have run tests; its output shows it. */
+  mayTest: boolean
   /** Of a test: its exit code is not that of the tests. */
   hidesExit: boolean
   keeps: Keeps | null
@@ -20,8 +28,12 @@ export interface Step {
   exitCode: number | null
   /** Its result tells nothing: it goes on in the background, or was cut off. */
   isOpen: boolean
-  /** Fingerprint of how it failed. */
-  failure: string | null
+  /** The failure it came to, also one that its end hides. */
+  failure: Failing | null
+  /** It looked for something, and it was not there. */
+  foundNothing: boolean
+  /** Of a check: it was run to see it fail. */
+  isMeantToFail: boolean
 }
 
 /** Steps behind one that has no result wait with it, so many at most; then it is passed over. */
@@ -92,4 +104,11 @@ export class StepQueue {
     if (step.call !== null && this.#byCall.get(step.call) === step) this.#byCall.delete(step.call)
     this.#add(step)
   }
+}
+
+/** What a sub-agent was told to do: in short, and in full. */
+export function toldAgent(subject: string, event: DigestEvent): string {
+  const input = event.body()?.input
+  const prompt = typeof input === 'object' && input !== null && 'prompt' in input ? input.prompt : ''
+  return typeof prompt === 'string' ? `${subject}\n${prompt}` : subject
 }

@@ -1,5 +1,6 @@
-// Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count.
-// And what the runs of each command add up to.
+// Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count. A runner that
+// was not there, or came to nothing before a test began, ran no tests. And what the runs of each command add up to.
+import { testsIn } from '../event/test-command.ts'
 import { entryOf, prune } from './bounded.ts'
 import { type DigestEvent, fullText } from './event.ts'
 import { addSeq, noSeqs, type Seqs, withSeq } from './seqs.ts'
@@ -13,6 +14,8 @@ export interface Test {
   exitCode: number | null
   durationMs: number | null
   isSidechain: boolean
+  /** Not of the session's work as it is: that was put aside, or the run was to fail. */
+  isElsewhere: boolean
   /** Where the result had no exit code: the call, which may end later, in the background. */
   open: { call: string; hidesExit: boolean } | null
 }
@@ -73,21 +76,50 @@ export function addTest(tests: TestState, command: string, test: Test | null): v
 function noteVerdict(tests: TestState, test: Test): void {
   const { verdict, seq } = test
   if (verdict === 'unknown') return
+  if (verdict === 'failed') tests.failureCount++
+  if (test.isElsewhere) return
   if (!test.isSidechain) tests.lastTold = test
   const known = tests.byCommand.get(test.command)
-  if (verdict === 'failed') tests.failureCount++
-  if (!known) return
+  if (known) noteRun(known, verdict, seq)
+  if (verdict === 'passed') clear(tests, test)
+}
+
+function noteRun(known: TestRuns, verdict: 'passed' | 'failed', seq: number): void {
   known.last = verdict
   if (verdict === 'failed') addSeq(known.failures, seq)
   else if (known.failures.count > 0) known.fixed = withSeq(known.failures, seq)
 }
+
+/** A run that passed clears all that failed before and is a part of it: of the same tests by other options, or of some of them. */
+function clear({ byCommand }: TestState, { command, seq }: Test): void {
+  const words = wordsOf(command)
+  for (const [other, known] of byCommand)
+    if (known.last === 'failed' && words.length > 0 && isWithin(words, wordsOf(other)))
+      noteRun(known, 'passed', seq)
+}
+
+const isWithin = (words: readonly string[], others: readonly string[]): boolean =>
+  words.every((word) => others.some((other) => other === word || isBelow(other, word)))
+
+/** A file of a directory, a test of a module. */
+const isBelow = (one: string, above: string): boolean =>
+  one.startsWith(above) && /^[:/\\.]/.test(one.slice(above.replace(/\/$/, '').length))
+
+/** Runner and what it was to run, without options and where its output went. */
+const wordsOf = (command: string): string[] =>
+  (testsIn(command)[0] ?? command)
+    .split(/[|>]/, 1)
+    .join('')
+    .split(/\s+/)
+    .filter((word) => word !== '' && !/^-|^\w+=|^\d?>|^2$/.test(word))
 
 /** A run that went on in the background after its first result: what comes later tells how it ended. */
 export function endTest(tests: TestState, event: DigestEvent): void {
   if (event.call === null || event.exitCode === null) return
   const test = tests.runs.findLast((one) => one.open?.call === event.call)
   if (!test?.open || test.verdict === 'failed') return
-  const verdict = verdictOf({ hasFailed: event.kind === 'error', hidesExit: test.open.hidesExit }, event)
+  const verdict =
+    verdictOf({ hasFailed: event.kind === 'error', hidesExit: test.open.hidesExit }, event) ?? 'unknown'
   test.resultSeq = event.seq
   test.exitCode = event.exitCode
   test.durationMs = event.durationMs ?? test.durationMs
@@ -120,15 +152,19 @@ const COUNTED_PASSES = new RegExp(
   'm',
 )
 
-export function testVerdict(step: Step, result: DigestEvent): Test {
+/** Null where no test was run. */
+export function testVerdict(step: Step, result: DigestEvent): Test | null {
+  const verdict = verdictOf(step, result)
+  if (verdict === null) return null
   return {
     seq: step.seq,
     resultSeq: result.seq,
     command: step.subject,
-    verdict: verdictOf(step, result),
+    verdict,
     exitCode: result.exitCode,
     durationMs: result.durationMs,
     isSidechain: step.isSidechain,
+    isElsewhere: step.isMeantToFail,
     open:
       result.exitCode === null && step.call !== null && !step.hasFailed
         ? { call: step.call, hidesExit: step.hidesExit }
@@ -136,14 +172,47 @@ export function testVerdict(step: Step, result: DigestEvent): Test {
   }
 }
 
-function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEvent): Test['verdict'] {
-  if (step.hasFailed) return 'failed'
-  if (result.exitCode !== null && result.exitCode !== 0) return 'failed'
-  if (result.exitCode === 0 && !step.hidesExit) return 'passed'
+/** Nothing was there to run the tests, or the network or the sandbox did not let it get so far. */
+const NOT_RUN =
+  /command not found|: not found$|is not recognized as|No module named ['"]?(?:pytest|nose|tox|nox)\b|no such (?:sub)?command|missing script|executable file not found|unknown command|could not find `?Cargo\.toml|no rule to make target|could not resolve host|failed to (?:download|fetch)\b|error: no matching package/im
+const STOPPED = new Set([124, 137, 143])
+const LOOKED_AT = 6000
+
+function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEvent): Test['verdict'] | null {
+  const { exitCode } = result
+  const hasFailed = step.hasFailed === true || (exitCode !== null && exitCode !== 0)
+  if (!hasFailed && exitCode === 0 && !step.hidesExit) return 'passed'
   const output = fullText(result)
   if (COUNTED_FAILURES.test(output)) return 'failed'
-  return COUNTED_PASSES.test(output) ? 'passed' : 'unknown'
+  if (COUNTED_PASSES.test(output)) return hasFailed && !step.hidesExit ? 'failed' : 'passed'
+  if (exitCode === 126 || exitCode === 127 || NOT_RUN.test(ends(output))) return null
+  if (!hasFailed) return 'unknown'
+  return exitCode === null || STOPPED.has(exitCode) ? 'unknown' : 'failed'
 }
+
+const ends = (text: string): string =>
+  text.length <= 2 * LOOKED_AT ? text : `${text.slice(0, LOOKED_AT)}\n${text.slice(-LOOKED_AT)}`
+
+/** Whatever was called: the end of it shows how many tests were run. */
+const SUMMARY = new RegExp(
+  [
+    /^={0,100} ?(?:\d{1,7} failed, )?\d{1,7} passed(?:, \d{1,7} \w{1,20}){0,6} in [\d.]{1,12}s/,
+    /^[ \t]{0,20}Tests:? {1,9}(?:\d{1,7} failed[,|\t ]{1,9})?\d{1,7} passed|^[ \t]{0,20}Test Files {1,9}\d|^test result: (?:ok|FAILED)\. \d{1,7} passed/,
+    /^Ran \d{1,7} tests? in |^[#ℹ] tests \d{1,7}$|^[ \t]{0,20}\d{1,7} passing\b|^\d{1,7} examples?, \d{1,7} failures?|^ok[ \t]{1,9}\S{1,300}[ \t]{1,9}[\d.]{1,12}s|^--- FAIL: /,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+)
+const WRAPS =
+  /\b(?:make|just|mise|task|npm|pnpm|yarn|bun|uv|poetry|hatch|pdm|rtk|nox|inv|invoke|rake|docker|podman|bash|sh)\b|(?:^|[\s;&])\.{1,2}\/[\w./-]{1,200}/
+const NAMES_CHECKS =
+  /(?:^|[\s/:_-])(?:ci|checks?|verify|specs?|e2e|unit|integration|cov(?:erage)?|validate|all|qa|tests?|smoke)\b/i
+
+/** A command that runs others: by its output one sees whether tests were among them. */
+export const mayTest = (command: string): boolean => WRAPS.test(command) && NAMES_CHECKS.test(command)
+
+export const showsTests = (result: DigestEvent): boolean => SUMMARY.test(ends(fullText(result)))
 
 const IS_TEST = /test|spec|check|cargo|mocha|jest|tox|make|mvn|gradle|prove/i
 

@@ -1,9 +1,8 @@
 // What the calls of a session add up to: files, commands, loops of failures, tools that never work, and what overcame a
 // failure. One call at a time, in order, in bounded room.
 import { entryOf, prune } from './bounded.ts'
-import { type DigestEvent, snippet, toolClass } from './event.ts'
-import { isReading } from './reading.ts'
-import type { Resolution } from './resolution.ts'
+import { type DigestEvent, toolClass } from './event.ts'
+import { Mending, type MendState, noMending } from './mending.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import type { Step } from './step.ts'
 
@@ -46,22 +45,6 @@ export interface ToolFact {
   failures: Seqs
 }
 
-interface Change {
-  order: number
-  seq: number
-  what: string
-}
-
-/** The last time a failure happened, and what overcame it. */
-export interface LastFailure {
-  order: number
-  seq: number
-  isSidechain: boolean
-  /** What has to succeed. */
-  keys: string[]
-  resolution: Resolution | null
-}
-
 export interface WorkState {
   /** Edits that did not fail. */
   editCount: number
@@ -71,17 +54,11 @@ export interface WorkState {
   unended: Unended[]
   loops: Map<string, LoopFact>
   tools: Map<string, ToolFact>
-  /** By fingerprint. */
-  lastFailures: Map<string, LastFailure>
-  /** The last edits and commands that went well, on the main chain and beside it. */
-  changes: { main: Change[]; side: Change[] }
+  mending: MendState
   order: number
 }
 
-const KEPT = { files: 300, commands: 150, unended: 64, loops: 100, tools: 300, failures: 120 }
-const MAX_KEYS = 20
-const MAX_CHANGES = 12
-const WHAT_LENGTH = 400
+const KEPT = { files: 300, commands: 150, unended: 64, loops: 100, tools: 300 }
 export const LOOP_FROM = 3
 
 export const noWork = (): WorkState => ({
@@ -91,31 +68,28 @@ export const noWork = (): WorkState => ({
   unended: [],
   loops: new Map(),
   tools: new Map(),
-  lastFailures: new Map(),
-  changes: { main: [], side: [] },
+  mending: noMending(),
   order: 0,
 })
 
 export class Work {
   readonly #state: WorkState
-  /** Fingerprints by what has to succeed; made from the state. */
-  #unresolved = new Map<string, Set<string>>()
+  readonly #mending: Mending
 
   constructor(state: WorkState) {
     this.#state = state
-    this.#listUnresolved()
+    this.#mending = new Mending(state.mending)
   }
 
   add(step: Step): void {
     this.#state.order++
-    for (const path of step.files) this.#addFile(path, step)
+    for (const path of new Set([...step.files, ...step.writes])) this.#addFile(path, step)
     if (isMade(step)) this.#state.editCount++
     if (step.does === 'shell') this.#addCommand(step)
     if (step.isOpen) return
     this.#addLoop(step)
     this.#addTool(step)
-    if (step.failure !== null) this.#addFailure(step.failure, step)
-    if (step.hasFailed === false) this.#addSuccess(step)
+    this.#mending.add(step, this.#state.order)
   }
 
   /** How a command ended that went on after its first result. */
@@ -137,7 +111,8 @@ export class Work {
     file.order = order
     file.touches++
     addSeq(file.seqs, step.seq)
-    if (isMade(step)) addSeq(file.edits, step.seq)
+    const isChanged = step.does === 'edit' || step.writes.includes(path)
+    if (isChanged && isMade(step)) addSeq(file.edits, step.seq)
     prune(
       files,
       KEPT.files,
@@ -204,69 +179,12 @@ export class Work {
     }
     prune(tools, KEPT.tools, (a, b) => b.failures.count - a.failures.count)
   }
-
-  #addFailure(fingerprint: string, step: Step): void {
-    const { lastFailures, order } = this.#state
-    const known = lastFailures.get(fingerprint)
-    for (const key of known?.keys ?? []) this.#unresolved.get(key)?.delete(fingerprint)
-    const { seq, isSidechain } = step
-    const keys = keysOf(step)
-    lastFailures.set(fingerprint, { order, seq, isSidechain, keys, resolution: null })
-    for (const key of keys) entryOf(this.#unresolved, key, () => new Set<string>()).add(fingerprint)
-    if (prune(lastFailures, KEPT.failures, (a, b) => b.order - a.order)) this.#listUnresolved()
-  }
-
-  #listUnresolved(): void {
-    this.#unresolved = new Map()
-    for (const [fingerprint, { keys, resolution }] of this.#state.lastFailures)
-      for (const key of resolution ? [] : keys)
-        entryOf(this.#unresolved, key, () => new Set<string>()).add(fingerprint)
-  }
-
-  #addSuccess(step: Step): void {
-    const { changes, order, lastFailures } = this.#state
-    // Looking changes nothing: only edits and commands can have helped, and the success itself shows how it was tried.
-    const isChange = step.does === 'edit' || (step.does === 'shell' && !isReading(step.subject))
-    const done = { order, seq: step.seq, what: whatOf(step) }
-    const ring = step.isSidechain ? changes.side : changes.main
-    if (isChange) ring.push(done)
-    if (ring.length > MAX_CHANGES) ring.shift()
-    if ((step.exitCode ?? 0) !== 0) return
-    for (const key of keysOf(step)) {
-      for (const fingerprint of this.#unresolved.get(key) ?? []) {
-        const failed = lastFailures.get(fingerprint) as LastFailure
-        const since = failed.isSidechain ? changes.side : changes.main
-        const steps = since.filter((one) => one.order > failed.order)
-        if (!isChange && failed.isSidechain === step.isSidechain) steps.push(done)
-        failed.resolution = {
-          failed_seq: failed.seq,
-          resolved_seq: step.seq,
-          steps: steps.slice(-MAX_CHANGES).map(({ seq, what }) => ({ seq, what })),
-        }
-        for (const other of failed.keys) if (other !== key) this.#unresolved.get(other)?.delete(fingerprint)
-      }
-      this.#unresolved.delete(key)
-    }
-  }
 }
 
 /** An edit that did not fail, as far as is known. */
-const isMade = ({ does, hasFailed, isOpen }: Step): boolean => does === 'edit' && !hasFailed && !isOpen
+const isMade = ({ does, writes, hasFailed, isOpen }: Step): boolean =>
+  (does === 'edit' || writes.length > 0) && !hasFailed && !isOpen
 
 export const longestOf = ({ run, longest }: LoopFact): Seqs => (run.count > longest.count ? run : longest)
 
 const lastOf = ({ first, last }: Seqs): number => last.at(-1) ?? first.at(-1) ?? 0
-
-function whatOf(step: Step): string {
-  if (step.does === 'edit') return snippet(`edit ${step.files.join(', ')}`, WHAT_LENGTH)
-  return step.does === 'shell' ? step.subject : `${step.tool} ${step.subject}`
-}
-
-/** The same command, a run of the tests after failing tests, or the same tool on the same file. */
-function keysOf(step: Step): string[] {
-  if (step.isTest) return ['tests']
-  const tool = toolClass(step)
-  return step.files.length > 0
-    ? step.files.slice(0, MAX_KEYS).map((file) => `${step.does === 'edit' ? 'edit' : tool}\0${file}`)
-    : [`${tool}\0${step.subject}`]
-}

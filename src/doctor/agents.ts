@@ -6,15 +6,15 @@ import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import type { Config } from '../config.ts'
+import { plural } from '../figures.ts'
 import { DAY } from '../model.ts'
 import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
 import type { Problem } from '../sources/problem.ts'
 import { extraRoots, namedRoots } from '../sources/roots.ts'
 import { readSpoolState } from '../sources/spool.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { checkDeletions } from './deletions.ts'
 import { ageText, type Finding, finding } from './finding.ts'
-import { plural } from './words.ts'
 
 const SHOWN = 5
 
@@ -25,7 +25,7 @@ export interface AgentContext {
   adapters: readonly AnyAdapter[]
   integrations: readonly Integration[]
   /** Undefined where nothing is remembered. */
-  handle: ReadHandle | undefined
+  handle: Reader | undefined
   /** Told which agents' programs have not answered yet. */
   onWait?: ((programs: readonly string[]) => void) | undefined
   /** How long an agent's program may take. */
@@ -56,8 +56,8 @@ export function checkAgents(context: AgentContext, { discovery, integrations }: 
 const countOf = (found: Discovery, flavor: string): number =>
   found.found.filter((one) => one.adapter.flavor === flavor).length
 
-function agentsFound({ adapters, handle, integrations }: AgentContext, found: Discovery): Finding[] {
-  const present = adapters.map((one) => one.flavor).filter((flavor) => countOf(found, flavor) > 0)
+function agentsFound({ adapters, handle }: AgentContext, found: Discovery): Finding[] {
+  const present = adapters.filter(({ flavor }) => countOf(found, flavor) > 0)
   if (present.length === 0) {
     const looked = found.roots.map((root) => root.path).join(', ')
     return [
@@ -66,8 +66,8 @@ function agentsFound({ adapters, handle, integrations }: AgentContext, found: Di
       }),
     ]
   }
-  return present.map((flavor) => {
-    const title = integrations.find((one) => one.flavor === flavor)?.title ?? flavor
+  return present.map((one) => {
+    const { flavor, title = flavor } = one as AnyAdapter & { title?: string }
     const { version, sessions } = remembered(handle, flavor)
     const text = `${title}${version ? ` ${version}` : ''}: ${plural(sessions, 'session')} remembered of ${plural(countOf(found, flavor), 'file')}`
     return sessions === 0
@@ -77,16 +77,10 @@ function agentsFound({ adapters, handle, integrations }: AgentContext, found: Di
 }
 
 function remembered(
-  handle: ReadHandle | undefined,
+  handle: Reader | undefined,
   flavor: string,
 ): { version: string | null; sessions: number } {
-  const row = handle?.memory
-    .prepare(
-      `SELECT count(*) AS sessions, (SELECT agent_version FROM sessions WHERE flavor = ?1 AND agent_version IS NOT NULL
-         ORDER BY started_at DESC LIMIT 1) AS version FROM sessions WHERE flavor = ?1`,
-    )
-    .get(flavor) as { version: string | null; sessions: number } | undefined
-  return row ?? { version: null, sessions: 0 }
+  return handle?.sessions.flavorOf(flavor) ?? { version: null, sessions: 0 }
 }
 
 /** Days before the deletion at which it becomes urgent. */

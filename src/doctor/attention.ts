@@ -2,15 +2,15 @@
 // was lost, what was not understood. `recollect status` shows the bad part of it, `recollect doctor` all.
 
 import type { Config } from '../config.ts'
+import { formatBytes, plural } from '../figures.ts'
 import { DAY } from '../model.ts'
 import { countLost } from '../query/lost.ts'
 import { policyOf } from '../retention/policy.ts'
 import { allocatedBytes, databaseBytes } from '../retention/usage.ts'
 import { peekSpool, readSpoolState } from '../sources/spool.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { StorePaths } from '../store/reading.ts'
-import type { ReadHandle } from '../store/store.ts'
 import { ageText, type Finding, finding } from './finding.ts'
-import { formatBytes, plural } from './words.ts'
 
 const SHOWN = 5
 const STUCK_MS = 3_600_000
@@ -26,7 +26,7 @@ export const sizesOf = (paths: StorePaths): Sizes => ({
   distilled: databaseBytes(paths.memoryPath),
 })
 
-export function checkAtOnce(handle: ReadHandle, config: Config, sizes: Sizes, now: number): Finding[] {
+export function checkAtOnce(handle: Reader, config: Config, sizes: Sizes, now: number): Finding[] {
   return [
     checkSize(config, sizes),
     ...checkLosses(handle),
@@ -52,10 +52,8 @@ function checkSize(config: Config, { raw, distilled }: Sizes): Finding {
   return finding('memory.size', 'ok', text)
 }
 
-function checkLosses(handle: ReadHandle): Finding[] {
-  const { n } = handle.memory
-    .prepare("SELECT count(*) AS n FROM receipts WHERE reason = 'hard_cap'")
-    .get() as { n: number }
+function checkLosses(handle: Reader): Finding[] {
+  const n = handle.storage.countLosses()
   if (n === 0) return []
   const fix = 'raise session_memory.retention.raw_hard_cap_bytes, or sweep more often'
   return [
@@ -69,7 +67,7 @@ function checkLosses(handle: ReadHandle): Finding[] {
 }
 
 /** What is gone for good is no news each time; what a sweep brings back should be. */
-function checkRaw(handle: ReadHandle): Finding[] {
+function checkRaw(handle: Reader): Finding[] {
   const { again, gone, example } = countLost(handle)
   if (again + gone === 0) return []
   const parts = [
@@ -114,13 +112,8 @@ function checkSpool(home: string, now: number): Finding {
 }
 
 /** What was read and has no digest yet: a sweep that was stopped in between. */
-function checkAnalyzed({ memory }: ReadHandle): Finding[] {
-  const { n } = memory
-    .prepare(
-      `SELECT count(*) AS n FROM sessions WHERE event_count > 0 AND evicted_at IS NULL
-       AND (analyzed_at IS NULL OR analyzed_at < ingested_at)`,
-    )
-    .get() as { n: number }
+function checkAnalyzed(handle: Reader): Finding[] {
+  const n = handle.coverage.countUndigested('here')
   if (n === 0) return []
   return [
     finding('memory.analysis', 'warning', `${plural(n, 'session')} not analyzed yet`, {
@@ -129,13 +122,8 @@ function checkAnalyzed({ memory }: ReadHandle): Finding[] {
   ]
 }
 
-function gaps({ cache }: ReadHandle): Finding[] {
-  const rows = cache
-    .prepare(
-      `SELECT s.flavor, g.reason, count(*) AS n, sum(g.length) AS bytes, min(g.path) AS path FROM gaps g
-       JOIN sources s USING (path) WHERE NOT g.is_pending GROUP BY s.flavor, g.reason ORDER BY n DESC`,
-    )
-    .all() as unknown as { flavor: string; reason: string; n: number; bytes: number; path: string }[]
+function gaps(handle: Reader): Finding[] {
+  const rows = handle.coverage.lastingGaps()
   return rows.slice(0, SHOWN).map(({ flavor, reason, n, bytes, path }) =>
     finding(
       'source.gaps',
@@ -150,18 +138,10 @@ function gaps({ cache }: ReadHandle): Finding[] {
 }
 
 /** Where a new version of an agent writes what we do not know, it is kept as it is, and named here. */
-function drift({ cache, memory }: ReadHandle): Finding[] {
-  const rows = cache
-    .prepare(
-      `SELECT s.flavor, u.name, sum(u.count) AS n, json_group_array(DISTINCT s.session_uid) AS uids
-       FROM unknown_records u JOIN sources s USING (path) GROUP BY s.flavor, u.name ORDER BY n DESC`,
-    )
-    .all() as unknown as { flavor: string; name: string; n: number; uids: string }[]
-  const versionOf = memory.prepare('SELECT agent_version AS version FROM sessions WHERE session_uid = ?')
-  const versions = (uids: string): string => {
-    const all = (JSON.parse(uids) as (string | null)[])
-      .slice(0, 200)
-      .map((uid) => (versionOf.get(uid) as { version: string | null } | undefined)?.version)
+function drift(handle: Reader): Finding[] {
+  const rows = handle.coverage.unknown()
+  const versions = (uids: readonly (string | null)[]): string => {
+    const all = uids.slice(0, 200).map((uid) => (uid === null ? null : handle.sessions.agentVersion(uid)))
     return [...new Set(all.filter(Boolean))].sort().join(', ')
   }
   return [...new Set(rows.map((row) => row.flavor))].map((flavor) => {

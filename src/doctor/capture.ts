@@ -2,15 +2,16 @@
 // the server through which they can ask. Looks only; asks agents' own programs what they have registered.
 
 import type { Integration } from '../adapters/integration.ts'
-import { MCP_CLIENTS, type McpClient } from '../adapters/mcp.ts'
+import { MCP_CLIENTS, MCP_FILES, type McpClient, type McpFile } from '../adapters/mcp.ts'
 import { type HookStatus, lastFired, statusOf } from '../capture/hook-status.ts'
+import { lookAtMcpFile } from '../capture/mcp-file.ts'
 import { SCHEDULERS, type ScheduleStatus, scheduleStatus } from '../capture/schedule.ts'
 import { EVERY_MS } from '../capture/schedule-text.ts'
 import { isWatched } from '../capture/watch.ts'
 import { commandText, lookAt, type Registration, SERVER_NAME, serverEntry } from '../mcp/register.ts'
 import { DAY } from '../model.ts'
 import { readSpoolState } from '../sources/spool.ts'
-import type { AgentContext } from './agents.ts'
+import type { AgentContext, AgentsHere } from './agents.ts'
 import { ageText, type Finding, finding } from './finding.ts'
 
 /** For an agent's program to answer; it may check its servers first. */
@@ -18,17 +19,20 @@ const PATIENCE_MS = 20_000
 
 export async function checkCapture(
   context: AgentContext,
-  agents: readonly Integration[],
+  { discovery, integrations: agents }: AgentsHere,
 ): Promise<Finding[]> {
+  const isAnyHere = discovery.found.length > 0
+  const isFound = (flavor: string): boolean => discovery.found.some((one) => one.adapter.flavor === flavor)
   const { config, env, adapters } = context
   const fired = lastFired(config.home, adapters)
   const hooks = agents.map((one) => statusOf(one, env, undefined, fired))
   const schedules = SCHEDULERS.map((one) => scheduleStatus(one, env)).filter((one) => one.found.length > 0)
   return [
-    ...(agents.length === 0 ? [] : [automatic(context, hooks, schedules)]),
+    ...(isAnyHere ? [automatic(context, hooks, schedules)] : []),
     ...hooks.map((one) => hookFinding(context, one)),
-    ...(agents.length === 0 ? [] : scheduleFindings(context, schedules)),
+    ...(isAnyHere ? scheduleFindings(context, schedules) : []),
     ...(await mcpFindings(context, agents)),
+    ...MCP_FILES.filter((one) => isFound(one.flavor)).flatMap((one) => mcpFileFinding(context, one)),
   ]
 }
 
@@ -109,9 +113,32 @@ async function mcpFindings(context: AgentContext, agents: readonly Integration[]
   return (await Promise.all(answers)).flat()
 }
 
+function mcpFileFinding({ config, env }: AgentContext, client: McpFile): Finding[] {
+  try {
+    const { registered, isCurrent } = lookAtMcpFile(client, serverEntry(config, env), env)
+    return [stateFinding(client, registered, isCurrent)]
+  } catch (error) {
+    return [finding('mcp.state', 'warning', (error as Error).message, { subject: client.flavor })]
+  }
+}
+
+function stateFinding(
+  { flavor, title }: Pick<Integration, 'flavor' | 'title'>,
+  registered: string | undefined,
+  isCurrent: boolean,
+): Finding {
+  const say = (severity: Finding['severity'], text: string, fix?: string): Finding =>
+    finding('mcp.state', severity, `${title} ${text}`, { subject: flavor, ...(fix ? { fix } : {}) })
+  const install = `recollect mcp install --agent ${flavor}`
+  if (registered === undefined) return say('info', 'does not know the MCP server', install)
+  return isCurrent
+    ? say('ok', 'knows the MCP server')
+    : say('warning', `starts another one: ${registered}`, install)
+}
+
 async function mcpFinding(
   { config, env, patienceMs = PATIENCE_MS }: AgentContext,
-  { flavor, title }: Integration,
+  agent: Integration,
   client: McpClient,
 ): Promise<Finding[]> {
   let found: Registration
@@ -122,18 +149,8 @@ async function mcpFinding(
   }
   // Only the agent's own program tells what it has registered.
   if (found.program === undefined) return []
-  const say = (severity: Finding['severity'], text: string, fix?: string): Finding[] => [
-    finding('mcp.state', severity, `${title} ${text}`, { subject: flavor, ...(fix ? { fix } : {}) }),
-  ]
-  const install = `recollect mcp install --agent ${flavor}`
-  if (found.isSilent)
-    return say(
-      'warning',
-      `did not answer within ${patienceMs / 1000} s what it has registered`,
-      commandText([client.program, ...client.show(SERVER_NAME)]),
-    )
-  if (found.registered === undefined) return say('info', 'does not know the MCP server', install)
-  return found.isCurrent
-    ? say('ok', 'knows the MCP server')
-    : say('warning', `starts another one: ${found.registered}`, install)
+  if (!found.isSilent) return [stateFinding(agent, found.registered, found.isCurrent)]
+  const text = `${agent.title} did not answer within ${patienceMs / 1000} s what it has registered`
+  const fix = commandText([client.program, ...client.show(SERVER_NAME)])
+  return [finding('mcp.state', 'warning', text, { subject: agent.flavor, fix })]
 }

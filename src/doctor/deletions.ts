@@ -4,11 +4,11 @@ import { statSync } from 'node:fs'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
+import { formatBytes, plural } from '../figures.ts'
 import { DAY } from '../model.ts'
 import { discover, type Found } from '../sources/discover.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { type Finding, finding } from './finding.ts'
-import { formatBytes, plural } from './words.ts'
 
 export const WITHIN_DAYS = 7
 
@@ -34,7 +34,7 @@ interface Context {
   now: number
   adapters: readonly AnyAdapter[]
   integrations: readonly Integration[]
-  handle: ReadHandle | undefined
+  handle: Reader | undefined
 }
 
 /** Of each agent that deletes anything within the week. */
@@ -94,13 +94,9 @@ interface State {
 /** Of the files of a session the one that is worst off tells. */
 const worse = (a: Kept = 'kept', b: Kept): Kept => (ORDER.indexOf(a) > ORDER.indexOf(b) ? a : b)
 
-function stateReader({ cache }: ReadHandle): (path: string, size: number) => State {
-  const find = cache.prepare(
-    `SELECT s.session_uid AS session, s.size, coalesce(c.evicted_seq, 0) AS evictedSeq
-     FROM sources s LEFT JOIN cached c USING (session_uid) WHERE s.path = ?`,
-  )
+function stateReader(handle: Reader): (path: string, size: number) => State {
   return (path, size) => {
-    const row = find.get(path) as { session: string | null; size: number; evictedSeq: number } | undefined
+    const row = handle.sources.state(path)
     if (!row || row.size < size) return { session: row?.session ?? null, state: 'unread' }
     return { session: row.session, state: row.evictedSeq === 0 ? 'kept' : 'digest_only' }
   }

@@ -6,8 +6,8 @@ import { INTEGRATIONS } from '../adapters/integrations.ts'
 import type { Config } from '../config.ts'
 import { causeOf, RecollectError } from '../errors.ts'
 import { adaptersOf, type Plugin } from '../sources/plugins.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
-import type { ReadHandle } from '../store/store.ts'
 import { type AgentContext, agentsHere, checkAgents } from './agents.ts'
 import { checkAtOnce, sizesOf } from './attention.ts'
 import { checkCapture } from './capture.ts'
@@ -50,10 +50,10 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
   const findings = [node, checkAccess(config.home), checkSpace(config.home)]
   const paths = storePaths(config.home, config.get('store.db_path'))
   const memory = open(paths, findings)
-  let handle: ReadHandle | undefined = memory
+  let handle: Reader | undefined = memory
   try {
     // A damaged database may fail any question: once one has, no more are asked.
-    const ask = async (check: (handle: ReadHandle) => Finding[] | Promise<Finding[]>): Promise<void> => {
+    const ask = async (check: (handle: Reader) => Finding[] | Promise<Finding[]>): Promise<void> => {
       if (!handle) return
       try {
         const found = await check(handle)
@@ -70,7 +70,7 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     const agents = { adapters: await adaptersHere(config, findings), integrations: INTEGRATIONS }
     const context: AgentContext = { config, env, now, ...agents, handle, onWait, patienceMs }
     const here = agentsHere(context)
-    findings.push(...checkAgents(context, here), ...(await checkCapture(context, here.integrations)))
+    findings.push(...checkAgents(context, here), ...(await checkCapture(context, here)))
   } finally {
     memory?.close()
   }
@@ -95,7 +95,7 @@ function pluginFinding({ flavor, plugin: { path, sha256 } }: Plugin): Finding {
   return finding('source.plugin', 'info', `${flavor} is read by ${path}, sha256 ${sha256}`, { subject: path })
 }
 
-function open(paths: StorePaths, findings: Finding[]): (ReadHandle & { close(): void }) | undefined {
+function open(paths: StorePaths, findings: Finding[]): (Reader & { close(): void }) | undefined {
   try {
     return openForReading(paths)
   } catch (error) {

@@ -1,8 +1,8 @@
 // The machine: Node, permissions, room on the disk.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { formatBytes } from '../figures.ts'
 import { type Finding, finding } from './finding.ts'
-import { formatBytes } from './words.ts'
 
 const LEAST_NODE = [20, 19] as const
 /** The end of support of each major version, as far as it is fixed. */

@@ -3,10 +3,9 @@
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { DAY } from '../model.ts'
-import type { Database } from '../store/database.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { StorePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
-import type { ReadHandle } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { loadPrices, PRICE_LIST } from '../usage/prices.ts'
 import { type Finding, finding } from './finding.ts'
@@ -26,32 +25,19 @@ export function unopened(error: Error): Finding {
   return finding(id, 'error', error.message, { fix: error.hint.replace(/^run: /, '') })
 }
 
-export function checkIntegrity(handle: ReadHandle, paths: StorePaths, isDeep: boolean): Finding[] {
+export function checkIntegrity(handle: Reader, paths: StorePaths, isDeep: boolean): Finding[] {
   if (isDeep) return verified(paths)
-  const problems = [handle.memory, handle.cache].flatMap(quickCheck)
+  const problems = handle.storage.quickCheck(QUICK_CHECK_BYTES)
   if (problems.length > 0)
     return problems.map((text) => finding('memory.integrity', 'error', text, { fix: REPAIR }))
-  const { n } = handle.memory.prepare('SELECT count(*) AS n FROM sessions').get() as { n: number }
+  const n = handle.sessions.countAll()
   return [finding('memory.integrity', 'ok', `opens, ${n} sessions; --deep checks every payload`)]
-}
-
-function quickCheck(database: Database): string[] {
-  try {
-    const { bytes } = database
-      .prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
-      .get() as { bytes: number }
-    if (bytes > QUICK_CHECK_BYTES) return []
-    const rows = database.prepare('PRAGMA quick_check(5)').all() as unknown as { quick_check: string }[]
-    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
-  } catch (error) {
-    return [(error as Error).message]
-  }
 }
 
 function verified(paths: StorePaths): Finding[] {
   const store = openStore(paths)
   try {
-    const { problems, eventCount, payloadCount, leavingCount } = store.verify()
+    const { problems, eventCount, payloadCount, leavingCount } = store.archive.verify()
     const unfinished = leavingCount > 0 ? `; the next sweep ends an eviction (sessions: ${leavingCount})` : ''
     if (problems.length === 0)
       return [
@@ -67,7 +53,7 @@ function verified(paths: StorePaths): Finding[] {
   }
 }
 
-export async function checkPrices(handle: ReadHandle, config: Config, now: number): Promise<Finding[]> {
+export async function checkPrices(handle: Reader, config: Config, now: number): Promise<Finding[]> {
   const days = Math.floor((now - Date.parse(PRICE_LIST.date)) / DAY)
   const text = `list prices of ${PRICE_LIST.date}, ${days} d old`
   const age =
@@ -75,10 +61,7 @@ export async function checkPrices(handle: ReadHandle, config: Config, now: numbe
       ? finding('prices.age', 'warning', text, { fix: 'npm install -g recollect@latest' })
       : finding('prices.age', 'ok', text)
   const prices = await loadPrices(overridesOf(config))
-  const rows = handle.memory
-    .prepare("SELECT DISTINCT model FROM usage WHERE is_counted AND coalesce(model, '') <> ''")
-    .all() as unknown as { model: string }[]
-  const unknown = rows.map((row) => row.model).filter((model) => prices.pricedAs(model) === null)
+  const unknown = handle.usage.countedModels().filter((model) => prices.pricedAs(model) === null)
   if (unknown.length === 0) return [age]
   const named = `no price for ${unknown.slice(0, 5).join(', ')}${unknown.length > 5 ? ` and ${unknown.length - 5} more` : ''}`
   return [

@@ -11,11 +11,15 @@ export interface Place {
   exists: boolean
 }
 
-/** Every directory a sweep would look in. */
+/** Every directory a sweep would look in, and every database. */
 export function places(config: Config, env: Environment = process.env): Place[] {
   const more = extraRoots(config)
   return ADAPTERS.flatMap((adapter) => {
-    const paths = new Set(rootsOf(adapter, env, more).filter((path) => !adapter.claim(path, true)))
+    const isPlace = (path: string): boolean => {
+      const source = adapter.claim(path, true)
+      return source === null || source.isDatabase === true
+    }
+    const paths = new Set(rootsOf(adapter, env, more).filter(isPlace))
     return [...paths].map((path) => ({ flavor: adapter.flavor, path, exists: hasEntries(path) }))
   })
 }

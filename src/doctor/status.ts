@@ -4,8 +4,9 @@ import type { Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { policyOf } from '../retention/policy.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { runningSweep } from '../store/sweep-lock.ts'
 import { checkAtOnce, type Sizes, sizesOf } from './attention.ts'
 import type { Deletion } from './deletions.ts'
 import type { Place } from './places.ts'
@@ -40,6 +41,14 @@ export interface Status {
   subagent_sessions: number
   flavors: FlavorRow[]
   storage: { raw: Tier; distilled: { bytes: number; cap_bytes: number } }
+  /** The sweep that is under way, if one is: until it ends, the figures are of a part. */
+  sweep: {
+    started_at: string
+    done_bytes: number
+    total_bytes: number
+    done_sources: number
+    total_sources: number
+  } | null
   attention: Attention[]
   /** What agents delete of their own files within the week. */
   deletions: Deletion[]
@@ -67,10 +76,24 @@ export async function statusOf(config: Config, env: Environment = process.env): 
     subagent_sessions: counted.subagentSessions,
     flavors: counted.flavors,
     storage,
+    sweep: sweepNow(config.home),
     attention: counted.attention,
     deletions: counted.flavors.length > 0 ? await deletionsOf(paths, env) : [],
     looked_in: counted.flavors.length > 0 ? [] : (await import('./places.ts')).places(config, env),
   }
+}
+
+function sweepNow(home: string): Status['sweep'] {
+  const running = runningSweep(home)
+  return (
+    running && {
+      started_at: new Date(running.startedAt).toISOString(),
+      done_bytes: running.doneBytes,
+      total_bytes: running.totalBytes,
+      done_sources: running.doneSources,
+      total_sources: running.totalSources,
+    }
+  )
 }
 
 /** Loaded late: nothing else here needs to know the agents. */
@@ -105,10 +128,9 @@ function readCounts(paths: StorePaths, config: Config, sizes: Sizes): Counts {
     throw error
   }
   try {
-    const one = (sql: string): number => (handle.memory.prepare(sql).get() as { n: number }).n
     return {
       flavors: flavorRows(handle),
-      subagentSessions: one("SELECT count(*) AS n FROM sessions WHERE relation = 'subagent'"),
+      subagentSessions: handle.sessions.countSubagents(),
       attention: attentionOf(handle, config, sizes),
     }
   } finally {
@@ -117,7 +139,7 @@ function readCounts(paths: StorePaths, config: Config, sizes: Sizes): Counts {
 }
 
 /** What doctor would say of the memory at once, without what is as it should be. */
-const attentionOf = (handle: ReadHandle, config: Config, sizes: Sizes): Attention[] =>
+const attentionOf = (handle: Reader, config: Config, sizes: Sizes): Attention[] =>
   checkAtOnce(handle, config, sizes, Date.now())
     .filter(({ severity }) => severity === 'warning' || severity === 'error')
     .map(({ id, severity, text, fix }) => ({
@@ -127,20 +149,13 @@ const attentionOf = (handle: ReadHandle, config: Config, sizes: Sizes): Attentio
       fix: fix ?? 'recollect doctor',
     }))
 
-function flavorRows(handle: ReadHandle): FlavorRow[] {
+function flavorRows(handle: Reader): FlavorRow[] {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-  const rows = handle.memory
-    .prepare(
-      `SELECT flavor, count(*) AS sessions, sum(event_count) AS events, max(ended_at) AS lastAt, max(ingested_at) AS readAt
-       FROM sessions WHERE relation <> 'subagent' AND (event_count > 0 OR evicted_at IS NOT NULL)
-       GROUP BY flavor ORDER BY sessions DESC, flavor`,
-    )
-    .all() as unknown as (FlavorRow & { lastAt: number | null; readAt: number | null })[]
-  return rows.map(({ flavor, sessions, events, lastAt, readAt }) => ({
+  return handle.coverage.ownFlavors().map(({ flavor, sessions, events, active, ingested }) => ({
     flavor,
     sessions,
     events,
-    last_at: iso(lastAt),
-    read_at: iso(readAt),
+    last_at: iso(active),
+    read_at: iso(ingested),
   }))
 }

@@ -165,7 +165,7 @@ function failureSection({ failures }: RetroReport, refs: Refs, shorten: (ref: st
     lines.push(`Mended: ${sample} → ${cure}`)
   }
   return {
-    title: 'What kept failing, and what mended it',
+    title: 'What kept failing, and what fixed it',
     lines,
     charts: [],
     ...(failures.length === 0 ? {} : { table: failureTable(failures, refs) }),
@@ -218,7 +218,7 @@ function loopSection({ loops, totals }: RetroReport, refs: Refs): Section | unde
 function dearestSection({ dearest }: RetroReport, refs: Refs): Section | undefined {
   if (dearest.length === 0) return undefined
   return {
-    title: 'The dearest sessions',
+    title: 'The most expensive sessions',
     lines: [],
     charts: [],
     table: {

@@ -2,27 +2,28 @@
 // the same number of days before. From Tier 2 alone, so it is the same after eviction. A session belongs to the days it
 // ended in; tokens and money to those of each response.
 
+import { meant } from '../query/meant.ts'
 import { dateOf, type TimeZone } from '../query/timezone.ts'
 import { type UsageGroup, type UsageReport, usageReport } from '../query/usage.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { FilterNames } from '../store/reader/filters.ts'
+import type { Reader } from '../store/reader/index.ts'
 import type { PriceBook } from '../usage/prices.ts'
 import { type Ended, endedSessions, failuresOf, type Scope, undigestedCount } from './gather.ts'
 import { before, labelOf, type Period, startOf } from './period.ts'
 import type { RetroReport, RetroShare, RetroTotals } from './report.ts'
 import { dearestOf, decisionsOf, filesOf, infraOf, loopsOf, outcomesOf, signalsOf, testsOf } from './work.ts'
 
-type Memory = Pick<ReadHandle, 'memory'>
-
 export interface RetroQuestion {
   period: Period
   zone: TimeZone
   prices: PriceBook
   flavor?: string
-  repo?: string
+  repo?: FilterNames
   domain?: string
 }
 
-export function retroReport(handle: Memory, question: RetroQuestion): RetroReport {
+export function retroReport(handle: Reader, typed: RetroQuestion): RetroReport {
+  const question = meant(handle, typed)
   const scope = scopeOf(question, question.period)
   const earlier = scopeOf(question, before(question.period))
   const ended = endedSessions(handle, scope)
@@ -74,7 +75,7 @@ function spanOf({ period, sinceAt, untilAt }: Scope): RetroReport['previous'] {
   }
 }
 
-function usageOf(handle: Memory, question: RetroQuestion, scope: Scope, group: UsageGroup): UsageReport {
+function usageOf(handle: Reader, question: RetroQuestion, scope: Scope, group: UsageGroup): UsageReport {
   const { period: _, ...rest } = question
   return usageReport(handle, {
     ...rest,

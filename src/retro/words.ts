@@ -1,6 +1,8 @@
 // Figures of a retrospective as people read them.
 import { shortUsd, unitsOf } from '../usage/money.ts'
 
+export { formatCount as tokens, grouped as count } from '../figures.ts'
+
 export const money = (usd: string | null): string => (usd === null ? '?' : shortUsd(unitsOf(usd)))
 
 /** What nobody used costs nothing; what is not known is never nothing. */
@@ -13,15 +15,6 @@ export function duration(seconds: number): string {
   return minutes < 60
     ? `${minutes} min`
     : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`
-}
-
-/** Whole numbers. Not by `toLocaleString`: the first one takes 14 ms. */
-export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
-
-export function tokens(value: number): string {
-  const [size, unit] =
-    value >= 1e9 ? [1e9, 'G'] : value >= 1e6 ? [1e6, 'M'] : value >= 1e3 ? [1e3, 'K'] : [1, '']
-  return unit === '' ? String(value) : `${(value / size).toFixed(1)}${unit}`
 }
 
 export const percent = (part: number, whole: number): string =>

@@ -1,11 +1,8 @@
 // What the sessions of a period did, counted together: outcomes, loops, files, tests, the dearest, the plumbing.
 
 import { OUTCOMES, type Outcome } from '../model.ts'
-import { sessionConditions } from '../query/filters.ts'
-import { sessionsOf } from '../query/sessions.ts'
 import type { UsageReport } from '../query/usage.ts'
-import { allDecisions } from '../store/decisions.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { type Ended, pointTo, type Scope } from './gather.ts'
 import type { RetroReport } from './report.ts'
 
@@ -56,16 +53,13 @@ export function signalsOf(ended: readonly Ended[]): RetroReport['signals'] {
 }
 
 export function dearestOf(
-  handle: Pick<ReadHandle, 'memory'>,
+  handle: Reader,
   ended: readonly Ended[],
   usage: UsageReport,
 ): RetroReport['dearest'] {
   const rows = usage.rows.filter((row) => row.key !== null).slice(0, SHOWN)
   const digests = new Map(ended.map((one) => [one.uid, one.digest]))
-  const sessions = sessionsOf(
-    handle,
-    rows.map((row) => row.key as string),
-  )
+  const sessions = handle.sessions.of(rows.map((row) => row.key as string))
   return sessions.map((session, at) => {
     const digest = digests.get(session.session_uid)
     return {
@@ -120,9 +114,9 @@ export function testsOf(ended: readonly Ended[]): RetroReport['tests'] {
   return [...commands.values()].sort((a, b) => b.failures - a.failures || b.runs - a.runs).slice(0, SHOWN)
 }
 
-export function decisionsOf({ memory }: Pick<ReadHandle, 'memory'>, scope: Scope): RetroReport['decisions'] {
-  const { where, values } = sessionConditions(scope.filter)
-  return allDecisions(memory, where, values)
+export function decisionsOf(handle: Reader, scope: Scope): RetroReport['decisions'] {
+  return handle.sessions
+    .decisionsWhere(scope.filter)
     .filter(({ ts }) => Date.parse(ts) >= scope.sinceAt && Date.parse(ts) < scope.untilAt)
     .sort((a, b) => (a.ts < b.ts ? -1 : 1))
     .map(({ text, author, ts, session_uid, seq }) => ({ text, author, ts, at: pointTo(session_uid, [seq]) }))

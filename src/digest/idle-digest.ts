@@ -2,31 +2,24 @@
 // What is kept is what a later digest goes on from, so nothing depends on it: where a session changes afterwards, the
 // store throws it away.
 import { fromSqlite, RecollectError } from '../errors.ts'
-import { keepFold } from '../store/digests.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { factsOf, KEEP_FROM } from './index.ts'
 import { type SessionReader, sessionReader } from './reader.ts'
 
-export class Ahead {
-  readonly #cache: ReadHandle['cache']
+export class IdleDigest {
+  readonly #store: Store
   readonly #reader: SessionReader
-  readonly #newCount: ReturnType<ReadHandle['cache']['prepare']>
   readonly #waiting = new Set<string>()
 
-  constructor(handle: ReadHandle) {
-    this.#cache = handle.cache
-    this.#reader = sessionReader(handle)
-    this.#newCount = handle.cache.prepare(
-      `SELECT next_seq - 1 - coalesce((SELECT last_seq FROM folds WHERE session = id), 0) AS count FROM cached
-       WHERE session_uid = ?`,
-    )
+  constructor(store: Store) {
+    this.#store = store
+    this.#reader = sessionReader(store.reader)
   }
 
   /** Sessions that were written to and committed. */
   add(uids: Iterable<string>): void {
     for (const uid of uids) {
-      const { count } = (this.#newCount.get(uid) ?? { count: 0 }) as { count: number }
-      if (count >= KEEP_FROM) this.#waiting.add(uid)
+      if (this.#store.reader.digests.countUnfolded(uid) >= KEEP_FROM) this.#waiting.add(uid)
     }
   }
 
@@ -42,11 +35,11 @@ export class Ahead {
     this.#waiting.delete(uid)
     try {
       const { fold } = factsOf(this.#reader, uid, KEEP_FROM)
-      if (fold) keepFold(this.#cache, uid, fold)
+      if (fold) this.#store.ingest.keepFold(uid, fold)
     } catch (error) {
       // Whatever is wrong is named when its digest is made. After an error of SQLite's the transaction may be gone.
       if (!(error instanceof RecollectError))
-        throw fromSqlite(error, 'cannot write to the memory', this.#cache.location() ?? ':memory:')
+        throw fromSqlite(error, 'cannot write to the memory', this.#store.path)
     }
     return true
   }

@@ -1,0 +1,257 @@
+// What is a failure and what is none, what an exit code of 0 hides, and which line tells it. Sessions of our own making.
+import { describe, expect, it } from 'vitest'
+import { isMereNo } from '../src/digest/errors.ts'
+import { type Made, Script } from './setup/digest-events.ts'
+
+const samples = (script: Script): string[] => {
+  // Gone through at once, and in steps.
+  expect(script.stepwise()).toEqual(script.facts())
+  return [...script.facts().failures.values()].map((one) => one.sample)
+}
+const ran = (command: string, code: number, output = ''): string[] =>
+  samples(new Script().prompt('go').run(command, code, output))
+const asked = (inShort: string, prompt: string, report: string): string[] => {
+  const call: Made = { kind: 'tool_call', role: 'assistant', tool: 'Task', call: 'c', does: 'spawn' }
+  return samples(
+    new Script()
+      .prompt('go')
+      .add({ ...call, summary: `Task: ${inShort}`, body: { input: { prompt } } })
+      .result('c', 'Task', 0, report),
+  )
+}
+
+describe('no failure is', () => {
+  it.each([
+    ['rg -n "left|right" src', 1, ''],
+    ['grep -rn "a\\|b" src/ 2>/dev/null', 2, ''],
+    ['git diff --quiet', 1, ''],
+    ['go vet ./... 2>&1 | grep -v "known" && echo OK', 1, ''],
+    // A shell stopped reading: what was found is shown.
+    [
+      'rg -n "token" src | Select-Object -First 2',
+      1,
+      'src/a.py:3: raise ValueError("bad token")\nsrc/b.ts:9:throw new Error("x")',
+    ],
+    ['which black', 1, 'which: no black in (/usr/bin)'],
+    ['command -v just', 1, ''],
+    ['Get-Command yq', 1, "Get-Command : The term 'yq' is not recognized as the name of a cmdlet"],
+    ['test -f .env && echo there', 1, ''],
+    ['npm start', 130, '^C'],
+    ['rg --files -g "*.yaml"', 1, '/opt/brew/shellenv.sh: line 18: /bin/ps: Operation not permitted\n'],
+  ])('%j that ends with %i', (command, code, output) => {
+    expect(ran(command, code, output)).toEqual([])
+    expect(isMereNo({ text: output, command, exitCode: code })).toBe(true)
+  })
+
+  it('what was refused, or ended because its neighbour failed', () => {
+    const ended = (state: 'refused' | 'stopped'): Script =>
+      new Script()
+        .add({
+          kind: 'tool_call',
+          role: 'assistant',
+          tool: 'Bash',
+          call: 'c',
+          does: 'shell',
+          summary: 'Bash: rm x',
+        })
+        .add({
+          kind: 'error',
+          role: 'tool',
+          tool: 'Bash',
+          call: 'c',
+          state,
+          summary: 'no',
+          body: { said: 'no' },
+        })
+    expect(samples(ended('refused'))).toEqual([])
+    expect(samples(ended('stopped'))).toEqual([])
+  })
+
+  it.each([
+    ['Confirm new test fails without the fix', 'Done.'],
+    ['Run the tests', 'The test must fail before the fix is there.'],
+    ['', 'Break the guard to prove it fails, then restore.'],
+  ])('a test that is run to see it fail: %j after %j', (description, said) => {
+    const script = new Script().prompt('go').answer(said)
+    const made = {
+      kind: 'test_run',
+      body: { input: { description }, said: 'E   AssertionError: 1' },
+    } as const
+    const facts = script.run('pytest tests/test_a.py', 1, 'E   AssertionError: 1', made).facts()
+    expect([facts.failures.size, facts.tests.count, facts.tests.lastTold]).toEqual([0, 1, null])
+  })
+
+  it('a test of what was there before: the work was put aside', () => {
+    const script = new Script().prompt('go')
+    script.test('git stash && pytest tests/test_a.py; git stash pop', 1, 'E   AssertionError: 1')
+    expect(script.facts().failures.size).toBe(0)
+  })
+
+  it('but a test that one only looks at, or that fails against what was said', () => {
+    for (const said of [
+      'Let me see why the test fails.',
+      'Make sure nothing fails.',
+      'Verify the new `FailSafe`',
+    ])
+      expect(
+        new Script().prompt('go').answer(said).test('pytest', 1, 'E   AssertionError: 1').facts().failures
+          .size,
+      ).toBe(1)
+  })
+
+  it('the same end told twice: by who waited for it, and by the command itself', () => {
+    const script = new Script()
+      .add({
+        kind: 'tool_call',
+        role: 'assistant',
+        tool: 'poll',
+        call: 'p',
+        does: 'shell',
+        summary: 'poll: {}',
+      })
+      .result('p', 'poll', 1, 'Timeout waiting for: build')
+      .result('gone', 'run', 1, 'Timeout waiting for: build')
+    expect(samples(script)).toEqual(['Timeout waiting for: build'])
+    expect([...script.facts().failures.values()].map((one) => one.seqs.count)).toEqual([1])
+  })
+})
+
+describe('a failure is', () => {
+  it.each([
+    [
+      'rg -n x extension src',
+      2,
+      'src/a.ts:1:x\nrg: extension: No such file or directory (os error 2)',
+      'rg: extension: No such file or directory (os error 2)',
+    ],
+    ['git fetch', 124, '', 'git fetch timed out, exit code 124'],
+    ['cargo build', 101, 'command timed out', 'command timed out: cargo build'],
+    [
+      'npx lint "**/*.md" | tail -3',
+      1,
+      'Linting: 9 files\ndocs/a.md:9:61 error MD047 No newline at the end',
+      'docs/a.md:9:61 error MD047 No newline at the end',
+    ],
+    ['npx lint .', 1, 'total: 1589', 'lint failed, exit code 1: total: 1589'],
+    [
+      'cd app && cargo fmt',
+      1,
+      "At line:1 char:8\n+ cd app && cargo fmt\n+        ~~\nThe token '&&' is not a valid statement separator in this version.",
+      "The token '&&' is not a valid statement separator in this version.",
+    ],
+    [
+      'nl -ba a.md',
+      1,
+      "nl : The term 'nl' is not recognized as the name of a cmdlet. Check the \nspelling of the name.\nAt line:1 char:1\n+ nl -ba a.md",
+      "nl : The term 'nl' is not recognized as the name of a cmdlet. Check the spelling of the name.",
+    ],
+    [
+      'prettier --check .',
+      1,
+      'Checking formatting...\n[warn] a.md\n[warn] Code style issues found in the above file.',
+      '[warn] Code style issues found in the above file.',
+    ],
+  ])('%j that ends with %i', (command, code, output, sample) => {
+    expect(ran(command, code, output)).toEqual([sample])
+  })
+
+  it.each([
+    // A program says so itself, and the exit code is thrown away.
+    [
+      'tool signal started || true',
+      '{\n  "success": false,\n  "error_type": "no-id",\n  "message": "A session id is needed"\n}',
+      'A session id is needed',
+    ],
+    [
+      'tool upload --issue-number 7 || true',
+      "Usage: tool upload [OPTIONS]\nTry 'tool upload -h' for help.\n\nError: No such option: --issue-number",
+      'Error: No such option: --issue-number',
+    ],
+    [
+      'go test ./svg 2>&1 | tail -40',
+      '--- FAIL: TestInk (0.00s)\n    ink_test.go:4: no ink\nFAIL',
+      '--- FAIL: TestInk (0.00s)',
+    ],
+    [
+      'npm run build 2>&1 | tail -3',
+      'npm error enoent This is about a file.\n',
+      'npm error enoent This is about a file.',
+    ],
+    [
+      'tool pr check 2>&1 || true',
+      'Checking\n[PASS] name\n[FAIL] the footer is missing\n\n1 check failed',
+      '[FAIL] the footer is missing',
+    ],
+    [
+      'python build.py | tail -5',
+      'Traceback (most recent call last):\n  File "build.py", line 1\nKeyError: \'name\'',
+      "KeyError: 'name'",
+    ],
+  ])('hidden by the exit code of %j', (command, output, sample) => {
+    expect(ran(command, 0, output)).toEqual([sample])
+  })
+
+  it.each([
+    ['tool list', '{"success": true, "error": null}'],
+    ['cat report.json', '{"success": false, "message": "of long ago"}'],
+    ['cat build.log | tail -5', 'error: of long ago'],
+    ['npm test 2>&1 | tail -3', 'caught: TypeError: x\n12 passed'],
+  ])('not what %j shows', (command, output) => {
+    expect(ran(command, 0, output)).toEqual([])
+  })
+
+  it('what a sub-agent reports of checks, and of nothing else', () => {
+    const prompt = 'Run `make ci` and report.'
+    expect(
+      asked(
+        'Run make ci',
+        prompt,
+        '## Summary\n\nThe `make ci` command **FAILED** with exit code 2.\n- Lint: PASSED\n- **Format**: 1 file would be reformatted',
+      ),
+    ).toEqual([
+      'The `make ci` command **FAILED** with exit code 2: - **Format**: 1 file would be reformatted',
+    ])
+    expect(
+      asked(
+        'Run tests',
+        prompt,
+        'pytest failed: 1 issue found\n- Error: `TypeError: f() missing 1 argument`',
+      ),
+    ).toEqual(['pytest failed: 1 issue found: - Error: `TypeError: f() missing 1 argument`'])
+    for (const report of [
+      'All checks passed, no failures.',
+      '- Passed: 25\n- Failed: 0',
+      '237 passed, 0 failed',
+    ])
+      expect(asked('Run tests', prompt, report)).toEqual([])
+    expect(
+      asked(
+        'Explore the parser',
+        'Look at it.',
+        'Phase 4: Failure Pattern Learning\nStatus: FAILED is a constant',
+      ),
+    ).toEqual([])
+  })
+})
+
+it('one failure of two files is told twice, with one fingerprint', () => {
+  const script = new Script()
+    .edit(
+      'docs/a.md',
+      'apply_patch verification failed: Failed to find expected lines in /w/docs/a.md:\n## One',
+    )
+    .edit(
+      'docs/b.md',
+      'apply_patch verification failed: Failed to find expected lines in /w/docs/b.md:\n## Two',
+    )
+    .edit(
+      'docs/a.md',
+      'apply_patch verification failed: Failed to find expected lines in /w/docs/a.md:\n## Three',
+    )
+  const found = [...script.facts().failures.values()]
+  expect(found.map((one) => [one.about, one.seqs.count])).toEqual([
+    ['/w/docs/a.md', 2],
+    ['/w/docs/b.md', 1],
+  ])
+  expect(new Set(found.map((one) => one.fingerprint)).size).toBe(1)
+})

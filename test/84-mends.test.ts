@@ -1,0 +1,337 @@
+// What overcame a failure: the later call that tries the same and succeeds, and the steps that matter; nothing where no
+// call is known to. Sessions of our own making.
+import { describe, expect, it } from 'vitest'
+import { mendsOf } from '../src/digest/mends.ts'
+import { resolutionsOf } from '../src/digest/resolution.ts'
+import { type Made, Script } from './setup/digest-events.ts'
+
+/** Of each failure, in order: the steps that mended it, or null. */
+function mends(script: Script): (string[] | null)[] {
+  const facts = script.facts()
+  expect(script.stepwise()).toEqual(facts)
+  const found = resolutionsOf(facts)
+  return [...facts.failures.keys()].map((key) => found.get(key)?.steps.map((step) => step.what) ?? null)
+}
+
+class Work extends Script {
+  #reads = 0
+
+  read(path: string, made: Made = {}): this {
+    const call = `read${++this.#reads}`
+    this.add({
+      kind: 'tool_call',
+      role: 'assistant',
+      tool: 'Read',
+      call,
+      does: 'read',
+      summary: `Read ${path}`,
+      files: [path],
+    })
+    return this.add({
+      kind: 'tool_result',
+      role: 'tool',
+      tool: 'Read',
+      call,
+      state: 'ok',
+      summary: 'text',
+      ...made,
+    })
+  }
+
+  agent(inShort: string, prompt: string, report: string): this {
+    const call = `agent${++this.#reads}`
+    this.add({
+      kind: 'tool_call',
+      role: 'assistant',
+      tool: 'Task',
+      call,
+      does: 'spawn',
+      summary: `Task: ${inShort}`,
+      body: { input: { prompt } },
+    })
+    return this.result(call, 'Task', 0, report)
+  }
+
+  missed(path: string): this {
+    return this.read(path, {
+      kind: 'error',
+      state: 'failed',
+      summary: 'File does not exist.',
+      body: { said: 'File does not exist.' },
+    })
+  }
+}
+const work = (): Work => new Work().prompt('go') as Work
+
+const MISSING = (program: string): string => `bash: line 1: ${program}: command not found`
+const UNREAD = 'File has not been read yet. Read it first before writing to it.'
+
+describe('a program that is not there is overcome', () => {
+  it.each([
+    ['python -m http.server', 'python', 'python3 -m http.server'],
+    ['rg -n needle src', 'rg', 'grep -rn needle src'],
+    ['just fmt', 'just', 'cargo fmt --all'],
+    ['nl -ba src/a.ts | head', 'nl', 'Get-Content -Path src/a.ts'],
+  ])('%j by the program that takes its place', (failed, program, done) => {
+    expect(mends(work().run(failed, 127, MISSING(program)).run(done, 0, 'x'))).toEqual([[done]])
+  })
+
+  it('by installing it', () => {
+    const script = work()
+      .run('jq . a.json', 127, MISSING('jq'))
+      .run('brew install jq', 0, 'ok')
+      .run('jq . a.json', 0, '{}')
+    expect(mends(script)).toEqual([['brew install jq']])
+  })
+
+  it('not by a list of files where it was to search in them', () => {
+    expect(mends(work().run('rg -n needle', 127, MISSING('rg')).run('ls -R src', 0, 'x'))).toEqual([null])
+    expect(mends(work().run('rg -l .', 127, MISSING('rg')).run('ls -R .', 0, 'x'))).toEqual([['ls -R .']])
+  })
+
+  it('not by looking whether it is there, nor by something else', () => {
+    expect(
+      mends(work().run('rg -n needle src', 127, MISSING('rg')).run('command -v rg || echo no', 0, 'no')),
+    ).toEqual([null])
+    expect(mends(work().run('yq .a conf.yaml', 127, MISSING('yq')).run('gh issue list', 0, 'x'))).toEqual([
+      null,
+    ])
+  })
+})
+
+describe('a file', () => {
+  it('has to be read before it is changed', () => {
+    const script = work()
+      .edit('/w/a.ts', UNREAD)
+      .read('/w/b.ts')
+      .read('/w/a.ts')
+      .edit('/w/b.ts')
+      .edit('/w/a.ts')
+    expect(mends(script)).toEqual([['Read /w/a.ts', 'edit /w/a.ts']])
+  })
+
+  it('that could not be changed is changed by another tool', () => {
+    const script = work()
+      .edit('docs/a.md', 'Failed to find expected lines in /w/docs/a.md:\n## One')
+      .run('python -c "print(open(\'docs/a.md\').read())"', 0, 'text')
+      .run("$path = 'docs/a.md'; $text = Get-Content $path; Set-Content $path ($text + 'x')", 0)
+    expect(mends(script)).toEqual([[expect.stringContaining('Set-Content')]])
+  })
+
+  it('that is not there is found elsewhere', () => {
+    expect(
+      mends(
+        work()
+          .run("sed -n '1,9p' core/protocol.rs", 1, 'sed: core/protocol.rs: No such file or directory')
+          .run("sed -n '1,9p' api/protocol.rs", 0, 'x'),
+      ),
+    ).toEqual([["sed -n '1,9p' api/protocol.rs"]])
+    expect(
+      mends(
+        work()
+          .run('cat lib/guess.py', 1, 'cat: lib/guess.py: No such file or directory')
+          .run('ls lib', 0, 'a.py'),
+      ),
+    ).toEqual([['ls lib']])
+    expect(mends(work().missed('/w/old/a.ts').read('/w/new/a.ts'))).toEqual([['Read /w/new/a.ts']])
+  })
+
+  it('that is not there is not found by a search without a match, nor by what is done to it later', () => {
+    const missing = (): Work =>
+      work().run('cat lib/guess.py', 1, 'cat: lib/guess.py: No such file or directory')
+    expect(mends(missing().run("rg --files -g 'guess.py'", 1))).toEqual([null])
+    expect(mends(missing().run("rg --files -g 'guess.py'", 0, 'src/guess.py'))).toEqual([
+      ["rg --files -g 'guess.py'"],
+    ])
+    expect(mends(missing().edit('src/lib/guess.py'))).toEqual([null])
+    expect(mends(missing().run('git add lib/guess.py', 0))).toEqual([null])
+  })
+
+  it('that could not be changed is changed by a command that has its name in a variable', () => {
+    const script = work()
+      .edit('docs/a.md', 'String to replace not found in file.')
+      .run("$f='docs/a.md'; $lines = Get-Content $f; $lines[3] = 'x'; Set-Content -Path $f -Value $lines", 0)
+    expect(mends(script)).toEqual([[expect.stringContaining('$lines[3]')]])
+  })
+
+  it('that is not there stays so where nobody looks for it', () => {
+    expect(
+      mends(
+        work()
+          .run('cat NOTES.md', 1, 'cat: NOTES.md: No such file or directory')
+          .run('cat README.md', 0, 'x')
+          .run('ls src', 0),
+      ),
+    ).toEqual([null])
+  })
+})
+
+describe('a check is overcome', () => {
+  const BROKEN = 'error[E0308]: mismatched types\n --> src/main.rs:3:5'
+
+  it('by the edit of a file that it names, not by those beside it', () => {
+    const script = work()
+      .run('cargo build', 101, BROKEN)
+      .edit('docs/x.md')
+      .edit('src/main.rs')
+      .edit('docs/y.md')
+      .run('cargo build', 0)
+    expect(mends(script)).toEqual([['edit src/main.rs']])
+  })
+
+  it('where it fails with something else and gets as far', () => {
+    const script = work()
+      .test('cargo test', 101, BROKEN)
+      .edit('src/main.rs')
+      .test('cargo test', 101, "thread 'adds' panicked at tests/a.rs:9:1:\nassertion failed")
+    expect(mends(script)).toEqual([['edit src/main.rs'], null])
+  })
+
+  it('not where it does not get as far, nor where it is only asked about or left out', () => {
+    const failed = (): Work => work().test('pytest tests', 1, 'E   AssertionError: 1 != 2\ntests/test_a.py:3')
+    expect(
+      mends(failed().edit('tests/test_a.py').test('pytest tests', 2, 'SyntaxError: invalid syntax'))[0],
+    ).toBeNull()
+    expect(mends(failed().edit('tests/test_a.py').run('pytest tests --collect-only', 0, 'x'))).toEqual([null])
+    expect(mends(failed().test('pytest tests --deselect tests/test_a.py', 0, '3 passed'))).toEqual([null])
+  })
+
+  it('in the report of a sub-agent, by what another one was told to do', () => {
+    const told = 'Run `make ci` from the root and report.'
+    const script = work()
+      .agent('Run make ci', told, '**Status: FAILED**\n- Format: 1 file would be reformatted')
+      .agent('Run make format', 'Run `make format` and report.', 'make format passed.')
+      .agent('Re-run make ci', told, 'All checks passed.')
+    expect(mends(script)).toEqual([[expect.stringContaining('Run make format')]])
+  })
+
+  it('by another check of the same program, of all, once the file it names was changed', () => {
+    const failed = (): Work =>
+      work().run('go vet ./a/...', 1, 'vet: a/b_test.go:9:1: cannot use x as y value')
+    expect(mends(failed().edit('src/a/b_test.go').test('go test ./...', 0, 'ok  a 0.1s'))).toEqual([
+      ['edit src/a/b_test.go'],
+    ])
+    expect(mends(failed().edit('src/a/b_test.go').test('go test ./c', 0, 'ok  c 0.1s'))).toEqual([null])
+    expect(mends(failed().edit('src/a/other.go').test('go test ./...', 0, 'ok  a 0.1s'))).toEqual([null])
+  })
+
+  it('by the command that is told what to mend, not by an edit beside it', () => {
+    const script = work()
+      .run('ruff check .', 1, 'a.py:1:1: I001 Import block is un-sorted\nFound 1 error.')
+      .edit('b.py')
+      .run('ruff check --select I001 --fix a.py', 0)
+      .run('ruff check .', 0)
+    expect(mends(script)[0]).toEqual(['ruff check --select I001 --fix a.py'])
+  })
+
+  it('by what a command did before its last part failed', () => {
+    const script = work()
+      .run('tool pr check', 1, '[FAIL] build/out/ is still there')
+      .run('rm -rf /w/build/out/ && git push', 1, 'error: failed to push some refs')
+      .run('git pull && git push', 0)
+      .run('tool pr check', 0, 'All checks passed')
+    expect(mends(script)).toEqual([['rm -rf /w/build/out/ && git push'], ['git pull && git push']])
+  })
+
+  it('by nothing in the project where the sandbox was in the way', () => {
+    const script = work()
+      .run('cargo clippy', 101, 'error: failed to bind TCP listener')
+      .edit('src/a.rs')
+      .run('cargo clippy', 0)
+    expect(mends(script)).toEqual([['cargo clippy']])
+  })
+})
+
+describe('a command is overcome', () => {
+  it('by the same one, put otherwise', () => {
+    const script = work()
+      .run(
+        "python - <<'PY'\nprint(1)\nPY",
+        1,
+        'At line:1 char:10\n+ python - <<PY\n+ ~\nMissing file specification after redirection operator.',
+      )
+      .run('python -c "print(1)"', 0, '1')
+    expect(mends(script)).toEqual([['python -c "print(1)"']])
+  })
+
+  it('by the same one that was given less', () => {
+    const script = work()
+      .run('grep -rn needle .', 124, 'command timed out')
+      .run('grep -rn needle src', 0, 'x')
+    expect(mends(script)).toEqual([['grep -rn needle src']])
+  })
+
+  it('not by a later part that it never came to', () => {
+    const script = work()
+      .run('git rm -r old/ && git push', 128, "fatal: pathspec 'old/' did not match any files")
+      .run('git pull && git push', 0)
+    expect(mends(script)).toEqual([null])
+  })
+
+  it('by its name spelled right, however that run ends', () => {
+    const failed = (): Work => work().run('node tset.js', 1, "Error: Cannot find module '/w/tset.js'")
+    expect(mends(failed().run('node test.js', 0))).toEqual([['node test.js']])
+    expect(mends(failed().run('node test.js', 1, 'AssertionError: 1 != 2'))[0]).toEqual(['node test.js'])
+    expect(mends(failed().run('node main.js', 0))).toEqual([null])
+  })
+
+  it('by another program, about the same number', () => {
+    const failed = (): Work =>
+      work().run('tool close 7839 --comment x', 1, 'Failed to add: PR #7839 not found')
+    expect(mends(failed().run('gh issue comment 7839 --body x', 0))).toEqual([
+      ['gh issue comment 7839 --body x'],
+    ])
+    expect(mends(failed().run('gh issue comment 7840 --body x', 0))).toEqual([null])
+    expect(mends(failed().run('gh pr view 7839', 0, 'x'))).toEqual([null])
+  })
+
+  it('by the search that is put so that it is understood', () => {
+    const script = work()
+      .run(
+        "rg -n '(?<!a)b' src",
+        2,
+        'rg: regex parse error:\n    (?:(?<!a)b)\nerror: look-around is not supported',
+      )
+      .run("rg -n 'b' src", 0, 'src/a:1:b')
+    expect(mends(script)).toEqual([["rg -n 'b' src"]])
+  })
+
+  it('not by another task of the same program', () => {
+    const script = work()
+      .run('tool signal started', 1, 'Error: no id')
+      .run('tool signal ended', 0)
+      .run('tool --help', 0)
+    expect(mends(script)).toEqual([null])
+  })
+})
+
+it('ways that do alike things are one, and what worked most often comes first', () => {
+  const met = (uid: string, at: number, ...whats: string[]) => ({
+    session_uid: uid,
+    at,
+    resolved_by:
+      whats.length === 0
+        ? null
+        : JSON.stringify({
+            failed_seq: 1,
+            resolved_seq: 9,
+            steps: whats.map((what, i) => ({ seq: i + 2, what })),
+          }),
+  })
+  const found = mendsOf([
+    met('s:a', 4, 'find . -name x'),
+    met('s:b', 3, 'grep -rn one src'),
+    met('s:c', 2, 'grep -rn two lib | head'),
+    met('s:d', 5),
+  ])
+  expect(
+    found.map(({ times, sessions, steps }) => [
+      times,
+      sessions.map((one) => one.session_uid),
+      steps[0]?.what,
+    ]),
+  ).toEqual([
+    [2, ['s:b', 's:c'], 'grep -rn one src'],
+    [1, ['s:a'], 'find . -name x'],
+  ])
+})
