@@ -5,6 +5,7 @@ import {
   chmodSync,
   closeSync,
   cpSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -284,13 +285,23 @@ describe('an agent', () => {
   })
 
   it('is not waited for without end, whatever it has started', async () => {
-    program('claude', `/bin/sleep 300 & echo $! > '${bin}/started'; wait`)
-    const findings = await examine({ env: world.env, patienceMs: 300 })
-    expect(findings.filter((one) => one.id === 'mcp.state')).toMatchObject([
-      { severity: 'warning', fix: 'claude mcp get recollect', text: expect.stringMatching(/within 0\.3 s/) },
-    ])
+    program(
+      'claude',
+      `/bin/sleep 300 & echo $! > '${bin}/started.new'; /bin/mv '${bin}/started.new' '${bin}/started'; wait`,
+    )
+    // A busy machine may take longer than that to start it at all.
+    for (let patienceMs = 300; !existsSync(join(bin, 'started')); patienceMs *= 2) {
+      const findings = await examine({ env: world.env, patienceMs })
+      expect(findings.filter((one) => one.id === 'mcp.state')).toMatchObject([
+        {
+          severity: 'warning',
+          fix: 'claude mcp get recollect',
+          text: expect.stringContaining(`within ${patienceMs / 1000} s`),
+        },
+      ])
+    }
     const started = Number(readFileSync(join(bin, 'started'), 'utf8'))
-    await vi.waitFor(() => expect(isRunning(started)).toBe(false))
+    await vi.waitFor(() => expect(isRunning(started)).toBe(false), { timeout: 60_000 })
   })
 
   it.skipIf(!isHere('script'))(

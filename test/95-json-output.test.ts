@@ -14,6 +14,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { everyCommand } from '../src/cli/help.ts'
+import { SweepLock } from '../src/store/sweep-lock.ts'
+import { assistant, call, result, text, user, write as writeTranscript } from './setup/claude.ts'
 import { damagePages } from './setup/damage.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { NULLS } from './setup/json-nulls.ts'
@@ -37,18 +39,40 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['show', '@last', '--payload'],
   ['show', 'claude:912', '--payload'],
   ['show', 'codex:01a1'],
+  // With a sub-agent.
+  ['show', 'grok:01a1e07a-5e5e'],
+  ['show', 'grok:01a1e07a-5f22'],
   ['search', 'calc'],
   ['search', '"should be 5"'],
+  ['search', 'claculator'],
+  ['search', 'why do the tests of calc.js fail with a xylophone bug'],
+  ['search', 'files'],
+  ['search', '--literal', 'should be 5'],
+  ['search', 'calculatorium'],
   ['digest', 'claude:912'],
   ['digest', '7c36'],
   ['digest', 'codex:01a1'],
   ['decide', '@last', 'keep it', '--tag', 'x'],
+  ['note', '@last', 'look again'],
+  ['tag', '@last', 'later'],
+  ['title', '@last', 'A name'],
+  ['star', '@last'],
+  ['show', '@last'],
+  ['search', 'later'],
   ['lineage', '7c36'],
   ['lineage'],
   ['usage', 'session'],
   ['usage', 'day', '--since', '2026-11-01'],
   ['usage limits'],
+  ['usage blocks', '--since', '2026-11-01'],
+  ['statusline'],
+  ['recall', 'AssertionError [ERR_ASSERTION]: add(2,3) should be 5'],
+  ['recall', 'nothing of this kind ever happened here'],
   ['patterns'],
+  ['patterns', 'AssertionError [ERR_ASSERTION]: add(2,3) should be 5'],
+  ['patterns', "Error: Cannot find module '/home/dev/calc/tset.js'"],
+  ['patterns', 'error: the gate is stuck'],
+  ['digest', 'claude:7777'],
   ['hooks status'],
   ['hooks test'],
   ['hooks install', '--dry-run'],
@@ -69,6 +93,9 @@ const RUNS: [section: string, ...args: string[]][] = [
   ['search', '"should be 5"'],
   ['show', '209a'],
   ['status'],
+  ['resume', '209a'],
+  ['handoff', '209a'],
+  ['handoff', '209a', '--to', 'codex'],
   ['forget', '209a'],
   ['forget', '209a', '--yes'],
   ['error', 'show', 'nothing-like-it'],
@@ -132,7 +159,13 @@ beforeAll(async () => {
   writeFileSync(join(world.home, '.codex', 'archived_sessions'), 'no directory')
   addAllowances(join(world.home, '.codex'))
   add('status', cli(world.env, 'status', '--json').stdout)
+  addStuck()
   add('sweep', cli(world.env, 'sweep', '--json').stdout)
+  addBlame()
+  const lock = new SweepLock(world.memory)
+  lock.tell({ doneBytes: 1, totalBytes: 2, doneSources: 3, totalSources: 4 })
+  add('status', cli(world.env, 'status', '--json').stdout)
+  lock.free()
   add('demo', cli(world.env, 'demo', '--json', '--dir', join(world.base, 'demo')).stdout)
   appendFileSync(damaged, 'more that is not json\n')
   // Its agent deletes it within the week.
@@ -166,6 +199,47 @@ beforeAll(async () => {
   if (process.env['RECOLLECT_TEST_UPDATE']) update()
 })
 afterAll(() => world.remove())
+
+/** A failure that nothing mends, in two sessions. */
+function addStuck(): void {
+  for (const sessionId of ['77777777-7777-4777-8777-777777777777', '88888888-8888-4888-8888-888888888888'])
+    writeTranscript(join(world.home, '.claude', 'projects', '-w', `${sessionId}.jsonl`), [
+      user(`${sessionId}1`, null, 'Open the gate.', { sessionId }),
+      assistant(`${sessionId}2`, `${sessionId}1`, [call('l', 'Bash', { command: 'ls' })], { sessionId }),
+      user(`${sessionId}3`, `${sessionId}2`, [result('l', 'gate')], { sessionId }),
+      assistant(`${sessionId}4`, `${sessionId}3`, [call('s', 'Bash', { command: 'make gate' })], {
+        sessionId,
+      }),
+      user(`${sessionId}5`, `${sessionId}4`, [result('s', 'Exit code 2\nerror: the gate is stuck', true)], {
+        sessionId,
+      }),
+      assistant(`${sessionId}6`, `${sessionId}5`, [text('Done what there is to do.')], { sessionId }),
+    ])
+}
+
+/** Of a file that a session wrote, and one that none did. */
+function addBlame(): void {
+  const cwd = join(world.base, 'blamed')
+  const sessionId = '66666666-6666-4666-8666-666666666666'
+  const path = join(cwd, 'a.ts')
+  mkdirSync(cwd)
+  writeFileSync(path, 'export const one = 1\n')
+  const fields = { sessionId, cwd }
+  writeTranscript(join(world.home, '.claude', 'projects', '-w', `${sessionId}.jsonl`), [
+    user('b1', null, 'write it', fields),
+    assistant(
+      'b2',
+      'b1',
+      [call('b', 'Write', { file_path: path, content: 'export const one = 1\n' })],
+      fields,
+    ),
+    user('b3', 'b2', [result('b', 'written')], fields),
+  ])
+  cli(world.env, 'sweep')
+  add('blame', cli(world.env, 'blame', path, '--json').stdout)
+  writeFileSync(path, 'export const two = 2\n')
+  add('blame', cli(world.env, 'blame', path, '--json').stdout)
+}
 
 /** Of an account that has windows and credits, and once had no plan. */
 function addAllowances(home: string): void {

@@ -10,13 +10,21 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parse } from 'jsonc-parser'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { INTEGRATIONS } from '../src/adapters/integrations.ts'
-import { applyKeeping, isKeeper, type Keeper, planAsBefore, planLonger } from '../src/capture/keeping.ts'
+import {
+  applyKeeping,
+  daysKept,
+  isKeeper,
+  type Keeper,
+  planAsBefore,
+  planLonger,
+} from '../src/capture/keeping.ts'
 import type { Deletion } from '../src/doctor/deletions.ts'
 import type { Finding } from '../src/doctor/finding.ts'
 import { unpackAgent } from './setup/fixtures.ts'
-import { cli, World } from './setup/sweeping.ts'
+import { cli, temporary, World } from './setup/sweeping.ts'
 
 const DAY = 86_400_000
 let world: World
@@ -158,7 +166,7 @@ describe('a longer time', () => {
     expect(existsSync(settings)).toBe(false)
     expect(cli(world.env, 'doctor', '--fix', '--yes').stdout).toContain(`for 3650 days: ${settings}`)
     expect(text()).toContain('"cleanupPeriodDays": 3650')
-    expect(cli(world.env, 'doctor', '--fix', '--yes').stdout).toContain('nothing that could be mended here')
+    expect(cli(world.env, 'doctor', '--fix', '--yes').stdout).toContain('nothing that could be fixed here')
     expect(cli(world.env, 'doctor', '--undo').stdout).toContain('after 3650 days; would be after 30 days')
     expect(existsSync(settings)).toBe(false)
     const { fixes } = JSON.parse(cli(world.env, 'doctor', '--fix', '--json').stdout)
@@ -173,5 +181,49 @@ describe('a longer time', () => {
     cli(world.env, 'init', '--yes')
     expect(text()).toContain('"cleanupPeriodDays": 3650')
     expect(cli(world.env, 'init', '--yes').stdout).not.toContain("Agents' own files:")
+  })
+})
+
+describe('a time that stands below other settings, as a text', () => {
+  const agent = INTEGRATIONS.filter(isKeeper).find(({ keeps }) => keeps.isText) as Keeper
+  const at = (text: string): { env: Record<string, string>; file: string } => {
+    const env = { HOME: temporary('keeping') }
+    const file = agent.keeps.file(env)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    return { env, file }
+  }
+
+  it.each([
+    ['{}', 30],
+    ['{"general": {"sessionRetention": {"maxAge": "2w"}}}', 14],
+    ['{"general": {"sessionRetention": {"maxAge": "soon"}}}', 30],
+    ['{"general": {"sessionRetention": {"maxAge": 7}}}', 30],
+    ['{"general": {"sessionRetention": {"enabled": false}}}', 3650],
+    ['not JSON', 30],
+  ])('is read as the agent reads it: %s', (text, days) => {
+    expect(daysKept(agent, at(text).env)).toBe(days)
+  })
+
+  it.each([
+    '{}',
+    '{"general": {"vimMode": true}, "b": [1,2]}',
+    '{\n  // mine\n  "general": {\n    "sessionRetention": { "enabled": true }\n  }\n}\n',
+    '{"general": {"sessionRetention": {"maxAge": "7d"}}}',
+  ])('is made longer, and comes back to the byte: %s', (text) => {
+    const { env, file } = at(text)
+    applyKeeping(planLonger(agent, env))
+    expect(daysKept(agent, env)).toBe(3650)
+    expect(parse(readFileSync(file, 'utf8')).general.sessionRetention.maxAge).toBe('3650d')
+    applyKeeping(planAsBefore(agent, env))
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it('is taken back with what it brought along, though something else has changed', () => {
+    const { env, file } = at('{"a": 1}')
+    applyKeeping(planLonger(agent, env))
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"a": 1', '"a": 2'))
+    applyKeeping(planAsBefore(agent, env))
+    expect(parse(readFileSync(file, 'utf8'))).toEqual({ a: 2 })
   })
 })

@@ -36,46 +36,55 @@ describeInBrowser('access', () => {
 
   afterAll(() => memory.remove())
 
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 360],
-  ] as const)('has nothing to complain of, %s at %i pixels', async (colorScheme, width) => {
-    const web = await BrowserSession.open(memory.home, { colorScheme, viewport: { width, height: 900 } })
-    try {
-      const tabs = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw']
-      const views = [
-        '/',
-        '/sessions',
-        '/search?q=calc',
-        '/usage',
-        '/patterns',
-        '/lineage',
-        '/storage',
-        '/health',
-      ]
-      const found: Record<string, string[]> = {}
-      for (const path of [
-        ...views,
-        `/compare?a=${tools}&b=${tools}`,
-        ...tabs.map((tab) => `/s/${tools}?tab=${tab}`),
-      ]) {
-        await web.goto(path)
-        await web.page.locator('main :is(.card, .row-title, .hits, .scroller, .figures)').first().waitFor()
-        await web.page.locator('.loading').waitFor({ state: 'detached' })
-        // Dark pages differ in their colours only.
-        const list = await violations(
-          web,
-          colorScheme === 'dark' && !IS_LONG ? ['color-contrast', 'link-in-text-block'] : undefined,
-        )
-        // Nothing may be wider than the window.
-        const wide = await web.page.evaluate('document.documentElement.scrollWidth - innerWidth')
-        if (Number(wide) > 0) list.push(`wider than the window by ${wide} pixels`)
-        if (list.length > 0) found[path] = list
+  // With every change each colour scheme and each width once.
+  it.each([...(IS_LONG ? ([['light', 1280]] as const) : []), ['dark', 1280], ['light', 360]] as const)(
+    'has nothing to complain of, %s at %i pixels',
+    async (colorScheme, width) => {
+      const web = await BrowserSession.open(memory.home, { colorScheme, viewport: { width, height: 900 } })
+      try {
+        const tabs = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw']
+        const views = [
+          '/',
+          '/sessions',
+          '/search?q=calc',
+          '/usage',
+          '/patterns',
+          '/lineage',
+          '/storage',
+          '/health',
+        ]
+        const found: Record<string, string[]> = {}
+        for (const path of [
+          ...views,
+          `/compare?a=${tools}&b=${tools}`,
+          ...tabs.map((tab) => `/s/${tools}?tab=${tab}`),
+          ...['note', 'handoff', 'forget'].map((act) => `/s/${tools}?act=${act}`),
+        ]) {
+          await web.goto(path)
+          await web.page
+            .locator('main :is(.card, .row-title, .hits, .scroller, .figures, .files, .empty)')
+            .first()
+            .waitFor()
+          if (path.includes('act=')) await web.page.locator('dialog[open]').waitFor()
+          await web.page.locator('.loading').waitFor({ state: 'detached' })
+          // The menu of a session as it is when it is open.
+          await web.page.evaluate(
+            "for (const menu of document.querySelectorAll('details.menu')) menu.open = true",
+          )
+          // Dark pages differ in their colours only.
+          const list = await violations(
+            web,
+            colorScheme === 'dark' && !IS_LONG ? ['color-contrast', 'link-in-text-block'] : undefined,
+          )
+          // Nothing may be wider than the window.
+          const wide = await web.page.evaluate('document.documentElement.scrollWidth - innerWidth')
+          if (Number(wide) > 0) list.push(`wider than the window by ${wide} pixels`)
+          if (list.length > 0) found[path] = list
+        }
+        expect(found).toEqual({})
+      } finally {
+        await web.close()
       }
-      expect(found).toEqual({})
-    } finally {
-      await web.close()
-    }
-  })
+    },
+  )
 })

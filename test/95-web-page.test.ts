@@ -32,7 +32,7 @@ const VIEWS: [path: string, heading: string, shows: string][] = [
 const TABS: [tab: string, shows: string][] = [
   ['transcript', 'prompt'],
   ['timeline', 'Longest steps'],
-  ['files', 'edit 1 of'],
+  ['files', 'edit by edit'],
   ['context', 'tokens given to the model'],
   ['cost', 'Cost per turn'],
   ['lineage', 'this one'],

@@ -1,12 +1,14 @@
 // The server of the page: who it answers, what it answers, and what it says when the memory is not there or damaged.
+
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EditedFiles } from '../src/query/edits.ts'
+import type { ChangeSummary, FileChange } from '../src/digest/changes.ts'
 import type { BriefPage } from '../src/query/narrow.ts'
 import type { Outline } from '../src/query/outline.ts'
 import type { Overview } from '../src/query/overview.ts'
 import type { Spend } from '../src/query/spend.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import type { EventWindow } from '../src/web/server/events.ts'
 import type { Storage } from '../src/web/server/storage.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
@@ -234,10 +236,13 @@ describe('the answers', () => {
     const spend = await web.json<Spend>(`${path}/spend`)
     const turns = spend.turns.reduce((sum, turn) => sum + turn.responses, 0)
     expect(turns).toBe(spend.responses.filter((one) => one.is_counted).length)
-    const { files } = await web.json<EditedFiles>(`${path}/edits`)
-    const calc = files.find((file) => file.path.endsWith('calc.js'))?.steps.at(-1)
-    expect(calc?.before).toContain('a - b')
-    expect(calc?.after).toContain('a + b')
+    const { files } = await web.json<ChangeSummary>(`${path}/changes`)
+    const calc = files.find((file) => file.path === 'calc.js')
+    expect(calc).toMatchObject({ added: 1, removed: 1, failed: 0 })
+    const { hunks } = await web.json<FileChange>(`${path}/changes?file=calc.js`)
+    const lines = hunks.flatMap((hunk) => hunk.lines).join('\n')
+    expect(lines).toMatch(/^-.*a - b/m)
+    expect(lines).toMatch(/^\+.*a \+ b/m)
     const found = await web.json<{ seqs: number[] }>(`${path}/find?q=calc`)
     expect(found.seqs.length).toBeGreaterThan(0)
   })
@@ -323,7 +328,7 @@ describe('the live feed', () => {
       }
       await until('hello')
       growing.write((store) =>
-        store.read().memory.exec("UPDATE sessions SET title = 'seen live', ingested_at = 9e12"),
+        databasesOf(store.reader).memory.exec("UPDATE sessions SET title = 'seen live', ingested_at = 9e12"),
       )
       await until('seen live')
       expect(text).toContain('event: change')

@@ -159,13 +159,20 @@ describeInBrowser('the views', () => {
     await web.page.keyboard.press('Control+p')
     await expect.poll(() => web.page.evaluate('window.onPaper')).toEqual([rows, 0])
     await web.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
-    expect(await web.page.locator('.top').isVisible()).toBe(false)
-    // Ink is dark and paper is not, whatever the screen is.
-    const paper = await web.page.evaluate(
-      'getComputedStyle(document.documentElement).getPropertyValue("--sunken")',
-    )
-    expect(paper).toBe('#f3f1ec')
-    await web.page.emulateMedia({ media: null, colorScheme: null })
+    try {
+      expect(await web.page.locator('.top').isVisible()).toBe(false)
+      // Ink is dark and paper is not, whatever the screen is. As painted: the token itself names both.
+      const painted = await web.page.evaluate(`(() => {
+        const probe = document.body.appendChild(document.createElement('p'))
+        probe.style.background = 'var(--sunken)'
+        const { backgroundColor } = getComputedStyle(probe)
+        probe.remove()
+        return backgroundColor
+      })()`)
+      expect(painted).toBe('rgb(243, 241, 236)')
+    } finally {
+      await web.page.emulateMedia({ media: null, colorScheme: null })
+    }
   })
 
   it('marks compactions where the context shrank', async () => {
@@ -219,17 +226,18 @@ describeInBrowser('the views', () => {
     const uid = first('claude-2.1.200/tools')
     await web.goto(`/s/${uid}?tab=files`)
     const state = web.page.locator('.step-slider')
+    const files = web.page.locator('.file-list li a')
+    await files.first().waitFor()
+    const many = (await files.allTextContents()).findIndex((text) => /[2-9]\d* edits/.test(text))
+    await files.nth(Math.max(0, many)).click()
     await state.getByText(/edit \d+ of \d+/).waitFor()
-    const files = web.page.locator('.file-list a')
-    expect(await files.count()).toBeGreaterThan(0)
-    const many = (await files.allTextContents()).findIndex((text) => / [2-9]\d* edits/.test(text))
-    if (many >= 0) await files.nth(many).click()
+    await web.page.locator('.file-steps .diff').waitFor()
     const [, last] = /of (\d+)/.exec((await state.textContent()) ?? '') as unknown as [string, string]
     const diff = await web.page.locator('.file-steps .diff').textContent()
     if (Number(last) > 1) {
       await web.page.getByLabel('previous edit').click()
       await state.getByText(`edit ${Number(last) - 1} of ${last}`).waitFor()
-      expect(await web.page.locator('.file-steps .diff').textContent()).not.toBe(diff)
+      await expect.poll(() => web.page.locator('.file-steps .diff').textContent()).not.toBe(diff)
       expect(new URL(web.page.url()).searchParams.get('step')).toBe(String(Number(last) - 2))
       await web.page.getByRole('slider').press('ArrowRight')
       await state.getByText(`edit ${last} of ${last}`).waitFor()
@@ -277,7 +285,8 @@ describeInBrowser('the views', () => {
   })
 
   it('has a table beside each chart, with rows in it', async () => {
-    for (const path of ['/?days=365', '/usage?since=', `/s/${first('claude-2.1.200/tools')}?tab=context`]) {
+    const context = `/s/${first('claude-2.1.200/tools')}?tab=context`
+    for (const path of ['/?days=365', '/usage?since=', '/usage?since=9999d', context]) {
       await web.goto(path)
       const charts = web.page.locator('.chart')
       await charts.first().waitFor()
@@ -303,7 +312,7 @@ describeInBrowser('the views', () => {
     await web.goto('/sessions')
     await web.page.locator('.row-title').first().waitFor()
     for (const badge of await web.page.locator('.row .badge').allTextContents())
-      expect(badge.trim()).toMatch(/^\S+ (success|failed|abandoned|unknown)$/)
+      expect(badge.trim()).toMatch(/^\S+ (success|failed|abandoned|unknown)( so far)?$/)
     expect(await web.page.locator('svg.spark').count()).toBeGreaterThan(0)
     await web.goto(`/s/${first('claude-2.1.200/tools')}`)
     await web.page.locator('.verdict').first().waitFor()
@@ -398,7 +407,10 @@ describeInBrowser('the views', () => {
     const wide: string[] = []
     for (const path of paths) {
       await web.goto(path)
-      await web.page.locator('main :is(.card, .row-title, .hits, .scroller, .figures)').first().waitFor()
+      await web.page
+        .locator('main :is(.card, .file-card, .row-title, .hits, .scroller, .figures)')
+        .first()
+        .waitFor()
       for (const width of [600, 1000, 3840]) {
         await web.page.setViewportSize({ width, height: 900 })
         await web.page.evaluate(

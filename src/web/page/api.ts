@@ -1,6 +1,6 @@
-// Asks the server, keeps the last answer on screen while the next one comes, and asks again when something changed.
+// Asks the server, and asks again when something changed. Loading, failed and answered are three states that nobody can mix up.
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 export interface Problem {
   code: string
@@ -54,42 +54,60 @@ export async function change<T>(path: string, body: unknown): Promise<T> {
   return answer
 }
 
-export interface Answer<T> {
-  data: T | undefined
-  problem: Problem | undefined
-  isLoading: boolean
+type State<T> = { data: T } | { problem: Problem } | undefined
+
+interface Pictures<T, R> {
+  loading: () => R
+  failed: (problem: Problem) => R
+  answered: (data: T) => R
 }
 
-/** Undefined asks nothing. */
+/** What came of a question. Nothing can be read out of it but by saying what is shown while it loads and when it failed. */
+export class Answer<T> {
+  readonly path: string
+  readonly retry: () => void
+  readonly #state: State<T>
+
+  constructor(path: string, state: State<T>, retry: () => void) {
+    this.path = path
+    this.retry = retry
+    this.#state = state
+  }
+
+  match<R>({ loading, failed, answered }: Pictures<T, R>): R {
+    if (this.#state === undefined) return loading()
+    return 'data' in this.#state ? answered(this.#state.data) : failed(this.#state.problem)
+  }
+}
+
+/** Undefined asks nothing. An answer is never shown under another question than its own. */
 export function useAnswer<T>(path: string | undefined): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T> & { path?: string }>({
-    data: undefined,
-    problem: undefined,
-    isLoading: true,
-  })
+  const [known, setKnown] = useState<{ path: string; state: State<T> }>()
   const tick = changes.value
-  const last = useRef(path)
   useEffect(() => {
     if (path === undefined) return
     const abort = new AbortController()
-    // Another question keeps the old answer on screen only within the same view.
-    if (last.current?.split('?')[0] !== path.split('?')[0])
-      setAnswer({ data: undefined, problem: undefined, isLoading: true })
-    last.current = path
     ask<T>(path, { signal: abort.signal }).then(
-      (data) => setAnswer({ data, problem: undefined, isLoading: false }),
+      (data) => setKnown({ path, state: { data } }),
       (problem: Problem) => {
         if (abort.signal.aborted) return
-        setAnswer((old) => ({
-          data: problem.code === 'OFFLINE' || problem.code === 'SIGNED_OUT' ? old.data : undefined,
-          problem,
-          isLoading: false,
-        }))
+        // While the server is away what was read stays on screen; the page says so above.
+        const isAway = problem.code === 'OFFLINE' || problem.code === 'SIGNED_OUT'
+        setKnown((old) =>
+          isAway && old?.path === path && old.state && 'data' in old.state
+            ? old
+            : { path, state: { problem } },
+        )
       },
     )
     return () => abort.abort()
   }, [path, tick])
-  return answer
+  // What failed here may have failed elsewhere, too: everything on screen is asked for again.
+  const retry = (): void => {
+    setKnown(undefined)
+    changes.value++
+  }
+  return new Answer(path ?? '', known?.path === path ? known?.state : undefined, retry)
 }
 
 /** The zone days are counted in. */

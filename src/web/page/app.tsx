@@ -1,19 +1,26 @@
 // The frame around every view: where one is, where one can go, whether the server is there, which keys work.
+
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { isOnline, signedOut } from './api.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ask, changes, isOnline, signedOut } from './api.ts'
+import { spansYears } from './format.ts'
 import { useKeys } from './keys.ts'
+import { Palette } from './palette.tsx'
 import { Empty, useCurrentInView } from './parts.tsx'
 import { go, path } from './router.ts'
+import { setTheme, THEMES, type Theme, theme } from './theme.ts'
 import { CompareView } from './views/compare.tsx'
 import { HealthView } from './views/health.tsx'
 import { LineageView } from './views/lineage.tsx'
 import { OverviewView } from './views/overview.tsx'
 import { PatternsView } from './views/patterns.tsx'
+import { RetroView } from './views/retro.tsx'
 import { SearchView } from './views/search.tsx'
 import { SessionView } from './views/session.tsx'
-import { SessionsView } from './views/sessions.tsx'
+import { SessionsBeside, SessionsView } from './views/sessions.tsx'
 import { StorageView } from './views/storage.tsx'
+import { ToolsView } from './views/tools.tsx'
 import { UsageView } from './views/usage.tsx'
 
 const VIEWS: [path: string, name: string, view: () => JSX.Element, key: string][] = [
@@ -22,17 +29,31 @@ const VIEWS: [path: string, name: string, view: () => JSX.Element, key: string][
   ['/search', 'Search', SearchView, 'f'],
   ['/usage', 'Usage', UsageView, 'u'],
   ['/patterns', 'Patterns', PatternsView, 'p'],
+  ['/tools', 'Tools', ToolsView, 'x'],
+  ['/retro', 'Retro', RetroView, 'r'],
   ['/lineage', 'Lineage', LineageView, 'l'],
   ['/compare', 'Compare', CompareView, 'c'],
   ['/storage', 'Storage', StorageView, 't'],
   ['/health', 'Health', HealthView, 'h'],
 ]
 
+/** Room for the list beside a session. */
+const wide = matchMedia('(min-width: 1800px)')
+const isWide = signal(wide.matches)
+wide.addEventListener('change', () => {
+  isWide.value = wide.matches
+})
+
 function Current(): JSX.Element {
   const session = /^\/s\/(.+)$/.exec(path.value)
   if (session) {
     const uid = decodeURIComponent(session[1] as string)
-    return <SessionView key={uid} uid={uid} />
+    return (
+      <div class="session-page">
+        {isWide.value && <SessionsBeside uid={uid} />}
+        <SessionView key={uid} uid={uid} />
+      </div>
+    )
   }
   const found = VIEWS.find(([to]) => to === path.value)
   if (!found) {
@@ -50,26 +71,19 @@ function Current(): JSX.Element {
 
 export function App(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  const isAfterG = useRef(false)
-  const jumps = Object.fromEntries(VIEWS.map(([to, , , key]) => [key, to]))
-  useKeys({
-    '?': () => dialog.current?.showModal(),
-    g: () => {
-      isAfterG.current = true
-      setTimeout(() => {
-        isAfterG.current = false
-      }, 1200)
-    },
-    ...Object.fromEntries(
-      Object.entries(jumps).map(([key, to]) => [
-        key,
-        () => {
-          if (isAfterG.current) go(to)
-        },
-      ]),
-    ),
-  })
+  const [isAsking, setAsking] = useState(false)
+  useJumps(() => dialog.current?.showModal())
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
+      event.preventDefault()
+      setAsking((is) => !is)
+    }
+    addEventListener('keydown', listen)
+    return () => removeEventListener('keydown', listen)
+  }, [])
   useTitle()
+  useYears()
   useCurrentInView('.top nav', path.value)
   return (
     <>
@@ -87,22 +101,80 @@ export function App(): JSX.Element {
             </a>
           ))}
         </nav>
-        <button
-          type="button"
-          class="quiet help-button"
-          onClick={() => dialog.current?.showModal()}
-          aria-label="keys"
-        >
-          ?
-        </button>
+        <Tools ask={() => setAsking(true)} keys={() => dialog.current?.showModal()} />
       </header>
       <Connection />
       <main id="main" tabIndex={-1}>
         <Current />
       </main>
       <KeysDialog dialog={dialog} />
+      {isAsking && <Palette views={ENTRIES} close={() => setAsking(false)} />}
     </>
   )
+}
+
+const ENTRIES = VIEWS.map(([to, name, , key]) => ({ name, note: `view · g ${key}`, run: () => go(to) }))
+
+/** g, then the letter of a view. */
+function useJumps(showKeys: () => void): void {
+  const isAfterG = useRef(false)
+  useKeys({
+    '?': showKeys,
+    g: () => {
+      isAfterG.current = true
+      setTimeout(() => {
+        isAfterG.current = false
+      }, 1200)
+    },
+    ...Object.fromEntries(
+      VIEWS.map(([to, , , key]) => [
+        key,
+        () => {
+          if (isAfterG.current) go(to)
+        },
+      ]),
+    ),
+  })
+}
+
+const SIGNS: Record<Theme, string> = { system: '◐', light: '☀', dark: '☾' }
+
+function Tools(props: { ask: () => void; keys: () => void }): JSX.Element {
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme
+  return (
+    <div class="top-tools">
+      <button type="button" class="quiet go-to" onClick={props.ask}>
+        Go to… <kbd>Ctrl K</kbd>
+      </button>
+      <button
+        type="button"
+        class="quiet round"
+        onClick={() => setTheme(next)}
+        title={`colours: ${theme.value}`}
+        aria-label={`colours: ${theme.value}; change to ${next}`}
+      >
+        {SIGNS[theme.value]}
+      </button>
+      <button type="button" class="quiet round" onClick={props.keys} aria-label="keys">
+        ?
+      </button>
+    </div>
+  )
+}
+
+/** Whether dates need their year. */
+function useYears(): void {
+  const tick = changes.value
+  useEffect(() => {
+    ask<{ first_at: string | null; last_at: string | null }>('span').then(
+      ({ first_at: first, last_at: last }) => {
+        const year = (at: string | null): number => new Date(at ?? Date.now()).getFullYear()
+        spansYears.value = year(first) !== year(last) || year(first) !== new Date().getFullYear()
+      },
+      // Without a memory there is no date either; what else went wrong is told by the view.
+      () => {},
+    )
+  }, [tick])
 }
 
 /** What is wrong with the server, if anything; what was read stays on screen. */
@@ -137,13 +209,18 @@ function useTitle(): void {
 }
 
 const KEYS: [string, string][] = [
-  ['j  k', 'next and previous: session in a list, prompt in a transcript'],
+  ['j  k', 'next and previous: session in a list, event in a transcript'],
+  ['J  K', 'next and previous prompt'],
+  ['e  E', 'next and previous error'],
+  ['[  ]', 'the session before and after this one in the list'],
+  ['space, End, arrows', 'move the transcript'],
   ['enter', 'open the session that is chosen'],
   ['/', 'filter, search, or find in the session'],
   ['n  N', 'next and previous hit in the session'],
+  ['Ctrl k', 'go to a session or a view, or do something'],
   [
-    'g then o s f u p l c t h',
-    'go to overview, sessions, search, usage, patterns, lineage, compare, storage, health',
+    `g then ${VIEWS.map(([, , , key]) => key).join(' ')}`,
+    `go to ${VIEWS.map(([, name]) => name.toLowerCase()).join(', ')}`,
   ],
   ['?', 'this list'],
 ]

@@ -2,7 +2,7 @@
 // inside the session that started them.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventWindow, EventWithBody } from '../server/events.ts'
-import { ask } from './api.ts'
+import { ask, changes, type Problem } from './api.ts'
 
 /** What is in view and the list of prompts beside it, in one question. */
 const AT_ONCE = 450
@@ -22,6 +22,9 @@ export interface Bodies {
   want(refs: readonly Ref[]): void
   /** One that was too large for a window. */
   load(uid: string, seq: number): void
+  /** Why one is not here, though it was asked for; `want` asks again only after `retry`, or when something changed. */
+  problem(uid: string, seq: number): Problem | undefined
+  retry(): void
   /** How many of those seen so far cannot be read. */
   unreadCount(): number
 }
@@ -42,35 +45,56 @@ export async function fetchBodies(
   return (await ask<EventWindow>(path)).events
 }
 
+interface State {
+  known: Map<string, EventWithBody>
+  going: Set<string>
+  wanted: Map<string, Ref>
+  unread: Set<string>
+  failed: Map<string, Problem>
+}
+
+async function fetchInto(
+  state: State,
+  uid: string,
+  seqs: readonly number[],
+  withRecords: boolean,
+): Promise<void> {
+  const { known, going, unread, failed } = state
+  for (const seq of seqs) going.add(keyOf(uid, seq))
+  try {
+    const events = await fetchBodies(uid, seqs, withRecords)
+    if (known.size > MAX_KEPT) known.clear()
+    for (const event of events) {
+      known.set(keyOf(uid, event.seq), event)
+      if (isUnread(event)) unread.add(event.payload_ref as string)
+    }
+  } catch (problem) {
+    for (const seq of seqs) failed.set(keyOf(uid, seq), problem as Problem)
+  } finally {
+    for (const seq of seqs) going.delete(keyOf(uid, seq))
+  }
+}
+
 export function useBodies(withRecords = false): Bodies {
   const [, redraw] = useState(0)
-  const state = useRef({
-    known: new Map<string, EventWithBody>(),
-    going: new Set<string>(),
-    wanted: new Map<string, Ref>(),
-    unread: new Set<string>(),
-  })
+  const state = useRef<State>({
+    known: new Map(),
+    going: new Set(),
+    wanted: new Map(),
+    unread: new Set(),
+    failed: new Map(),
+  }).current
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
+  const tick = changes.value
+  // The server may be back.
+  useEffect(() => state.failed.clear(), [tick])
   const fetchSome = (uid: string, seqs: readonly number[]): void => {
-    const { known, going, unread } = state.current
-    for (const seq of seqs) going.add(keyOf(uid, seq))
-    const done = (): void => {
-      for (const seq of seqs) going.delete(keyOf(uid, seq))
-    }
-    fetchBodies(uid, seqs, withRecords).then((events) => {
-      done()
-      if (known.size > MAX_KEPT) known.clear()
-      for (const event of events) {
-        known.set(keyOf(uid, event.seq), event)
-        if (isUnread(event)) unread.add(event.payload_ref as string)
-      }
-      redraw((n) => n + 1)
-    }, done)
+    void fetchInto(state, uid, seqs, withRecords).then(() => redraw((n) => n + 1))
   }
   const fetchWanted = (): void => {
-    const refs = [...state.current.wanted.values()].slice(-AT_ONCE)
-    state.current.wanted.clear()
+    const refs = [...state.wanted.values()].slice(-AT_ONCE)
+    state.wanted.clear()
     for (const uid of new Set(refs.map((ref) => ref.uid)))
       fetchSome(
         uid,
@@ -78,18 +102,23 @@ export function useBodies(withRecords = false): Bodies {
       )
   }
   return {
-    get: (uid, seq) => state.current.known.get(keyOf(uid, seq)),
+    get: (uid, seq) => state.known.get(keyOf(uid, seq)),
     want(refs) {
-      const { known, going, wanted } = state.current
+      const { known, going, wanted, failed } = state
       for (const ref of refs) {
         const key = keyOf(ref.uid, ref.seq)
-        if (ref.seq > 0 && !known.has(key) && !going.has(key)) wanted.set(key, ref)
+        if (ref.seq > 0 && !known.has(key) && !going.has(key) && !failed.has(key)) wanted.set(key, ref)
       }
       if (wanted.size === 0) return
       clearTimeout(timer.current)
       timer.current = setTimeout(fetchWanted, WAIT_MS)
     },
     load: (uid, seq) => fetchSome(uid, [seq]),
-    unreadCount: () => state.current.unread.size,
+    problem: (uid, seq) => state.failed.get(keyOf(uid, seq)),
+    retry() {
+      state.failed.clear()
+      redraw((n) => n + 1)
+    },
+    unreadCount: () => state.unread.size,
   }
 }

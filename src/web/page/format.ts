@@ -1,7 +1,9 @@
 // Figures, times and names as people read them.
 
-const number = new Intl.NumberFormat('en-US')
-export const count = (value: number): string => number.format(value)
+import { signal } from '@preact/signals'
+import { formatAge } from '../../figures.ts'
+
+export { formatBytes as bytes, grouped as count, plural } from '../../figures.ts'
 
 /** 1234567 → 1.2M */
 export function short(value: number): string {
@@ -15,12 +17,6 @@ export function short(value: number): string {
   return power === 0
     ? String(Math.round(rest))
     : `${rest < 10 ? rest.toFixed(1) : Math.round(rest)}${units[power]}`
-}
-
-export function bytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3))
-  return `${(value / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
 /** `?` where no price is known, a dash where nothing was spent. Small amounts keep what can be seen of them. */
@@ -51,6 +47,8 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   hourCycle: 'h23',
 })
+/** Of another year the hour matters less than the year. */
+const day = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' })
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -59,23 +57,20 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 
-export const when = (at: string | null): string => (at === null ? 'unknown' : dayTime.format(new Date(at)))
+/** Whether the memory holds sessions of more than one year: then every date says of which. */
+export const spansYears = signal(false)
+
+export function when(at: string | null): string {
+  if (at === null) return 'unknown'
+  const date = new Date(at)
+  if (date.getFullYear() !== new Date().getFullYear()) return day.format(date)
+  return spansYears.value ? `${date.getFullYear()} ${dayTime.format(date)}` : dayTime.format(date)
+}
 export const exactly = (at: string | null): string =>
   at === null ? 'time unknown' : full.format(new Date(at))
 export const time = (at: string | null): string => (at === null ? '' : clock.format(new Date(at)))
 
-/** How long ago, in the largest unit that says something. */
-export function ago(at: string | null): string {
-  if (at === null) return 'never'
-  const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000)
-  const steps: [number, string][] = [
-    [86_400, 'd'],
-    [3600, 'h'],
-    [60, 'min'],
-  ]
-  for (const [size, unit] of steps) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit} ago`
-  return 'just now'
-}
+export const ago = (at: string | null): string => (at === null ? 'never' : formatAge(at))
 
 interface Named {
   session_uid: string
@@ -96,6 +91,3 @@ export const idOf = (uid: string): string => {
   const length = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? 13 : 8
   return `${flavor}:${id.slice(0, length)}`
 }
-
-export const plural = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`

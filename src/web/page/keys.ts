@@ -7,11 +7,23 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable)
 
-/** Enter belongs to a link or button that has the focus; arrows to what scrolls. */
-const isTaken = (event: KeyboardEvent): boolean =>
-  event.key === 'Enter' &&
-  event.target instanceof Element &&
-  event.target.closest('a, button, summary') !== null
+const SCROLLING: ReadonlySet<string> = new Set([
+  'ArrowUp',
+  'ArrowDown',
+  'PageUp',
+  'PageDown',
+  'Home',
+  'End',
+  ' ',
+])
+
+/** Enter and the space bar belong to what has the focus and can be pressed; what scrolls to what has it and scrolls by itself. */
+function isTaken({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof Element)) return false
+  const isPressed = key === 'Enter' || key === ' '
+  if (isPressed && target.closest('a, button, summary, dialog') !== null) return true
+  return SCROLLING.has(key) && target.closest('[tabindex="0"], dialog') !== null
+}
 
 export function useKeys(keys: Record<string, Handler>): void {
   const now = useRef(keys)

@@ -7,6 +7,8 @@ export const path = computed(() => new URL(address.value, location.origin).pathn
 const params = computed(() => new URL(address.value, location.origin).searchParams)
 
 export const param = (name: string): string | undefined => params.value.get(name) ?? undefined
+/** Of what may be given more than once. */
+export const paramValues = (name: string): string[] => params.value.getAll(name)
 
 /** The reader came by the back or forward button: lists are found as they were left. */
 export const cameBack = { value: false }
@@ -26,28 +28,29 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
   if (isOtherView) scrollTo(0, 0)
 }
 
-export type Params = Record<string, string | undefined>
+export type Params = Record<string, string | readonly string[] | undefined>
+
+function put(query: URLSearchParams, values: Params): URLSearchParams {
+  for (const [name, value] of Object.entries(values)) {
+    query.delete(name)
+    if (value !== undefined) for (const one of [value].flat()) query.append(name, one)
+  }
+  return query
+}
 
 /** This view with some parameters changed; undefined takes one away. */
-export function withParams(changes: Params): string {
-  const next = new URLSearchParams(params.value)
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined) next.delete(name)
-    else next.set(name, value)
-  }
-  return to(path.value, Object.fromEntries(next))
-}
+export const withParams = (changes: Params): string =>
+  joined(path.value, put(new URLSearchParams(params.value), changes))
 
 export function setParams(changes: Params, options: { replace?: boolean } = {}): void {
   go(withParams(changes), options)
 }
 
-export function to(pathname: string, values: Params = {}): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value)
-  const text = query.toString()
-  return text === '' ? pathname : `${pathname}?${text}`
-}
+export const to = (pathname: string, values: Params = {}): string =>
+  joined(pathname, put(new URLSearchParams(), values))
+
+const joined = (pathname: string, query: URLSearchParams): string =>
+  query.size === 0 ? pathname : `${pathname}?${query}`
 
 export const sessionPath = (uid: string, values: Params = {}): string =>
   to(`/s/${encodeURIComponent(uid)}`, values)
@@ -64,6 +67,12 @@ export function followLinks(event: MouseEvent): void {
   )
     return
   const link = (event.target as Element | null)?.closest?.('a')
+  // In a drawing an address is no text, and a link knows no more of it than what was written.
+  if (link instanceof SVGAElement) {
+    event.preventDefault()
+    go(link.href.baseVal)
+    return
+  }
   // A place in this view is the browser's to go to.
   if (
     link?.target !== '' ||

@@ -6,20 +6,19 @@ import type { DoctorOptions } from '../../doctor/index.ts'
 import { type ErrorCode, fromUnforeseen } from '../../errors.ts'
 import { unanswered } from '../../store/reading.ts'
 import type { Assets } from './assets.ts'
-import { changeRoutes, type SweepRunner } from './changes.ts'
+import { changeRoutes, type Runners } from './changes.ts'
 import { Doctor } from './doctor.ts'
 import type { Live } from './live.ts'
 import type { Memory } from './memory.ts'
 import { type Refusal, told } from './refusal.ts'
 import { apiRoutes } from './routes.ts'
 
-export interface AppParts {
+export interface AppParts extends Runners {
   memory: Memory
   live: Live
   /** Stands in the page. */
   pageToken: string
   assets: Assets
-  runSweep: SweepRunner | undefined
   env: DoctorOptions['env']
 }
 
@@ -29,10 +28,11 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   USAGE: 400,
   AMBIGUOUS: 400,
   BUSY: 409,
+  BAD_INPUT: 400,
 }
 const HEARTBEAT_MS = 25_000
 
-export function buildApp({ memory, live, pageToken, assets, runSweep, env }: AppParts): Hono {
+export function buildApp({ memory, live, pageToken, assets, env, ...runners }: AppParts): Hono {
   const app = new Hono()
   const doctor = new Doctor(env)
   app.onError((error, context) => {
@@ -40,7 +40,7 @@ export function buildApp({ memory, live, pageToken, assets, runSweep, env }: App
     return context.json({ error: ours }, STATUS[ours.code] ?? 500)
   })
   app.get('/api/live', (context) => liveStream(context, live))
-  app.route('/api', changeRoutes(memory, doctor, runSweep))
+  app.route('/api', changeRoutes({ memory, live, doctor }, runners))
   app.route('/api', apiRoutes(memory, doctor, env))
   app.all('/api/*', (context) => notFound(context, NO_QUESTION))
   app.get('*', (context) => {
@@ -86,9 +86,8 @@ function liveStream(context: Context, live: Live): Response {
     const send = (event: string, data: unknown): void => {
       stream.writeSSE({ event, data: JSON.stringify(data) }).catch(end)
     }
-    const stop = live.listen(({ sessions, problem }) => {
-      if (problem === null) send('change', { sessions })
-      else send('problem', { error: fromUnforeseen(problem) })
+    const stop = live.listen(({ event, ...told }) => {
+      send(event, 'error' in told ? { error: fromUnforeseen(told.error) } : told)
     })
     stream.onAbort(end)
     send('hello', {})

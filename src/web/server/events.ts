@@ -8,7 +8,7 @@ import type { SessionEvent } from '../../model.ts'
 import { sessionEvents } from '../../query/events.ts'
 import { type Unread, unreadOf } from '../../query/unread.ts'
 import { Bodies } from '../../store/bodies.ts'
-import type { ReadHandle } from '../../store/store.ts'
+import type { Reader } from '../../store/reader/index.ts'
 import type { Params } from './params.ts'
 
 export interface EventWithBody extends SessionEvent {
@@ -32,7 +32,7 @@ const MAX_EVENTS = 500
 /** A larger body is sent when it is asked for alone. */
 const MAX_BODY = 64_000
 
-export function eventWindow(handle: ReadHandle, uid: string, params: Params): EventWindow {
+export function eventWindow(handle: Reader, uid: string, params: Params): EventWindow {
   const seqs = seqsOf(params)
   const limit = params.count('limit', 100, MAX_EVENTS)
   const how = { isAlone: seqs.length === 1, withRecord: params.flag('payload') }

@@ -37,7 +37,6 @@ export interface GuardOptions {
   onOpened?: (() => void) | undefined
 }
 
-const COOKIE = 'recollect'
 const COOKIE_SECONDS = 30 * 86_400
 /** Nobody has more to say than the id of a session or a password. */
 export const MAX_BODY = 64 << 10
@@ -155,8 +154,14 @@ export class Guard {
     return undefined
   }
 
+  /** Browsers keep one jar for all ports of a machine: a second page must not take the first one's cookie away. */
+  #cookieName(): string {
+    return `recollect-${this.#options.port()}`
+  }
+
   #hasCookie({ headers }: IncomingMessage): boolean {
-    const cookie = parseCookies(headers.cookie ?? '', COOKIE)[COOKIE]
+    const name = this.#cookieName()
+    const cookie = parseCookies(headers.cookie ?? '', name)[name]
     return cookie !== undefined && this.#cookies.has(cookie)
   }
 
@@ -181,17 +186,23 @@ export class Guard {
       return
     }
     const token = this.openToken
-    const given = new URLSearchParams((request.url ?? '').split('?')[1]).get('token') ?? ''
+    const asked = new URLSearchParams((request.url ?? '').split('?')[1])
+    const given = asked.get('token') ?? ''
+    const session = asked.get('session')
+    // Encoded, it is a part of a path and of an attribute, and nothing else.
+    const path = session === null ? '/' : `/s/${encodeURIComponent(session).replaceAll("'", '%27')}`
     if (token !== undefined && isSame(given, token)) {
       this.#openToken = undefined
       this.#options.onOpened?.()
       // Not redirected: a browser that was sent here from a file would follow without the cookie, which is SameSite=Strict.
       response.writeHead(200, { ...this.#newCookie(), 'content-type': 'text/html; charset=UTF-8' })
-      response.end(smallPage('<p><a href="/">Open</a></p>', '<meta http-equiv="refresh" content="0;url=/">'))
+      response.end(
+        smallPage(`<p><a href="${path}">Open</a></p>`, `<meta http-equiv="refresh" content="0;url=${path}">`),
+      )
       return
     }
     // Who has the cookie already loses nothing by opening the address again.
-    if (this.#hasCookie(request)) redirect(response, '/')
+    if (this.#hasCookie(request)) redirect(response, path)
     else answerRefused(request, response, USED_TOKEN)
   }
 
@@ -216,7 +227,7 @@ export class Guard {
     const cookie = secret()
     this.#cookies.add(cookie)
     const options = { httpOnly: true, sameSite: 'Strict', path: '/', maxAge: COOKIE_SECONDS } as const
-    return { 'set-cookie': serialize(COOKIE, cookie, options) }
+    return { 'set-cookie': serialize(this.#cookieName(), cookie, options) }
   }
 }
 

@@ -6,7 +6,7 @@ import type { DoctorOptions } from '../../doctor/index.ts'
 import { fromSystem, RecollectError } from '../../errors.ts'
 import { buildApp } from './app.ts'
 import { loadAssets } from './assets.ts'
-import type { SweepRunner } from './changes.ts'
+import type { DemoRunner, ForgetRunner, SweepRunner } from './changes.ts'
 import { Guard, isLoopback } from './guard.ts'
 import { Live } from './live.ts'
 import { Memory } from './memory.ts'
@@ -18,6 +18,8 @@ export interface ServerOptions {
   port?: number
   password?: string | undefined
   runSweep?: SweepRunner
+  runForget?: ForgetRunner
+  runDemo?: DemoRunner
   /** Where doctor looks for agents; the process's own unless told. */
   env?: DoctorOptions['env']
   /** Told when the one-time token was used. */
@@ -54,8 +56,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     style: assets.file('style.css')?.body ?? '',
     onOpened: options.onOpened,
   })
-  const { runSweep, env = process.env } = options
-  const app = buildApp({ memory, live, pageToken: guard.pageToken, assets, runSweep, env })
+  const { runSweep, runForget, runDemo, env = process.env } = options
+  const runners = { runSweep, runForget, runDemo }
+  const app = buildApp({ memory, live, pageToken: guard.pageToken, assets, env, ...runners })
   const server = await listen(guard.listener(getRequestListener(app.fetch)), host, port)
   const address = server.address()
   if (typeof address === 'object' && address) port = address.port

@@ -3,16 +3,18 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Brief } from '../../query/briefs.ts'
+import type { SweepProgress } from '../../store/sweep-lock.ts'
 import type { Memory } from './memory.ts'
 
-export interface Change {
+export type Told =
   /** Sessions that are new or grew, as lists show them. */
-  sessions: Brief[]
-  /** Set when the memory cannot be read: what to tell. */
-  problem: unknown
-}
+  | { event: 'change'; sessions: Brief[] }
+  /** The memory cannot be read. */
+  | { event: 'problem'; error: unknown }
+  /** How far the sweep is that the page set off; null when it ended. */
+  | { event: 'sweep'; progress: SweepProgress | null }
 
-type Listener = (change: Change) => void
+type Listener = (told: Told) => void
 
 /** Several writes make one commit, and several commits one sweep. */
 const SETTLE_MS = 120
@@ -79,20 +81,27 @@ export class Live {
     if (this.#timer === undefined) this.#firstAt = now
     clearTimeout(this.#timer)
     const wait = Math.max(0, Math.min(SETTLE_MS, this.#firstAt + MAX_WAIT_MS - now))
-    this.#timer = setTimeout(() => this.#tell(), wait)
+    this.#timer = setTimeout(() => this.#settled(), wait)
   }
 
-  #tell(): void {
+  #settled(): void {
     this.#timer = undefined
     this.#watch()
-    const change: Change = { sessions: [], problem: null }
+    this.tell(this.#change())
+  }
+
+  #change(): Told | undefined {
     try {
       const uids = this.#memory.refresh()
-      change.sessions = uids.slice(0, MAX_SESSIONS).flatMap((uid) => this.#memory.brief(uid) ?? [])
-      if (uids.length === 0) return
+      if (uids.length === 0) return undefined
+      const sessions = uids.slice(0, MAX_SESSIONS).flatMap((uid) => this.#memory.brief(uid) ?? [])
+      return { event: 'change', sessions }
     } catch (error) {
-      change.problem = error
+      return { event: 'problem', error }
     }
-    for (const listener of this.#listeners) listener(change)
+  }
+
+  tell(told: Told | undefined): void {
+    if (told) for (const listener of this.#listeners) listener(told)
   }
 }

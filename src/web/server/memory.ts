@@ -3,11 +3,12 @@
 import type { Config } from '../../config.ts'
 import { type Brief, Briefs, briefsOf } from '../../query/briefs.ts'
 import { TimeZone } from '../../query/timezone.ts'
-import { HeldMemory } from '../../store/held.ts'
+import type { Reader } from '../../store/reader/index.ts'
 import { type StorePaths, storePaths } from '../../store/reading.ts'
-import type { ReadHandle } from '../../store/store.ts'
+import { SharedReader } from '../../store/shared-reader.ts'
 import { overridesOf } from '../../usage/overrides.ts'
 import { loadPrices, type PriceBook } from '../../usage/prices.ts'
+import { FileChanges } from './file-changes.ts'
 
 /** Bounds what is kept between two commits. */
 const MAX_ANSWERS = 300
@@ -15,7 +16,8 @@ const MAX_ANSWERS = 300
 export class Memory {
   readonly config: Config
   readonly prices: PriceBook
-  readonly #held: HeldMemory
+  readonly fileChanges: FileChanges
+  readonly #held: SharedReader
   #version = ''
   #answers = new Map<string, unknown>()
   #briefs = new Briefs()
@@ -24,7 +26,8 @@ export class Memory {
   private constructor(config: Config, prices: PriceBook) {
     this.config = config
     this.prices = prices
-    this.#held = new HeldMemory(storePaths(config.home, config.get('store.db_path')))
+    this.#held = new SharedReader(storePaths(config.home, config.get('store.db_path')))
+    this.fileChanges = new FileChanges(this.#held.paths)
   }
 
   get paths(): StorePaths {
@@ -36,7 +39,7 @@ export class Memory {
   }
 
   /** Throws NO_MEMORY where nothing was ever swept, CORRUPT where it cannot be read. */
-  handle(): ReadHandle {
+  handle(): Reader {
     return this.#held.handle()
   }
 
@@ -46,7 +49,7 @@ export class Memory {
   }
 
   /** The answer to a question that was asked before, if nothing was committed since. */
-  answer<T>(key: string, ask: (handle: ReadHandle) => T): T {
+  answer<T>(key: string, ask: (handle: Reader) => T): T {
     const version = this.version()
     if (version !== this.#version) {
       this.#version = version
@@ -84,6 +87,7 @@ export class Memory {
   }
 
   close(): void {
+    this.fileChanges.close()
     this.#held.close()
     this.#version = ''
     this.#answers.clear()

@@ -1,15 +1,18 @@
 // What stands behind the question mark, checked: a wrong value is an error with its place, never a silent default.
 
-import { parseTime } from '../../config.ts'
+import type { Context } from 'hono'
 import { RecollectError } from '../../errors.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { SLOT_MS } from '../../store/slots.ts'
+import { parseTime, TIME_FORMS } from '../../times.ts'
 
 export class Params {
   readonly #of: (name: string) => string | undefined
+  readonly #all: (name: string) => string[] | undefined
 
-  constructor(of: (name: string) => string | undefined) {
-    this.#of = of
+  constructor({ req }: Pick<Context, 'req'>) {
+    this.#of = (name) => req.query(name)
+    this.#all = (name) => req.queries(name)
   }
 
   text(name: string): string | undefined {
@@ -17,9 +20,9 @@ export class Params {
     return value === undefined || value === '' ? undefined : value
   }
 
-  /** Also when it is empty: the empty text stands for unknown. */
-  value(name: string): string | undefined {
-    return this.#of(name)
+  /** All that were given, also when they are empty: the empty text stands for unknown. */
+  values(name: string): readonly string[] | undefined {
+    return this.#all(name)
   }
 
   flag(name: string): boolean {
@@ -57,7 +60,6 @@ export class Params {
   slot(name: 'since' | 'until', zone: TimeZone): number | undefined {
     const value = this.text(name)
     const at = value === undefined ? undefined : (zone.dayTime(value, name === 'until') ?? this.time(name))
-    if (Number.isNaN(at)) throw noTime(name, value ?? '')
     return at === undefined ? undefined : Math.floor(at / SLOT_MS) * SLOT_MS
   }
 
@@ -69,7 +71,7 @@ export class Params {
 function noTime(name: string, value: string): RecollectError {
   return new RecollectError('USAGE', `${value} is no time`, {
     where: name,
-    hint: 'a date such as 2026-11-01, or an age such as 30d',
+    hint: TIME_FORMS,
   })
 }
 

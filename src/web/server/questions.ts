@@ -1,11 +1,15 @@
 // What is asked, read from the address: the same filters, under the same names, as the command line's flags.
 import { RecollectError } from '../../errors.ts'
 import { EVENT_KINDS, OUTCOMES } from '../../model.ts'
+import type { AnswerOptions } from '../../query/answer.ts'
 import { BRIEF_SORTS, type BriefQuestion, FACETS } from '../../query/narrow.ts'
-import type { SearchOptions } from '../../query/search.ts'
+import { SEARCH_SORTS, type SearchPageQuestion } from '../../query/search-page.ts'
 import { type ListOptions, resolveSession } from '../../query/sessions.ts'
 import { USAGE_GROUPS, type UsageQuestion } from '../../query/usage.ts'
-import type { ReadHandle } from '../../store/store.ts'
+import type { Span } from '../../store/reader/digests.ts'
+import type { SessionFilter } from '../../store/reader/filters.ts'
+import type { Reader } from '../../store/reader/index.ts'
+import type { ChangeQuestion } from './file-changes.ts'
 import type { Memory } from './memory.ts'
 import type { Params } from './params.ts'
 
@@ -29,9 +33,28 @@ export function usageQuestion(params: Params, memory: Memory): UsageQuestion {
   return question
 }
 
-export function searchOptions(params: Params, handle: ReadHandle): SearchOptions {
-  const options: SearchOptions = {}
-  for (const name of ['flavor', 'repo', 'domain', 'model', 'tool', 'touched'] as const) {
+/** Sub-agents' calls are calls. */
+export function toolsQuestion(params: Params): Span {
+  const zone = params.zone()
+  const filter: SessionFilter = { withSubagents: true }
+  for (const name of ['flavor', 'repo', 'domain', 'model'] as const) {
+    const value = params.text(name)
+    if (value !== undefined) filter[name] = value
+  }
+  const sinceAt = params.slot('since', zone) ?? Number.MIN_SAFE_INTEGER
+  return { sinceAt, untilAt: params.slot('until', zone) ?? Number.MAX_SAFE_INTEGER, filter }
+}
+
+/** Bodies are read where it is asked for: a page asks with every letter that is typed. */
+const READING_MS = 20_000
+
+export function searchOptions(params: Params, handle: Reader): AnswerOptions {
+  const options: AnswerOptions = {
+    how: params.choice('how', ['words', 'literal', 'regex'], 'words'),
+    scan: params.flag('scan'),
+    signal: AbortSignal.timeout(READING_MS),
+  }
+  for (const name of ['flavor', 'repo', 'branch', 'domain', 'model', 'tool', 'touched'] as const) {
     const value = params.text(name)
     if (value !== undefined) options[name] = value
   }
@@ -56,14 +79,45 @@ export function searchOptions(params: Params, handle: ReadHandle): SearchOptions
   return { ...options, ...span(params) }
 }
 
-export function briefQuestion(params: Params): BriefQuestion {
+function facetsIn(params: Params): NonNullable<BriefQuestion['facets']> {
   const facets: NonNullable<BriefQuestion['facets']> = {}
   for (const name of FACETS) {
-    const value = params.value(name)
-    if (value !== undefined) facets[name] = value
+    const values = params.values(name)
+    if (values !== undefined) facets[name] = values
   }
+  return facets
+}
+
+/** What is looked for, and which of what is found is shown. */
+export function searchPageQuestion(params: Params): { options: AnswerOptions; question: SearchPageQuestion } {
+  const limit = params.count('limit', 40, MAX_PAGE)
+  const kind = params.text('kind')
+  const tool = params.text('tool')
+  return {
+    options: {
+      how: params.choice('how', ['words', 'literal'], 'words'),
+      scan: params.flag('scan'),
+      signal: AbortSignal.timeout(READING_MS),
+      perSession: params.count('per_session', 5, 50),
+      limit,
+      ...(kind !== undefined && {
+        kinds: kind.split(',').map((name) => params.oneOf('kind', name, EVENT_KINDS)),
+      }),
+      ...(tool !== undefined && { tool }),
+      ...span(params),
+    },
+    question: {
+      facets: facetsIn(params),
+      sort: params.choice('sort', SEARCH_SORTS, 'best'),
+      offset: params.count('offset', 0, 1e9),
+      limit,
+    },
+  }
+}
+
+export function briefQuestion(params: Params): BriefQuestion {
   const question: BriefQuestion = {
-    facets,
+    facets: facetsIn(params),
     withSubagents: params.flag('all'),
     sort: params.choice('sort', BRIEF_SORTS, 'recent'),
     offset: params.count('offset', 0, 1e9),
@@ -93,6 +147,22 @@ export function lineageOptions(params: Params): ListOptions {
   const { sinceAt } = span(params)
   if (sinceAt !== undefined) options.sinceAt = sinceAt
   return options
+}
+
+/** With `file` one file of a session, else a page of them all. */
+export function changeQuestion(params: Params, uid: string): ChangeQuestion {
+  const seq = (name: string): number | undefined =>
+    params.text(name) === undefined ? undefined : params.count(name, 0, 1e9)
+  const path = params.text('file')
+  if (path === undefined)
+    return {
+      about: 'session',
+      uid,
+      offset: params.count('offset', 0, 1e9),
+      limit: params.count('limit', 100, MAX_PAGE),
+      prompt: seq('prompt'),
+    }
+  return { about: 'file', uid, path, scope: { prompt: seq('prompt'), only: seq('only'), upTo: seq('up_to') } }
 }
 
 function span(params: Params): { sinceAt?: number; untilAt?: number } {

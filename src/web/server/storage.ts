@@ -33,7 +33,7 @@ export function storageOf(memory: Memory): Storage {
   const handle = memory.handle()
   const policy = policyOf(config)
   const cacheDb = join(paths.cacheDirectory, 'cache.db')
-  const plan = planNow({ store: { read: () => handle }, paths, policy, lastSweepAt: lastSweepAt(config) })
+  const plan = planNow({ store: { reader: handle }, paths, policy, lastSweepAt: lastSweepAt(config) })
   return {
     tiers: [
       {
@@ -62,32 +62,8 @@ export function storageOf(memory: Memory): Storage {
       cadence: policy.cadence,
     },
     plan: planJson(plan, handle),
-    ...receiptsOf(memory),
-    pins: pinsOf(memory),
+    receipts: handle.storage.newestReceipts(MAX_RECEIPTS),
+    receipt_count: handle.storage.countReceipts(),
+    pins: handle.storage.pins().map((pin) => ({ ...pin, pinned_at: new Date(pin.pinned_at).toISOString() })),
   }
-}
-
-function receiptsOf(memory: Memory): Pick<Storage, 'receipts' | 'receipt_count'> {
-  const { memory: database } = memory.handle()
-  const rows = database
-    .prepare(`SELECT * FROM receipts ORDER BY at DESC LIMIT ${MAX_RECEIPTS}`)
-    .all() as unknown as (Omit<Receipt, 'evicted_at'> & { at: number })[]
-  const { count } = database.prepare('SELECT count(*) AS count FROM receipts').get() as { count: number }
-  return {
-    receipts: rows.map(({ at, ...row }) => ({ ...row, evicted_at: new Date(at).toISOString() })),
-    receipt_count: count,
-  }
-}
-
-function pinsOf(memory: Memory): Storage['pins'] {
-  const rows = memory
-    .handle()
-    .memory.prepare(
-      `SELECT p.session_uid, s.title, coalesce(substr(d.digest ->> '$.first_prompt', 1, 200), '') AS first_prompt,
-         p.pinned_at
-       FROM pins p LEFT JOIN sessions s USING (session_uid) LEFT JOIN digests d USING (session_uid)
-       ORDER BY p.pinned_at DESC`,
-    )
-    .all() as unknown as (Omit<Storage['pins'][number], 'pinned_at'> & { pinned_at: number })[]
-  return rows.map((row) => ({ ...row, pinned_at: new Date(row.pinned_at).toISOString() }))
 }

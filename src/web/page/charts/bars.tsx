@@ -18,6 +18,8 @@ export function StackedBars(props: {
   series: Series[]
   format: (value: number) => string
   name: string
+  /** Where a click on a column leads. */
+  hrefOf?: (label: string) => string
 }): JSX.Element {
   const [ref, width] = useWidth<HTMLDivElement>()
   const totals = props.labels.map((_, i) => props.series.reduce((sum, one) => sum + (one.values[i] ?? 0), 0))
@@ -31,37 +33,48 @@ export function StackedBars(props: {
   const every = Math.max(1, Math.ceil(64 / slot))
   return (
     <div ref={ref}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={props.name}>
+      <svg width={width} height={HEIGHT} role={props.hrefOf ? 'group' : 'img'} aria-label={props.name}>
         {props.series.length > 1 && <Hatches />}
         <Axis steps={steps} left={left} width={width} y={y} format={props.format} />
-        {props.labels.map((label, i) => (
-          <g>
-            {columns(props.series, i).map(({ from, to, series }) => {
-              const box = {
-                x: left + (i + 0.5) * slot - bar / 2,
-                width: bar,
-                y: y(to),
-                height: Math.max(0.5, y(from) - y(to)),
-              }
-              return (
-                <g>
-                  <title>{`${label} · ${props.series[series]?.name}: ${props.format(to - from)}`}</title>
-                  <rect class={`series-${series % 8}`} {...box} />
-                  {series % 2 === 1 && <rect fill={`url(#hatch-${series % 8})`} {...box} />}
-                </g>
-              )
-            })}
-            {i % every === 0 && (
-              <text class="label" x={left + (i + 0.5) * slot} y={HEIGHT - 6} text-anchor="middle">
-                {label.slice(5)}
-              </text>
-            )}
-          </g>
-        ))}
+        {props.labels.map((label, i) => {
+          const x = left + (i + 0.5) * slot
+          const drawn = columns(props.series, i).map(({ from, to, series }) => {
+            const box = { x: x - bar / 2, width: bar, y: y(to), height: Math.max(0.5, y(from) - y(to)) }
+            return (
+              <g>
+                <title>{`${label} · ${props.series[series]?.name}: ${props.format(to - from)}`}</title>
+                <rect class={`series-${series % 8}`} {...box} />
+                {series % 2 === 1 && <rect fill={`url(#hatch-${series % 8})`} {...box} />}
+              </g>
+            )
+          })
+          return (
+            <g>
+              {props.hrefOf && drawn.length > 0 ? (
+                <a href={props.hrefOf(label)} tabIndex={-1} aria-label={label}>
+                  {drawn}
+                </a>
+              ) : (
+                drawn
+              )}
+              {i % every === 0 && (
+                <text class="label" x={x} y={HEIGHT - 6} text-anchor="middle">
+                  {shortLabel(label, props.labels[i - every])}
+                </text>
+              )}
+            </g>
+          )
+        })}
       </svg>
     </div>
   )
 }
+
+/** The year only where it changes: 2026-11-03 is 11-03 after another day of its year. */
+const shortLabel = (label: string, before: string | undefined): string =>
+  before !== undefined && /^\d{4}-/.test(label) && before.slice(0, 4) === label.slice(0, 4)
+    ? label.slice(5)
+    : label
 
 /** Every other series is hatched, each in its own direction: to be told apart without colours. */
 function Hatches(): JSX.Element {

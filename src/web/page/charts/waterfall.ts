@@ -2,6 +2,7 @@
 import type { EventKind } from '../../../model.ts'
 import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
+import type { SpentResponse } from '../../../query/spend.ts'
 
 export type SpanKind = 'model' | 'tool' | 'failed' | 'waiting'
 
@@ -14,6 +15,9 @@ export interface Span {
   name: string
   /** A session of its own, where it is one. */
   uid?: string
+  /** What the model was given and gave in it, and what that cost, where responses tell it. */
+  tokens?: number
+  costUsd?: number
 }
 
 export interface Waterfall {
@@ -55,7 +59,7 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
       const tool = outline.tool[i] === -1 ? outline.tool[places.get(call) ?? i] : outline.tool[i]
       const kindOf: SpanKind = kind === 'error' ? 'failed' : 'tool'
       spans.push({
-        lane: lanes.tool(tool as number),
+        lane: agent === -1 ? lanes.tool(tool as number) : lanes.agent(agent),
         from: start,
         to: at,
         kind: kindOf,
@@ -110,10 +114,14 @@ class Lanes {
     this.names = ['waiting for you', 'main agent']
     const agents = countsOf(outline.agent).slice(0, MAX_AGENTS)
     for (const agent of agents)
-      this.#agents.set(agent, this.names.push(`sub-agent ${(outline.agents[agent] ?? '').slice(0, 10)}`) - 1)
+      this.#agents.set(
+        agent,
+        this.names.push(`↳ sub-agent ${(outline.agents[agent] ?? '').slice(0, 10)}`) - 1,
+      )
     for (const node of subagents.slice(0, MAX_AGENTS))
-      this.#own.set(node.session_uid, this.names.push(`sub-agent ${nameOf(node)}`) - 1)
-    const called = outline.tool.filter((_, i) => outline.call_seq[i] === 0)
+      this.#own.set(node.session_uid, this.names.push(`↳ sub-agent ${nameOf(node)}`) - 1)
+    // Those of sub-agents stand on the lane of who called them.
+    const called = outline.tool.filter((_, i) => outline.call_seq[i] === 0 && outline.agent[i] === -1)
     const tools = countsOf(called).slice(0, MAX_TOOLS)
     for (const tool of tools) this.#tools.set(tool, this.names.push(outline.tools[tool] ?? '') - 1)
     if (new Set(called).size - (called.includes(-1) ? 1 : 0) > MAX_TOOLS) this.names.push('other tools')
@@ -137,6 +145,76 @@ function countsOf(numbers: readonly number[]): number[] {
   const counts = new Map<number, number>()
   for (const number of numbers) if (number >= 0) counts.set(number, (counts.get(number) ?? 0) + 1)
   return [...counts].sort((a, b) => b[1] - a[1]).map(([number]) => number)
+}
+
+/** Whose responses a span may be of. */
+const isModel = ({ kind, uid }: Span): boolean => kind === 'model' && uid === undefined
+
+/** So far from a response the step it led to may end. */
+const MAX_APART_MS = 5000
+
+/** Puts what each response took onto the step of the model that ended with it. */
+export function spend(
+  { spans }: Waterfall,
+  startedAt: string | null,
+  responses: readonly SpentResponse[],
+): void {
+  const zero = Date.parse(startedAt ?? '')
+  const models = spans.filter(isModel).sort((a, b) => a.to - b.to)
+  for (const { ts, context_tokens, output_tokens, cost_usd, is_sidechain } of responses) {
+    const at = Date.parse(ts ?? '') - zero
+    let best: Span | undefined
+    for (const span of models) {
+      if (span.to > at + MAX_APART_MS) break
+      const isOthers = span.lane === 1 ? is_sidechain : !is_sidechain
+      const isNearer = best === undefined || Math.abs(span.to - at) < Math.abs(best.to - at)
+      if (!isOthers && Math.abs(span.to - at) <= MAX_APART_MS && isNearer) best = span
+    }
+    if (!best) continue
+    best.tokens = (best.tokens ?? 0) + context_tokens + output_tokens
+    if (cost_usd !== null) best.costUsd = (best.costUsd ?? 0) + Number(cost_usd)
+  }
+}
+
+/** A pause that is longer is not counted as active; the digest says the same. */
+const IDLE_MS = 5 * 60_000
+
+export interface Times {
+  activeMs: number
+  waitingMs: number
+  callsMs: number
+  otherMs: number
+}
+
+/** The time from the first event to the last, each moment once. */
+export function timesOf(outline: Outline): Times {
+  const times: Times = { activeMs: 0, waitingMs: 0, callsMs: 0, otherMs: 0 }
+  const isOwn = (i: number): boolean => ((outline.flags[i] as number) & 6) === 0 && outline.at[i] !== null
+  const order = outline.seq.map((_, i) => i).filter(isOwn)
+  order.sort((a, b) => (outline.at[a] as number) - (outline.at[b] as number))
+  for (const [place, i] of order.entries()) {
+    const before = order[place - 1]
+    if (before === undefined) continue
+    const pause = (outline.at[i] as number) - (outline.at[before] as number)
+    const kind = outline.kinds[outline.kind[i] as number]
+    if (pause <= IDLE_MS) times.activeMs += pause
+    else if ((outline.call_seq[i] as number) > 0) times.callsMs += pause
+    else if (kind === 'user_msg') times.waitingMs += pause
+    else times.otherMs += pause
+  }
+  return times
+}
+
+const STEPS_S = [
+  0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800,
+]
+
+/** Round times to draw a line at, at most about so many. */
+export function ticksOf(view: View, most: number): number[] {
+  const step = 1000 * (STEPS_S.find((one) => (view.to - view.from) / (one * 1000) <= most) ?? 2_592_000)
+  const ticks: number[] = []
+  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) ticks.push(at)
+  return ticks
 }
 
 export const LANE_HEIGHT = 26
@@ -173,6 +251,8 @@ export function draw(
   for (let lane = 0; lane < lanes.length; lane += 2)
     context.fillRect(0, lane * LANE_HEIGHT, width, LANE_HEIGHT)
   const scale = width / (view.to - view.from)
+  context.fillStyle = colour('tick')
+  for (const at of ticksOf(view, width / 90)) context.fillRect((at - view.from) * scale, 0, 1, height)
   for (const span of spans) {
     if (span.to < view.from || span.from > view.to) continue
     const x = (span.from - view.from) * scale

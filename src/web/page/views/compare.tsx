@@ -2,16 +2,20 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Comparison } from '../../../digest/compare.ts'
+import { sureness } from '../../../model.ts'
 import type { BriefPage } from '../../../query/narrow.ts'
+import type { SessionPrice } from '../../../query/tree-cost.ts'
 import { useAnswer } from '../api.ts'
-import { count, duration, idOf, titleOf } from '../format.ts'
+import { count, duration, idOf, short, titleOf, usd } from '../format.ts'
 import { Answered, Card, type Column, Empty, OutcomeBadge, Table, When } from '../parts.tsx'
 import { param, sessionPath, setParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 
+type Compared = Comparison & { costs: [SessionPrice, SessionPrice] }
+
 export function CompareView(): JSX.Element {
   const [a, b] = [param('a'), param('b')]
-  const answer = useAnswer<Comparison>(
+  const answer = useAnswer<Compared>(
     a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : undefined,
   )
   return (
@@ -48,25 +52,29 @@ function Picker({ side, uid }: { side: 'a' | 'b'; uid: string | undefined }): JS
         onInput={(event) => setText(event.currentTarget.value)}
       />
       {(text !== '' || !uid) && (
-        <ul class="list picks">
-          {answer.data?.sessions.map((session) => (
-            <li>
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => {
-                  setParams({ [side]: session.session_uid })
-                  setText('')
-                }}
-              >
-                {titleOf(session)}
-              </button>
-              <span class="muted">
-                {session.flavor} · <When at={session.started_at} />
-              </span>
-            </li>
-          ))}
-        </ul>
+        <Answered answer={answer}>
+          {({ sessions }) => (
+            <ul class="list picks">
+              {sessions.map((session) => (
+                <li>
+                  <button
+                    type="button"
+                    class="quiet"
+                    onClick={() => {
+                      setParams({ [side]: session.session_uid })
+                      setText('')
+                    }}
+                  >
+                    {titleOf(session)}
+                  </button>
+                  <span class="muted">
+                    {session.flavor} · <When at={session.started_at} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Answered>
       )}
     </Card>
   )
@@ -91,7 +99,11 @@ function SideHead({ digest }: { digest: Comparison['a'] }): JSX.Element {
         <OutcomeBadge outcome={digest.outcome} /> <span>{digest.flavor}</span> <span>{digest.model}</span>{' '}
         <When at={digest.started_at || null} />
       </p>
-      <p>{redacted(digest.last_assistant.slice(0, 300))}</p>
+      <p>
+        {digest.outcome_detail.reason || digest.outcome_detail.rule}{' '}
+        <span class="muted">({sureness(digest.outcome_detail.confidence)})</span>
+      </p>
+      <p class="muted">{redacted(digest.last_assistant.slice(0, 300))}</p>
     </Card>
   )
 }
@@ -106,13 +118,55 @@ const pairColumns = <T extends { a: number; b: number }>(
   { title: 'More', cell: (row) => difference(row.a, row.b) },
 ]
 
-function Sides({ comparison }: { comparison: Comparison }): JSX.Element {
+/** Cost and tokens, with the sub-agents where there are any. */
+function CostTable({ comparison }: { comparison: Compared }): JSX.Element {
+  const [a, b] = comparison.costs
+  const tokens = ({ cost }: Comparison['a']): number =>
+    cost.input_tokens + cost.output_tokens + cost.cache_tokens
+  const money = ({ cost_usd, unpriced_responses }: Omit<SessionPrice, 'tree'>): string =>
+    usd(cost_usd, unpriced_responses)
+  const rows: [string, string, string, string][] = [
+    ['cost', money(a), money(b), difference(Number(a.cost_usd), Number(b.cost_usd))],
+    [
+      'tokens',
+      short(tokens(comparison.a)),
+      short(tokens(comparison.b)),
+      difference(tokens(comparison.a), tokens(comparison.b)),
+    ],
+  ]
+  if (a.tree || b.tree) {
+    const [left, right] = [a.tree ?? a, b.tree ?? b]
+    rows.push([
+      'cost with sub-agents',
+      money(left),
+      money(right),
+      difference(Number(left.cost_usd), Number(right.cost_usd)),
+    ])
+  }
+  return (
+    <Card title="Cost">
+      <Table
+        caption="Cost of both"
+        columns={[
+          { title: 'Figure', cell: ([name]) => name },
+          { title: 'First', cell: ([, left]) => left, isNumber: true },
+          { title: 'Second', cell: ([, , right]) => right, isNumber: true },
+          { title: 'More', cell: ([, , , more]) => more },
+        ]}
+        rows={rows}
+      />
+    </Card>
+  )
+}
+
+function Sides({ comparison }: { comparison: Compared }): JSX.Element {
   return (
     <>
       <div class="columns">
         <SideHead digest={comparison.a} />
         <SideHead digest={comparison.b} />
       </div>
+      <CostTable comparison={comparison} />
       <Card title="Figures">
         <Table
           caption="Figures of both"

@@ -6,6 +6,8 @@ import { givenText, subjectOf, wordsOf } from '../../../event/words.ts'
 import { CALL_WORDS, isCall } from '../../../model.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { isUnread } from '../bodies.ts'
+import { CopyButton } from '../copy.tsx'
+import type { Folds } from '../folds.ts'
 import { bytes, duration, time } from '../format.ts'
 import { Terminal } from '../text/ansi.tsx'
 import { Code, coloured } from '../text/code.tsx'
@@ -21,6 +23,34 @@ export interface StepProps {
   load: (seq: number) => void
   /** Below a sub-agent: who asks there is another agent. */
   isNested: boolean
+  /** What stands open; on paper all of it does. */
+  folds?: Folds | undefined
+  /** What was looked for is in here: all of it is shown. */
+  isFound?: boolean | undefined
+}
+
+/** A part that opens and closes; the address remembers it. */
+function Fold(props: {
+  step: StepProps
+  class: string
+  isOpenAtFirst: boolean
+  head: ComponentChildren
+  children: ComponentChildren
+}): JSX.Element {
+  const { event, folds, isFound } = props.step
+  const isOpen = isFound === true || (folds?.isOpen(event.seq, props.isOpenAtFirst) ?? props.isOpenAtFirst)
+  return (
+    <details
+      class={props.class}
+      open={isOpen}
+      onToggle={({ currentTarget }) => {
+        if (currentTarget.open !== isOpen) folds?.set(event.seq, currentTarget.open, props.isOpenAtFirst)
+      }}
+    >
+      <summary>{props.head}</summary>
+      {props.children}
+    </details>
+  )
 }
 
 export function Step(props: StepProps): JSX.Element {
@@ -47,11 +77,19 @@ function Head({ event, children }: Pick<StepProps, 'event'> & { children: Compon
 }
 
 /** Stands beside the head, not in it: a link inside what opens and closes could not be reached. */
-function Place({ event, href }: StepProps): JSX.Element {
+function Place({ event, answer, href }: StepProps): JSX.Element {
+  const address = href(event.seq)
+  const words = [event, answer].flatMap((one) => (one ? [wordsOf(one, one.told)] : [])).join('\n\n')
   return (
-    <a class="step-link" href={href(event.seq)} title={event.ts ?? ''}>
-      {time(event.ts)} <span class="seq">#{event.seq}</span>
-    </a>
+    <span class="step-place">
+      <span class="step-acts">
+        <CopyButton name="link" text={new URL(address, location.origin).href} />
+        <CopyButton name="text" text={words} />
+      </span>
+      <a class="step-link" href={address} title={event.ts ?? ''}>
+        {time(event.ts)} <span class="seq">#{event.seq}</span>
+      </a>
+    </span>
   )
 }
 
@@ -100,15 +138,19 @@ function Thought(props: StepProps): JSX.Element {
   return (
     <div class="step">
       <Place {...props} />
-      <details class="thought">
-        <summary>
+      <Fold
+        step={props}
+        class="thought"
+        isOpenAtFirst={false}
+        head={
           <Head event={props.event}>
             <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
           </Head>
-        </summary>
+        }
+      >
         <Markdown text={wordsOf(props.event, props.event.told)} />
         <Missing {...props} />
-      </details>
+      </Fold>
     </div>
   )
 }
@@ -141,23 +183,26 @@ const LABELS: Record<string, string> = { test_run: 'test', edit: 'edit', retry: 
 
 function Call(props: StepProps): JSX.Element {
   const { event, answer } = props
-  const isOpen = event.kind === 'edit' || answer?.kind === 'error'
   return (
     <div class="step">
       <Place {...props} />
-      <details class={`call kind-${event.kind}`} open={isOpen}>
-        <summary>
+      <Fold
+        step={props}
+        class={`call kind-${event.kind}`}
+        isOpenAtFirst={event.kind === 'edit' || answer?.kind === 'error'}
+        head={
           <Head event={event}>
             <span class="tool">{event.tool}</span>
             {LABELS[event.kind] && <span class="badge">{LABELS[event.kind]}</span>}
             <span class="subject clip">{redacted(subjectOf(event))}</span>
             <Verdict event={event} answer={answer} />
           </Head>
-        </summary>
+        }
+      >
         <Given event={event} answer={answer} />
         <Missing {...props} />
         {answer && <Came {...props} answer={answer} />}
-      </details>
+      </Fold>
     </div>
   )
 }
@@ -193,7 +238,7 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
 
 const MAX_LINES = 40
 
-function Came({ answer, load }: StepProps & { answer: EventWithBody }): JSX.Element {
+function Came({ answer, load, isFound }: StepProps & { answer: EventWithBody }): JSX.Element {
   const text = answer.told ? (answer.told.said ?? '') : answer.summary
   const lines = text.split('\n')
   const start = lines.slice(0, MAX_LINES).join('\n')
@@ -206,7 +251,7 @@ function Came({ answer, load }: StepProps & { answer: EventWithBody }): JSX.Elem
         </pre>
       )}
       {lines.length > MAX_LINES && (
-        <details>
+        <details open={isFound === true}>
           <summary>{lines.length - MAX_LINES} more lines</summary>
           <pre class="terminal">
             <Terminal text={lines.slice(MAX_LINES).join('\n')} />

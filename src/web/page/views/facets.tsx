@@ -1,11 +1,14 @@
-// Facets with counts: a click narrows, a second click widens again.
+// Facets with counts: a click narrows to a value, one more adds another value, a second click takes it away again.
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import type { BriefPage, Facet } from '../../../query/narrow.ts'
 import { count } from '../format.ts'
 import { outcomeWord } from '../parts.tsx'
-import { param, withParams } from '../router.ts'
+import { paramValues, withParams } from '../router.ts'
 
 const NAMES: Record<Facet, string> = {
+  starred: 'Starred',
+  tag: 'Tag',
   flavor: 'Agent',
   repo: 'Repository',
   domain: 'Domain',
@@ -19,67 +22,75 @@ const SHOWN = 8
 
 /** What has one value everywhere narrows nothing. */
 export const telling = (facets: BriefPage['facets']): Facet[] =>
-  (Object.keys(NAMES) as Facet[]).filter((name) => facets[name].length > 1 || param(name) !== undefined)
+  (Object.keys(NAMES) as Facet[]).filter(
+    (name) => facets[name].length > (name === 'tag' ? 0 : 1) || paramValues(name).length > 0,
+  )
 
-export function Facets({ facets }: { facets: BriefPage['facets'] }): JSX.Element {
+/** Beside a list; where there is no room beside it, behind a button above. */
+export function FacetSide(props: {
+  facets: BriefPage['facets'] | undefined
+  label: string
+  isHidden: boolean
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  const names = props.facets ? telling(props.facets) : []
+  const chosen = names.reduce((sum, name) => sum + paramValues(name).length, 0)
   return (
-    <>
-      {telling(facets).map((name) => (
-        <FacetGroup name={name} values={facets[name]} />
+    <aside class={`facets ${isOpen ? 'open' : ''}`} aria-label={props.label} hidden={props.isHidden}>
+      <button type="button" class="quiet narrow-only" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Narrow by agent, repository, model…{chosen > 0 && ` (${chosen} chosen)`}
+      </button>
+      {names.map((name) => (
+        <FacetGroup name={name} values={props.facets?.[name] ?? []} />
       ))}
-    </>
+    </aside>
   )
 }
 
-function FacetGroup({
-  name,
-  values,
-}: {
-  name: Facet
-  values: { value: string; count: number }[]
-}): JSX.Element {
-  const chosen = param(name)
-  const top = values.slice(0, SHOWN)
-  const rest = values.slice(SHOWN)
+type Value = { value: string; count: number }
+
+function FacetGroup({ name, values }: { name: Facet; values: Value[] }): JSX.Element {
+  const chosen = paramValues(name)
+  // What was chosen stays in sight, also where nothing is left of it.
+  const gone = chosen.filter((value) => !values.some((one) => one.value === value))
+  const all = [...gone.map((value) => ({ value, count: 0 })), ...values]
+  const rest = all.slice(SHOWN)
+  const shown = (one: Value): JSX.Element => <FacetValue name={name} chosen={chosen} {...one} />
   return (
     <section>
-      <h2>{NAMES[name]}</h2>
-      <ul>
-        {top.map((one) => (
-          <FacetValue name={name} chosen={chosen} {...one} />
-        ))}
-      </ul>
+      <h2>
+        {NAMES[name]}
+        {chosen.length > 0 && (
+          <a class="facet-any" href={withParams({ [name]: undefined })}>
+            any
+          </a>
+        )}
+      </h2>
+      <ul>{all.slice(0, SHOWN).map(shown)}</ul>
       {rest.length > 0 && (
-        <details open={rest.some((one) => one.value === chosen)}>
+        <details open={rest.some((one) => chosen.includes(one.value))}>
           <summary>{rest.length} more</summary>
-          <ul>
-            {rest.map((one) => (
-              <FacetValue name={name} chosen={chosen} {...one} />
-            ))}
-          </ul>
+          <ul>{rest.map(shown)}</ul>
         </details>
       )}
     </section>
   )
 }
 
-function FacetValue(props: {
-  name: Facet
-  chosen: string | undefined
-  value: string
-  count: number
-}): JSX.Element {
-  const isChosen = props.chosen === props.value
+function FacetValue(props: Value & { name: Facet; chosen: string[] }): JSX.Element {
+  const { name, value, chosen } = props
+  const isChosen = chosen.includes(value)
+  const next = isChosen ? chosen.filter((one) => one !== value) : [...chosen, value]
   return (
     <li>
       <a
-        href={withParams({ [props.name]: isChosen ? undefined : props.value })}
+        href={withParams({ [name]: next.length === 0 ? undefined : next })}
         aria-current={isChosen ? 'true' : undefined}
         class={isChosen ? 'chosen' : ''}
       >
         <span class="facet-value">
           {isChosen && <span aria-hidden="true">✓ </span>}
-          {(props.name === 'outcome' ? outcomeWord(props.value) : props.value) || 'unknown'}
+          {(name === 'outcome' ? outcomeWord(value) : value) || 'unknown'}
         </span>
         <span class="facet-count">{count(props.count)}</span>
       </a>

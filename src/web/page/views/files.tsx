@@ -1,30 +1,63 @@
-// The files a session changed: each step as a diff, with a slider through the steps, or all of them together.
-import type { ComponentChildren, JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import type { EditedFile, EditedFiles, EditStep } from '../../../query/edits.ts'
+// The files a session changed, as code hosts show it: all of them with what they come to, of the whole session or of one
+// prompt; and one of them edit by edit.
+import type { JSX } from 'preact'
+import type { ChangedFile, ChangeSummary, FileChange } from '../../../digest/changes.ts'
 import { useAnswer } from '../api.ts'
-import { plural, time } from '../format.ts'
+import { count, plural } from '../format.ts'
 import { Answered, Empty, UnreadNote } from '../parts.tsx'
-import { param, sessionPath, setParams, to } from '../router.ts'
-import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
+import { param, setParams, withParams } from '../router.ts'
+import { DiffSize } from '../text/diff.tsx'
+import { redacted } from '../text/plain.tsx'
+import { ChangeLines } from './change-lines.tsx'
+import { OpenInEditor } from './editor-link.tsx'
+import { FileSteps } from './file-steps.tsx'
 
-export function FilesTab({ uid }: { uid: string }): JSX.Element {
-  const answer = useAnswer<EditedFiles>(`sessions/${encodeURIComponent(uid)}/edits`)
+interface Props {
+  uid: string
+  editor: string
+}
+
+const PAGE = 50
+/** So many stand open at first. */
+const OPEN_AT_FIRST = 5
+
+const scopeOf = (): string => {
+  const prompt = param('prompt')
+  return prompt === undefined ? '' : `&prompt=${encodeURIComponent(prompt)}`
+}
+
+export function FilesTab({ uid, editor }: Props): JSX.Element {
+  const from = Math.max(0, Number(param('from') ?? 0) || 0)
+  const answer = useAnswer<ChangeSummary>(
+    `sessions/${encodeURIComponent(uid)}/changes?limit=${PAGE}&offset=${from}${scopeOf()}`,
+  )
+  const file = param('file')
   return (
     <Answered answer={answer}>
-      {(edits) => (
+      {(summary) => (
         <>
-          <UnreadNote unread={edits.unread} />
-          {edits.files.length === 0 ? (
-            <Empty title="No edit of a file is known here">
-              {edits.unreadable.length > 0 && (
-                <p>
-                  {plural(edits.unreadable.length, 'edit')} of a shape we do not know: see their raw records.
-                </p>
-              )}
-            </Empty>
+          <UnreadNote unread={summary.unread} />
+          {summary.unreadable.length > 0 && (
+            <p class="unread" role="note">
+              {plural(summary.unreadable.length, 'edit')} of a shape we do not know:{' '}
+              {summary.unreadable.slice(0, 8).map((seq) => (
+                <>
+                  <a href={withParams({ tab: undefined, seq: String(seq) })}>#{seq}</a>{' '}
+                </>
+              ))}
+            </p>
+          )}
+          {summary.file_count === 0 && summary.prompts.length === 0 ? (
+            <Empty title="No edit of a file is known here" />
           ) : (
-            <FilesPanel uid={uid} edits={edits} />
+            <div class="files">
+              <FileList summary={summary} from={from} />
+              {file === undefined ? (
+                <AllFiles uid={uid} editor={editor} summary={summary} />
+              ) : (
+                <FileSteps key={file} uid={uid} path={file} editor={editor} />
+              )}
+            </div>
           )}
         </>
       )}
@@ -37,123 +70,163 @@ const folderAndName = (path: string): [string, string] => {
   return [path.slice(0, cut), path.slice(cut)]
 }
 
-function FilesPanel({ uid, edits }: { uid: string; edits: EditedFiles }): JSX.Element {
-  const path = param('file')
-  const file = edits.files.find((one) => one.path === path) ?? (edits.files[0] as EditedFile)
+const countOf = ({ edits, failed }: Pick<ChangedFile, 'edits' | 'failed'>): string =>
+  failed > 0 ? `${plural(edits, 'edit')}, ${failed} failed` : plural(edits, 'edit')
+
+function FileList({ summary, from }: { summary: ChangeSummary; from: number }): JSX.Element {
+  const chosen = param('file')
   return (
-    <div class="files">
-      <nav class="file-list" aria-label="files">
-        <h2>{plural(edits.files.length, 'file')}</h2>
-        <ul>
-          {edits.files.map((one) => {
-            const [folder, name] = folderAndName(one.path)
-            const failed = one.steps.filter((step) => step.has_failed).length
-            return (
-              <li>
-                <a
-                  href={sessionPath(uid, { tab: 'files', file: one.path })}
-                  aria-current={one === file ? 'true' : undefined}
-                  title={one.path}
-                >
-                  <span class="file-name">{name}</span> <span class="muted clip">{folder}</span>
-                  <span class="muted">
-                    {plural(one.steps.length, 'edit')}
-                    {failed > 0 && `, ${failed} failed`}
-                  </span>
-                </a>
-              </li>
-            )
-          })}
-        </ul>
-      </nav>
-      <FileSteps key={file.path} uid={uid} file={file} />
-    </div>
+    <nav class="file-list" aria-label="files">
+      <h2>
+        <a
+          href={withParams({ file: undefined, step: undefined, together: undefined })}
+          aria-current={chosen === undefined ? 'true' : undefined}
+        >
+          All {plural(summary.file_count, 'file')} <DiffSize {...summary} />
+        </a>
+      </h2>
+      <ul>
+        {summary.files.map((one) => {
+          const [folder, name] = folderAndName(one.path)
+          return (
+            <li>
+              <a
+                href={withParams({ file: one.path, step: undefined })}
+                aria-current={one.path === chosen ? 'true' : undefined}
+                title={one.path}
+              >
+                <span class="file-line">
+                  <span class="file-name">{name}</span> <DiffSize {...one} />
+                </span>
+                <span class="muted clip">{folder}</span>
+                <span class="muted">{countOf(one)}</span>
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+      <Pager from={from} total={summary.file_count} />
+    </nav>
   )
 }
 
-/** The first whole text that is known, against the last up to a step. */
-function together(steps: readonly EditStep[], upTo: number): { before: string; after: string } | undefined {
-  const whole = steps.slice(0, upTo + 1).filter((step) => step.is_whole && !step.is_cut)
-  const [first, last] = [whole[0], whole.at(-1)]
-  return first && last ? { before: first.before, after: last.after } : undefined
+function Pager({ from, total }: { from: number; total: number }): JSX.Element | null {
+  if (total <= PAGE) return null
+  const move = (to: number): void => setParams({ from: to <= 0 ? undefined : String(to) })
+  return (
+    <p>
+      {count(from + 1)}–{count(Math.min(from + PAGE, total))} of {count(total)}{' '}
+      <button type="button" class="quiet" disabled={from === 0} onClick={() => move(from - PAGE)}>
+        ← earlier
+      </button>
+      <button type="button" class="quiet" disabled={from + PAGE >= total} onClick={() => move(from + PAGE)}>
+        later →
+      </button>
+    </p>
+  )
 }
 
-function FileSteps({ uid, file }: { uid: string; file: EditedFile }): JSX.Element {
-  const last = file.steps.length - 1
-  const at = Math.max(0, Math.min(last, Number(param('step') ?? last)))
-  const [isTogether, setTogether] = useState(false)
-  const step = file.steps[at] as EditStep
-  const sum = isTogether ? together(file.steps, at) : undefined
-  const shown = sum
-    ? { ...sum, isWhole: true }
-    : { before: step.before, after: step.after, isWhole: step.is_whole }
+/** The address tells which differ from how they stand at first. */
+const toggled = (): string[] => (param('opened') ?? '').split('|').filter((one) => one !== '')
+
+function setFold(path: string, isOther: boolean): void {
+  const now = toggled().filter((one) => one !== path)
+  const next = isOther ? [...now, path] : now
+  setParams({ opened: next.length === 0 ? undefined : next.join('|') }, { replace: true })
+}
+
+function AllFiles({ uid, editor, summary }: Props & { summary: ChangeSummary }): JSX.Element {
+  const all = param('unfold')
+  const folds = new Set(toggled())
   return (
-    <section class="file-steps card">
-      <header>
-        <h2 class="path">
-          {file.path} <DiffSize {...sizeOf(shown.before, shown.after)} />
-        </h2>
-        <a href={to('/sessions', { touched: file.path })}>sessions that touched it</a>
-      </header>
-      <Slider at={at} last={last}>
+    <section class="all-files" aria-label="all changes">
+      <div class="toolbar">
+        <PromptScope summary={summary} />
         <span>
-          edit {at + 1} of {last + 1} · {time(step.ts)} ·{' '}
-          <a href={sessionPath(uid, { seq: String(step.seq) })}>#{step.seq}</a>
+          {plural(summary.file_count, 'file')}, {plural(summary.edit_count, 'edit')}
+          {summary.failed_count > 0 && `, ${summary.failed_count} failed`} <DiffSize {...summary} />
         </span>
-        <label>
-          <input
-            type="checkbox"
-            checked={isTogether}
-            onChange={(event) => setTogether(event.currentTarget.checked)}
-          />{' '}
-          all edits up to here
-        </label>
-      </Slider>
-      {step.has_failed && (
-        <p role="note" class="is-error">
-          ✕ This edit failed: the file was not changed by it.
-        </p>
-      )}
-      {isTogether && !sum && <p class="muted">The whole file is not known; this is the single edit.</p>}
-      {step.is_cut && <p class="muted">Cut: the file is larger than what is sent.</p>}
-      <Diff {...shown} label={`change of ${file.path}`} />
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setParams({ unfold: all === '1' ? '0' : '1', opened: undefined }, { replace: true })}
+        >
+          {all === '1' ? 'fold all' : 'unfold all'}
+        </button>
+      </div>
+      {summary.files.map((file, i) => {
+        const isOpenAtFirst = all === undefined ? i < OPEN_AT_FIRST : all === '1'
+        return (
+          <FileCard
+            key={file.path}
+            uid={uid}
+            editor={editor}
+            file={file}
+            isOpen={isOpenAtFirst !== folds.has(file.path)}
+            toggle={(isOpen) => setFold(file.path, isOpen !== isOpenAtFirst)}
+          />
+        )
+      })}
     </section>
   )
 }
 
-function Slider(props: { at: number; last: number; children: ComponentChildren }): JSX.Element {
-  const { at, last } = props
-  const move = (to: number): void => setParams({ step: String(to) }, { replace: true })
+function PromptScope({ summary }: { summary: ChangeSummary }): JSX.Element {
   return (
-    <div class="step-slider">
-      <button
-        type="button"
-        class="quiet"
-        disabled={at === 0}
-        onClick={() => move(at - 1)}
-        aria-label="previous edit"
-      >
-        ←
-      </button>
-      <input
-        type="range"
-        min={0}
-        max={last}
-        value={at}
-        aria-label="edit"
-        aria-valuetext={`edit ${at + 1} of ${last + 1}`}
-        onInput={(event) => move(Number(event.currentTarget.value))}
-      />
-      <button
-        type="button"
-        class="quiet"
-        disabled={at === last}
-        onClick={() => move(at + 1)}
-        aria-label="next edit"
-      >
-        →
-      </button>
-      {props.children}
-    </div>
+    <select
+      aria-label="changes of"
+      value={param('prompt') ?? ''}
+      onChange={(event) =>
+        setParams({ prompt: event.currentTarget.value || undefined, from: undefined, opened: undefined })
+      }
+    >
+      <option value="">the whole session</option>
+      {summary.prompts.map((one, i) => (
+        <option value={String(one.seq)}>
+          {one.seq === 0 ? 'before the first prompt' : `prompt ${i + 1}: ${one.prompt.slice(0, 60)}`} (+
+          {one.added} −{one.removed})
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function FileCard(
+  props: Props & { file: ChangedFile; isOpen: boolean; toggle: (isOpen: boolean) => void },
+): JSX.Element {
+  const { file, uid } = props
+  return (
+    <details
+      class="file-card"
+      open={props.isOpen}
+      onToggle={(event) => {
+        if (event.currentTarget.open !== props.isOpen) props.toggle(event.currentTarget.open)
+      }}
+    >
+      <summary>
+        <span class="path">{redacted(file.path)}</span> <DiffSize {...file} />{' '}
+        <span class="muted">{countOf(file)}</span>
+      </summary>
+      {props.isOpen && <FileDiff uid={uid} editor={props.editor} path={file.path} />}
+    </details>
+  )
+}
+
+function FileDiff({ uid, editor, path }: Props & { path: string }): JSX.Element {
+  const answer = useAnswer<FileChange>(
+    `sessions/${encodeURIComponent(uid)}/changes?file=${encodeURIComponent(path)}${scopeOf()}`,
+  )
+  return (
+    <Answered answer={answer}>
+      {(change) => (
+        <>
+          <p class="file-acts">
+            <a href={withParams({ file: path, step: undefined })}>edit by edit</a>{' '}
+            <OpenInEditor editor={editor} path={change.full_path} line={change.hunks[0]?.after_line ?? 0} />
+          </p>
+          <ChangeLines change={change} />
+        </>
+      )}
+    </Answered>
   )
 }

@@ -3,10 +3,10 @@ import type { JSX } from 'preact'
 import type { Finding, Severity } from '../../../doctor/finding.ts'
 import type { DoctorDocument } from '../../../doctor/index.ts'
 import type { Coverage, FlavorCoverage } from '../../../query/coverage.ts'
-import { useAnswer } from '../api.ts'
+import { type Answer, useAnswer } from '../api.ts'
 import { ShareBar } from '../charts/bars.tsx'
 import { ago, bytes, count, plural } from '../format.ts'
-import { Answered, Card, Command, Empty, SweepButton, Table, When } from '../parts.tsx'
+import { Answered, AnsweredLine, Card, Command, Empty, SweepButton, Table, When } from '../parts.tsx'
 import { to } from '../router.ts'
 import { GapTable } from './raw.tsx'
 
@@ -20,7 +20,7 @@ export function HealthView(): JSX.Element {
         <SweepButton />
         <Command text="recollect verify" />
       </div>
-      {doctor.data && <DoctorCard document={doctor.data} />}
+      <DoctorCard answer={doctor} />
       <Answered answer={answer}>
         {(coverage) => (
           <>
@@ -73,24 +73,28 @@ const SEVERITIES: Record<Severity, [sign: string, word: string]> = {
 }
 
 /** What is wrong, worst first; what is well, one click away. */
-function DoctorCard({ document: found }: { document: DoctorDocument }): JSX.Element {
+function DoctorCard({ answer }: { answer: Answer<DoctorDocument> }): JSX.Element {
+  return (
+    <Card title="Doctor">
+      <AnsweredLine answer={answer}>{(found) => <Examined found={found} />}</AnsweredLine>
+    </Card>
+  )
+}
+
+function Examined({ found }: { found: DoctorDocument }): JSX.Element {
   const of = (severity: Severity): Finding[] => found.findings.filter((one) => one.severity === severity)
   const open = [...of('error'), ...of('warning'), ...of('info')]
   return (
-    <Card
-      title="Doctor"
-      aside={
-        <span class="muted">
-          {plural(found.counts.error, 'error')}, {plural(found.counts.warning, 'warning')}
-        </span>
-      }
-    >
+    <>
+      <p class="muted">
+        {plural(found.counts.error, 'error')}, {plural(found.counts.warning, 'warning')}
+      </p>
       {open.length === 0 ? <p class="muted">Everything is as it should be.</p> : <Findings list={open} />}
       <details>
         <summary>{plural(found.counts.ok, 'check')} found nothing wrong</summary>
         <Findings list={of('ok')} />
       </details>
-    </Card>
+    </>
   )
 }
 

@@ -15,6 +15,7 @@ const EDGES: Record<string, string> = {
   bg_fork: 'forked in the background',
   resumed: 'resumed as',
   subagent: 'sub-agent',
+  handoff: 'handed off to',
 }
 
 /** Beside the birth that puts a session where it stands. */
@@ -22,6 +23,7 @@ const ALSO: Record<string, string> = {
   interactive_fork: 'forked',
   bg_fork: 'forked in the background',
   subagent: 'a sub-agent',
+  handoff: 'handed off',
 }
 
 const SHOWN = 200

@@ -5,12 +5,14 @@ import type { Coverage } from '../../../query/coverage.ts'
 import type { Overview } from '../../../query/overview.ts'
 import type { DayModelCost } from '../../../query/usage.ts'
 import type { Storage } from '../../server/storage.ts'
-import { timezone, useAnswer } from '../api.ts'
+import { type Answer, timezone, useAnswer } from '../api.ts'
 import { Legend, type Series, ShareBar, StackedBars } from '../charts/bars.tsx'
 import { Calendar, dayParams } from '../charts/calendar.tsx'
 import { ago, bytes, count, duration, plural, share, short, usd } from '../format.ts'
 import {
   Answered,
+  AnsweredLine,
+  basisOf,
   Card,
   ChartWithTable,
   Empty,
@@ -50,18 +52,13 @@ export function OverviewView(): JSX.Element {
             <Figures overview={overview} />
             <div class="columns">
               <CostCard overview={overview} />
-              <Attention
-                overview={overview}
-                storage={storage.data}
-                health={health.data}
-                doctor={doctor.data}
-              />
+              <Attention overview={overview} storage={storage} health={health} doctor={doctor} />
             </div>
             <CalendarCard overview={overview} />
             <div class="columns thirds">
               <LiveCard overview={overview} />
               <DearestCard overview={overview} />
-              {storage.data && <StorageCard storage={storage.data} />}
+              <StorageCard answer={storage} />
             </div>
           </>
         )}
@@ -174,77 +171,87 @@ interface Notice {
 /** Told in our own words below, with figures. */
 const TOLD = /^(source\.gaps|source\.drift|prices\.unknown)$/
 
-function fromDoctor(doctor: DoctorDocument | undefined): Notice[] {
+function fromDoctor({ findings }: DoctorDocument): Notice[] {
   const severe = (severity: string): Notice[] =>
-    (doctor?.findings ?? [])
+    findings
       .filter((one) => one.severity === severity && !TOLD.test(one.id))
       .map(({ text, fix }) => ({ sign: severity === 'error' ? '✕' : '▲', text, href: '/health', fix }))
   return [...severe('error'), ...severe('warning')]
 }
 
-function noticesOf(overview: Overview, storage: Storage | undefined, health: Coverage | undefined): Notice[] {
-  const list: Notice[] = []
-  const add = (isTrue: boolean, sign: string, text: string, href: string): void => {
-    if (isTrue) list.push({ sign, text, href })
-  }
-  for (const one of overview.unpriced.slice(0, 3))
-    add(
-      true,
-      '$',
-      `No price known for ${one.model ?? 'a model without a name'}: ${plural(one.responses, 'response')}`,
-      '/usage?group=model',
-    )
-  const gaps = health?.gap_count ?? 0
-  add(gaps > 0, '≠', `${plural(gaps, 'part')} of the logs could not be read`, '/health')
-  const unknown = health?.flavors.reduce((sum, one) => sum + one.unknown_records.length, 0) ?? 0
-  add(unknown > 0, '?', `${plural(unknown, 'kind')} of records nobody described yet`, '/health')
-  add(
-    (health?.undigested ?? 0) > 0,
-    '…',
-    `${plural(health?.undigested ?? 0, 'session')} not analyzed yet`,
-    '/health',
-  )
-  const steps = (storage?.plan['steps'] as unknown[] | undefined)?.length ?? 0
-  add(steps > 0, '⌫', `${plural(steps, 'raw session')} will be evicted by the next sweep`, '/storage')
-  add((health?.log.length ?? 0) > 0, '!', 'Retention had something to report', '/health')
-  add(
-    overview.sole_copies > 0,
-    '1',
-    `${plural(overview.sole_copies, 'session')} whose agent's own file is gone: this is the only copy`,
-    '/storage',
-  )
-  return list
+function fromOverview({ unpriced, sole_copies: sole }: Overview): Notice[] {
+  const list = unpriced.slice(0, 3).map((one) => ({
+    sign: '$',
+    text: `No price known for ${one.model ?? 'a model without a name'}: ${plural(one.responses, 'response')}`,
+    href: '/usage?group=model',
+  }))
+  const copies = `${plural(sole, 'session')} whose agent's own file is gone: this is the only copy`
+  return sole > 0 ? [...list, { sign: '1', text: copies, href: '/storage' }] : list
 }
 
+function fromHealth({ gap_count: gaps, flavors, undigested, log }: Coverage): Notice[] {
+  const unknown = flavors.reduce((sum, one) => sum + one.unknown_records.length, 0)
+  const list: [boolean, string, string][] = [
+    [gaps > 0, '≠', `${plural(gaps, 'part')} of the logs could not be read`],
+    [unknown > 0, '?', `${plural(unknown, 'kind')} of records nobody described yet`],
+    [undigested > 0, '…', `${plural(undigested, 'session')} not analyzed yet`],
+    [log.length > 0, '!', 'Retention had something to report'],
+  ]
+  return list.filter(([isTrue]) => isTrue).map(([, sign, text]) => ({ sign, text, href: '/health' }))
+}
+
+function fromStorage({ plan }: Storage): Notice[] {
+  const steps = (plan['steps'] as unknown[] | undefined)?.length ?? 0
+  const text = `${plural(steps, 'raw session')} will be evicted by the next sweep`
+  return steps > 0 ? [{ sign: '⌫', text, href: '/storage' }] : []
+}
+
+/** Each source says for itself that it is being read or failed; that nothing needs attention is said when all have answered. */
 function Attention(props: {
   overview: Overview
-  storage: Storage | undefined
-  health: Coverage | undefined
-  doctor: DoctorDocument | undefined
+  storage: Answer<Storage>
+  health: Answer<Coverage>
+  doctor: Answer<DoctorDocument>
 }): JSX.Element {
-  const notices = [...fromDoctor(props.doctor), ...noticesOf(props.overview, props.storage, props.health)]
+  const count = <T,>(answer: Answer<T>, of: (data: T) => Notice[]): number | undefined =>
+    answer.match({ loading: () => undefined, failed: () => undefined, answered: (data) => of(data).length })
+  const counts = [
+    fromOverview(props.overview).length,
+    count(props.doctor, fromDoctor),
+    count(props.health, fromHealth),
+    count(props.storage, fromStorage),
+  ]
   return (
     <Card title="Needs attention">
-      {notices.length === 0 ? (
+      <AnsweredLine answer={props.doctor}>{(data) => <Notices list={fromDoctor(data)} />}</AnsweredLine>
+      <Notices list={fromOverview(props.overview)} />
+      <AnsweredLine answer={props.health}>{(data) => <Notices list={fromHealth(data)} />}</AnsweredLine>
+      <AnsweredLine answer={props.storage}>{(data) => <Notices list={fromStorage(data)} />}</AnsweredLine>
+      {counts.every((one) => one === 0) && (
         <p class="muted">
           Nothing: every byte was read, every model has a price, every tier is below its cap.
         </p>
-      ) : (
-        <ul class="notices">
-          {notices.map((notice) => (
-            <li>
-              <span class="sign" aria-hidden="true">
-                {notice.sign}
-              </span>
-              <span>
-                <a href={notice.href}>{notice.text}</a>
-                {notice.fix && <small class="muted fix">→ {notice.fix}</small>}
-              </span>
-            </li>
-          ))}
-        </ul>
       )}
     </Card>
+  )
+}
+
+function Notices({ list }: { list: Notice[] }): JSX.Element | null {
+  if (list.length === 0) return null
+  return (
+    <ul class="notices">
+      {list.map((notice) => (
+        <li>
+          <span class="sign" aria-hidden="true">
+            {notice.sign}
+          </span>
+          <span>
+            <a href={notice.href}>{notice.text}</a>
+            {notice.fix && <small class="muted fix">→ {notice.fix}</small>}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -296,7 +303,7 @@ function DearestCard({ overview }: { overview: Overview }): JSX.Element {
             <SessionLink session={session} />
             <span class="muted">
               <strong>{usd(session.cost_usd)}</strong> · {session.flavor} · <When at={session.started_at} /> ·{' '}
-              <OutcomeBadge outcome={session.outcome} />
+              <OutcomeBadge outcome={session.outcome} endedAt={session.ended_at} basis={basisOf(session)} />
             </span>
           </li>
         ))}
@@ -305,24 +312,31 @@ function DearestCard({ overview }: { overview: Overview }): JSX.Element {
   )
 }
 
-function StorageCard({ storage }: { storage: Storage }): JSX.Element {
+function StorageCard({ answer }: { answer: Answer<Storage> }): JSX.Element {
   return (
     <Card title="Storage" aside={<a href="/storage">details</a>}>
-      {storage.tiers.map((tier) => (
-        <div class="tier">
-          <p>
-            <strong>{tier.name === 'raw' ? 'Raw cache' : 'Durable memory'}</strong>{' '}
-            <span class="muted">
-              {bytes(tier.bytes)} of {bytes(tier.soft_cap_bytes ?? tier.hard_cap_bytes)}
-            </span>
-          </p>
-          <ShareBar
-            value={tier.bytes}
-            most={tier.soft_cap_bytes ?? tier.hard_cap_bytes}
-            label={`${bytes(tier.bytes)} of ${bytes(tier.soft_cap_bytes ?? tier.hard_cap_bytes)} used`}
-          />
-        </div>
-      ))}
+      <AnsweredLine answer={answer}>
+        {({ tiers }) =>
+          tiers.map((tier) => {
+            const most = tier.soft_cap_bytes ?? tier.hard_cap_bytes
+            return (
+              <div class="tier">
+                <p>
+                  <strong>{tier.name === 'raw' ? 'Raw cache' : 'Durable memory'}</strong>{' '}
+                  <span class="muted">
+                    {bytes(tier.bytes)} of {bytes(most)}
+                  </span>
+                </p>
+                <ShareBar
+                  value={tier.bytes}
+                  most={most}
+                  label={`${bytes(tier.bytes)} of ${bytes(most)} used`}
+                />
+              </div>
+            )
+          })
+        }
+      </AnsweredLine>
     </Card>
   )
 }

@@ -1,11 +1,13 @@
 // What keeps failing, where, and what mended it last time.
 import type { JSX } from 'preact'
+import type { Mend } from '../../../digest/mends.ts'
 import type { Pattern } from '../../../digest/patterns.ts'
 import { useAnswer } from '../api.ts'
-import { idOf, plural } from '../format.ts'
+import { plural, titleOf } from '../format.ts'
 import { Answered, Empty, When } from '../parts.tsx'
-import { param, sessionPath, setParams } from '../router.ts'
+import { param, sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
+import { Chosen } from './sessions.tsx'
 
 const KIND_NAMES: Record<string, string> = {
   error: 'Error',
@@ -22,48 +24,64 @@ const KIND_NAMES: Record<string, string> = {
 
 export const signalName = (kind: string): string => KIND_NAMES[kind] ?? kind.replaceAll('_', ' ')
 
+interface Patterns {
+  patterns: Pattern[]
+  /** What sessions are called, by uid. */
+  names: Record<string, string>
+}
+
+const SPANS: [string, string][] = [
+  ['', 'any time'],
+  ['7d', 'last 7 days'],
+  ['30d', 'last 30 days'],
+  ['365d', 'last year'],
+]
+const STATES: [string, string][] = [
+  ['', 'mended or not'],
+  ['yes', 'mended before'],
+  ['no', 'never mended'],
+]
+
 export function PatternsView(): JSX.Element {
   const since = param('since')
-  const answer = useAnswer<{ patterns: Pattern[] }>(`patterns?limit=100${since ? `&since=${since}` : ''}`)
+  const answer = useAnswer<Patterns>(`patterns?limit=100${since ? `&since=${since}` : ''}`)
   return (
     <>
       <div class="view-head">
         <h1>Patterns</h1>
         <p class="muted">What happened in more than one session, most widespread first.</p>
-        <select
-          aria-label="span"
-          value={since ?? ''}
-          onChange={(event) => setParams({ since: event.currentTarget.value || undefined })}
-        >
-          <option value="">ever</option>
-          <option value="7d">last 7 days</option>
-          <option value="30d">last 30 days</option>
-        </select>
+        <Chosen name="mended" label="mended" choices={STATES} />
+        <Chosen name="since" label="span" choices={SPANS} />
       </div>
-      <Answered answer={answer}>
-        {({ patterns }) =>
-          patterns.length === 0 ? (
-            <Empty title="Nothing has happened twice">
-              <p>
-                Errors, loops and interruptions that come back in several sessions will stand here, with what
-                mended them.
-              </p>
-            </Empty>
-          ) : (
-            <ol class="patterns">
-              {patterns.map((pattern) => (
-                <PatternCard pattern={pattern} />
-              ))}
-            </ol>
-          )
-        }
-      </Answered>
+      <Answered answer={answer}>{(found) => <PatternList {...found} />}</Answered>
     </>
   )
 }
 
-function PatternCard({ pattern }: { pattern: Pattern }): JSX.Element {
-  const cure = pattern.last_resolution
+function PatternList({ patterns, names }: Patterns): JSX.Element {
+  const wanted = param('mended')
+  const shown = patterns.filter((one) => wanted === undefined || one.mends.length > 0 === (wanted === 'yes'))
+  if (patterns.length === 0)
+    return (
+      <Empty title="Nothing has happened twice">
+        <p>
+          Errors, loops and interruptions that come back in several sessions will stand here, with what mended
+          them.
+        </p>
+      </Empty>
+    )
+  if (shown.length === 0) return <Empty title={`None of ${patterns.length} patterns is of this kind`} />
+  return (
+    <ol class="patterns">
+      {shown.map((pattern) => (
+        <PatternCard pattern={pattern} names={names} />
+      ))}
+    </ol>
+  )
+}
+
+function PatternCard({ pattern, names }: { pattern: Pattern; names: Patterns['names'] }): JSX.Element {
+  const [best, ...others] = pattern.mends
   return (
     <li class="card pattern">
       <header>
@@ -81,33 +99,64 @@ function PatternCard({ pattern }: { pattern: Pattern }): JSX.Element {
       <pre class="plain sample">
         {redacted(pattern.sample || pattern.subject || 'the session as a whole')}
       </pre>
+      {best && <Cure mend={best} names={names} />}
+      {others.length > 0 && (
+        <details>
+          <summary>{plural(others.length, 'other way')} that worked</summary>
+          {others.map((mend) => (
+            <Cure mend={mend} names={names} />
+          ))}
+        </details>
+      )}
       <p class="muted">
-        {[...pattern.repos, ...pattern.flavors].join(' · ')} · seen in{' '}
-        {pattern.evidence.slice(0, 6).map((one, i) => (
+        Seen in {[...pattern.repos, ...pattern.flavors].join(' · ')}:{' '}
+        {pattern.evidence.slice(0, 5).map((one, i) => (
           <>
             {i > 0 && ', '}
-            <a href={sessionPath(one.session_uid, { seq: String(one.seqs[0] ?? 1) })}>
-              {idOf(one.session_uid)}
-            </a>
+            <SessionPlace uid={one.session_uid} seq={one.seqs[0] ?? 1} names={names} />
+          </>
+        ))}
+        {pattern.sessions > 5 && `, and ${pattern.sessions - 5} more`}
+      </p>
+    </li>
+  )
+}
+
+function SessionPlace(props: { uid: string; seq: number; names: Patterns['names'] }): JSX.Element {
+  const name = titleOf({ session_uid: props.uid, title: props.names[props.uid] ?? null })
+  return (
+    <a href={sessionPath(props.uid, { seq: String(props.seq) })} title={props.uid}>
+      {name.length > 60 ? `${name.slice(0, 60)}…` : name}
+    </a>
+  )
+}
+
+/** The steps, each where it was taken, and the sessions in which they worked. */
+function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.Element | null {
+  const [newest, ...others] = mend.sessions
+  if (!newest) return null
+  return (
+    <div class="cure">
+      <strong>What mended it</strong>{' '}
+      <span>
+        {mend.times > 1 ? `${mend.times} times, last` : 'once,'} <When at={mend.last_at} />
+      </span>
+      <ol>
+        {mend.steps.map((step) => (
+          <li>
+            <a href={sessionPath(newest.session_uid, { seq: String(step.seq) })}>{redacted(step.what)}</a>
+          </li>
+        ))}
+      </ol>
+      <p>
+        in <SessionPlace uid={newest.session_uid} seq={newest.resolved_seq} names={names} />
+        {others.slice(0, 3).map((one) => (
+          <>
+            {', '}
+            <SessionPlace uid={one.session_uid} seq={one.resolved_seq} names={names} />
           </>
         ))}
       </p>
-      {cure && (
-        <div class="cure">
-          <strong>Mended last time</strong> in{' '}
-          <a href={sessionPath(cure.session_uid, { seq: String(cure.resolved_seq) })}>
-            {idOf(cure.session_uid)}
-          </a>
-          , after
-          <ol>
-            {cure.steps.map((step) => (
-              <li>
-                <a href={sessionPath(cure.session_uid, { seq: String(step.seq) })}>{redacted(step.what)}</a>
-              </li>
-            ))}
-          </ol>
-        </div>
-      )}
-    </li>
+    </div>
   )
 }

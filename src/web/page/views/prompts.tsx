@@ -1,44 +1,77 @@
-// The prompts of a session as a list to jump by.
+// The prompts of a session as an outline to jump by: what each led to, in a few figures.
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { Outline } from '../../../query/outline.ts'
 import type { Bodies } from '../bodies.ts'
-import { count } from '../format.ts'
-import { useKeys } from '../keys.ts'
-import { sessionPath, setParams } from '../router.ts'
+import { count, duration, plural } from '../format.ts'
+import { withParams } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
+import { isPrompt } from './transcript-keys.ts'
 import type { Row } from './transcript-rows.ts'
 
 const SHOWN = 200
 
+interface Turn {
+  row: Row
+  steps: number
+  errors: number
+  edits: number
+  tookMs: number
+}
+
+/** Each prompt with what came until the next. */
+function turnsOf(rows: readonly Row[], outline: Outline | undefined, errors: ReadonlySet<number>): Turn[] {
+  const turns: Turn[] = []
+  const timeOf = (row: Row): number | null => outline?.at[row.at] ?? null
+  for (const row of rows) {
+    if (isPrompt(row)) turns.push({ row, steps: 0, errors: 0, edits: 0, tookMs: 0 })
+    const turn = turns.at(-1)
+    if (!turn || turn.row === row || row.agent) continue
+    turn.steps++
+    const hasFailed = errors.has(row.seq) || errors.has(row.answer)
+    if (hasFailed) turn.errors++
+    else if (row.kind === 'edit') turn.edits++
+    const [from, to] = [timeOf(turn.row), row.depth === 0 ? timeOf(row) : null]
+    if (from !== null && to !== null) turn.tookMs = Math.max(turn.tookMs, to - from)
+  }
+  return turns
+}
+
 export function PromptRail(props: {
-  uid: string
   rows: readonly Row[]
+  outline: Outline | undefined
+  errors: ReadonlySet<number>
   bodies: Bodies
   current: number
 }): JSX.Element | null {
-  const prompts = props.rows.filter((row) => row.kind === 'user_msg' && row.depth === 0)
-  const at = prompts.findLastIndex((row) => row.seq <= props.current)
-  const from = Math.max(0, Math.min(at - SHOWN / 2, prompts.length - SHOWN))
-  const shown = prompts.slice(from, from + SHOWN)
-  useEffect(() => props.bodies.want(shown))
-  const move = (by: number): void => {
-    const next = prompts[Math.max(0, Math.min(prompts.length - 1, at + by))]
-    if (next) setParams({ seq: String(next.seq) }, { replace: true })
-  }
-  useKeys({ j: () => move(1), k: () => move(-1) })
-  if (prompts.length === 0) return null
+  const { rows, outline, errors, bodies } = props
+  const turns = useMemo(() => turnsOf(rows, outline, errors), [rows, errors])
+  const at = turns.findLastIndex((turn) => turn.row.at <= props.current)
+  const from = Math.max(0, Math.min(at - SHOWN / 2, turns.length - SHOWN))
+  const shown = turns.slice(from, from + SHOWN)
+  useEffect(() => bodies.want(shown.map((turn) => turn.row)))
+  if (turns.length === 0) return null
   return (
     <nav class="rail" aria-label="prompts">
       <h2>
-        {count(prompts.length)} {prompts.length === 1 ? 'prompt' : 'prompts'}
+        {count(turns.length)} {turns.length === 1 ? 'prompt' : 'prompts'}
       </h2>
       <ol start={from + 1}>
-        {shown.map((row) => (
+        {shown.map((turn) => (
           <li>
             <a
-              href={sessionPath(props.uid, { seq: String(row.seq) })}
-              aria-current={row === prompts[at] ? 'location' : undefined}
+              href={withParams({ seq: String(turn.row.seq) })}
+              aria-current={turn === turns[at] ? 'location' : undefined}
             >
-              {props.bodies.get(row.uid, row.seq)?.summary ?? `#${row.seq}`}
+              <span class="rail-prompt">
+                {redacted(bodies.get(turn.row.uid, turn.row.seq)?.summary ?? `#${turn.row.seq}`)}
+              </span>
+              <span class="rail-facts muted">
+                {plural(turn.steps, 'step')}
+                {turn.edits > 0 && ` · ${plural(turn.edits, 'edit')}`}
+                {turn.errors > 0 && <span class="rail-errors"> · {plural(turn.errors, 'error')}</span>}
+                {turn.tookMs > 0 && ` · ${duration(turn.tookMs / 1000)}`}
+              </span>
             </a>
           </li>
         ))}

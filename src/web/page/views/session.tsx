@@ -1,31 +1,40 @@
 // One session: what it was, and the ways to look at it.
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { Digest } from '../../../digest/digest.ts'
 import type { Brief } from '../../../query/briefs.ts'
 import type { GapRow } from '../../../query/coverage.ts'
 import type { Lineage } from '../../../query/lineage.ts'
 import type { RawLost } from '../../../query/lost.ts'
 import type { Receipt } from '../../../query/receipts.ts'
-import { change, type Problem, useAnswer } from '../api.ts'
-import { bytes, count, duration, plural, short, titleOf, usd } from '../format.ts'
+import type { TreeCost } from '../../../query/tree-cost.ts'
+import type { Verdict } from '../../server/verdict.ts'
+import { useAnswer } from '../api.ts'
+import { bytes, plural, titleOf } from '../format.ts'
 import { useOutlines } from '../outlines.ts'
-import { Answered, Command, OutcomeBadge, ProblemBox, useCurrentInView, When } from '../parts.tsx'
-import { param, sessionPath, to } from '../router.ts'
+import { Answered, ProblemBox, useCurrentInView, When } from '../parts.tsx'
+import { param, sessionPath, withParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { FilesTab } from './files.tsx'
 import { LineageList } from './lineage.tsx'
 import { RawTab } from './raw.tsx'
+import { SessionActs } from './session-acts.tsx'
 import { SignalsTab } from './signals.tsx'
 import { ContextTab, CostTab } from './spend.tsx'
 import { TimelineTab } from './timeline.tsx'
 import { Transcript } from './transcript.tsx'
+import { VerdictCard } from './verdict.tsx'
 
 export interface SessionDocument {
   session: Brief
   receipts: Receipt[]
   raw_lost: RawLost | null
-  digest: Digest | null
+  digest: (Digest & { tree: TreeCost | null }) | null
+  verdict: Verdict | null
+  /** By which address the editor opens a file. */
+  editor: string
+  /** What takes it up again, to be typed; null where nothing does. */
+  resume: string | null
   gaps: GapRow[]
   lineage: Lineage
 }
@@ -47,12 +56,12 @@ function Session({ document: shown }: { document: SessionDocument }): JSX.Elemen
     document.title = `${titleOf(session)} · Recollect`
   }, [session])
   return (
-    <div class="session">
+    <div class={`session is-${tab}`}>
       <SessionHead document={shown} />
       <nav class="tabs" aria-label="ways to look at it">
         {TABS.map((name) => (
           <a
-            href={sessionPath(session.session_uid, { tab: name === 'transcript' ? undefined : name })}
+            href={withParams({ tab: name === 'transcript' ? undefined : name })}
             aria-current={name === tab ? 'page' : undefined}
           >
             {name[0]?.toUpperCase()}
@@ -75,7 +84,7 @@ function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument
   const open = subagents.map((node) => node.session_uid).filter((one) => toggled.includes(one))
   const { outlines, problem } = useOutlines([uid, ...open])
   const outline = outlines.get(uid)
-  if (tab === 'files') return <FilesTab uid={uid} />
+  if (tab === 'files') return <FilesTab uid={uid} editor={shown.editor} />
   if (tab === 'context') return <ContextTab uid={uid} />
   if (tab === 'cost') return <CostTab uid={uid} />
   if (tab === 'lineage') return <LineageList lineage={shown.lineage} here={uid} />
@@ -89,64 +98,15 @@ function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument
 }
 
 function SessionHead({ document: shown }: { document: SessionDocument }): JSX.Element {
-  const { session, digest } = shown
-  const tokens = session.cost.input_tokens + session.cost.output_tokens + session.cost.cache_tokens
   return (
     <header class="session-head">
-      <h1>{redacted(titleOf(session))}</h1>
-      <p class="facts">
-        <OutcomeBadge outcome={session.outcome} />
-        <a href={to('/sessions', { flavor: session.flavor })}>{session.flavor}</a>
-        {session.repo && <a href={to('/sessions', { repo: session.repo })}>{session.repo}</a>}
-        {session.git_branch && <span>{session.git_branch}</span>}
-        {session.model && <a href={to('/sessions', { model: session.model })}>{session.model}</a>}
-        <When at={session.started_at} />
-        <span>
-          {duration(session.cost.wall_clock_s)}, {duration(session.active_s)} active
-        </span>
-        <span>{plural(session.cost.turns, 'turn')}</span>
-        <span>{plural(session.tool_calls, 'tool call')}</span>
-        <span title={count(tokens)}>{short(tokens)} tokens</span>
-        <strong>{usd(session.cost_usd, session.unpriced_responses)}</strong>
-      </p>
-      <p class="facts">
-        <Command text={`recollect show ${session.session_uid}`} />
-        <PinButton session={session} />
-        <a href={to('/compare', { a: session.session_uid })}>compare</a>
-        {digest?.commits.map((commit) => (
-          <a
-            href={sessionPath(session.session_uid, { seq: String(commit.seqs[0] ?? 1) })}
-            title={commit.subject}
-          >
-            commit {commit.sha.slice(0, 8)}
-          </a>
-        ))}
-      </p>
+      <div class="session-title">
+        <h1>{redacted(titleOf(shown.session))}</h1>
+        <SessionActs document={shown} />
+      </div>
+      <VerdictCard document={shown} />
       <Warnings document={shown} />
     </header>
-  )
-}
-
-function PinButton({ session }: { session: Brief }): JSX.Element {
-  const [problem, setProblem] = useState('')
-  const toggle = (): void => {
-    change(session.is_pinned ? 'unpin' : 'pin', { session_uid: session.session_uid }).catch(
-      (error: Problem) => setProblem(error.message),
-    )
-  }
-  return (
-    <>
-      <button
-        type="button"
-        class="quiet"
-        aria-pressed={session.is_pinned}
-        onClick={toggle}
-        title="a pinned session is never evicted"
-      >
-        {session.is_pinned ? 'pinned: unpin' : 'pin'}
-      </button>
-      {problem && <span role="alert">{problem}</span>}
-    </>
   )
 }
 

@@ -1,6 +1,7 @@
 // What the digest says of a session, each statement with jumps to the events it rests on.
 import type { ComponentChildren, JSX } from 'preact'
 import type { Digest } from '../../../digest/digest.ts'
+import { sureness } from '../../../model.ts'
 import { duration, plural } from '../format.ts'
 import { Card, Empty, outcomeWord, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
@@ -83,7 +84,7 @@ function SideLists({ digest }: { digest: Digest }): JSX.Element {
         title="Commits and pull requests"
         rows={[
           ...digest.commits.map((one) => ({
-            name: `${one.sha.slice(0, 8)} ${one.subject}`,
+            name: `${one.sha.slice(0, 8)} ${one.subject}`.trim() || 'a commit whose name was not shown',
             seqs: one.seqs,
           })),
           ...digest.pull_requests.map((one) => ({ name: one.url, seqs: one.seqs })),
@@ -134,9 +135,9 @@ function OutcomeCard({ digest }: { digest: Digest }): JSX.Element {
   return (
     <Card title="How it ended">
       <p>
-        <strong>{outcomeWord(digest.outcome)}</strong>, by the rule{' '}
-        <em>{detail.rule.replaceAll('_', ' ')}</em>, {Math.round(detail.confidence * 100)} % sure{' '}
-        <Jumps uid={digest.session_uid} seqs={detail.seqs} />
+        <strong>{outcomeWord(digest.outcome)}</strong>: {detail.reason ?? detail.rule} (
+        {sureness(detail.confidence)}, {Math.round(detail.confidence * 100)} % by the rule{' '}
+        <em>{detail.rule}</em>) <Jumps uid={digest.session_uid} seqs={detail.seqs} />
       </p>
       {digest.first_prompt && (
         <p>

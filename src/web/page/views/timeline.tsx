@@ -3,6 +3,10 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
+import type { Spend, SpentResponse } from '../../../query/spend.ts'
+import type { EventWithBody } from '../../server/events.ts'
+import { useAnswer } from '../api.ts'
+import { type Bodies, useBodies } from '../bodies.ts'
 import { useWidth } from '../charts/size.ts'
 import {
   density,
@@ -10,15 +14,16 @@ import {
   LANE_HEIGHT,
   type Span,
   spanAt,
+  spend,
+  ticksOf,
   type View,
   type Waterfall,
   waterfallOf,
 } from '../charts/waterfall.ts'
-import { duration, plural } from '../format.ts'
-import { Card, Empty, Table } from '../parts.tsx'
-import { go, sessionPath } from '../router.ts'
-
-const LONGEST = 40
+import { duration, plural, short, usd } from '../format.ts'
+import { AnsweredLine, Card, Empty } from '../parts.tsx'
+import { go, param, setParams } from '../router.ts'
+import { LongestTable, spanPath, TimeTables, whatOf } from './timeline-tables.tsx'
 
 export function TimelineTab(props: {
   uid: string
@@ -27,32 +32,95 @@ export function TimelineTab(props: {
 }): JSX.Element {
   const { uid, outline } = props
   const own = props.subagents.filter((node) => node.parent_uid === uid)
-  const waterfall = useMemo(() => waterfallOf(outline, own), [outline, own.length])
-  const [view, setView] = useState<View>({ from: waterfall.from, to: waterfall.to })
-  useEffect(() => setView({ from: waterfall.from, to: waterfall.to }), [waterfall])
-  if (waterfall.spans.length === 0) return <Empty title="The events of this session carry no times to draw" />
+  const spending = useAnswer<Spend>(`sessions/${encodeURIComponent(uid)}/spend`)
+  const spent = spending.match<Spend | undefined>({
+    loading: () => undefined,
+    failed: () => undefined,
+    answered: (found) => found,
+  })
+  const isFailedOnly = param('errors') === '1'
+  const all = useMemo(() => {
+    const made = waterfallOf(outline, own)
+    if (spent) spend(made, outline.started_at, spent.responses)
+    return made
+  }, [outline, own.length, spent])
+  const waterfall = useMemo(
+    () => (isFailedOnly ? { ...all, spans: all.spans.filter((span) => span.kind === 'failed') } : all),
+    [all, isFailedOnly],
+  )
+  const bodies = useBodies()
+  const [view, setView] = useZoom(waterfall)
+  if (all.spans.length === 0) return <Empty title="The events of this session carry no times to draw" />
+  const zoom = { view, setView }
   return (
     <>
-      <Card title="Timeline" aside={<ZoomButtons whole={waterfall} view={view} setView={setView} />}>
-        <MiniMap waterfall={waterfall} view={view} setView={setView} />
-        <LanesView uid={uid} waterfall={waterfall} view={view} setView={setView} />
-        <ul class="legend">
-          <li>
-            <span class="swatch span-model" aria-hidden="true" /> model at work
-          </li>
-          <li>
-            <span class="swatch span-tool" aria-hidden="true" /> tool
-          </li>
-          <li>
-            <span class="swatch span-failed" aria-hidden="true" /> tool that failed (notched)
-          </li>
-          <li>
-            <span class="swatch span-waiting" aria-hidden="true" /> waiting for you
-          </li>
-        </ul>
+      <Card
+        title="Timeline"
+        aside={
+          <>
+            <ErrorsOnly isOn={isFailedOnly} />
+            <ZoomButtons whole={waterfall} {...zoom} />
+          </>
+        }
+      >
+        <MiniMap waterfall={waterfall} {...zoom} />
+        <AnsweredLine answer={spending}>
+          {({ responses }) => <ContextLine outline={outline} responses={responses} view={view} />}
+        </AnsweredLine>
+        <LanesView uid={uid} waterfall={waterfall} bodies={bodies} {...zoom} />
+        <Legend />
       </Card>
-      <LongestTable uid={uid} waterfall={waterfall} />
+      <div class="columns">
+        <LongestTable uid={uid} waterfall={waterfall} bodies={bodies} />
+        <TimeTables outline={outline} waterfall={all} />
+      </div>
     </>
+  )
+}
+
+/** The part in view, which the address holds. */
+function useZoom(whole: Waterfall): [View, (view: View) => void] {
+  const [from, to] = (param('zoom') ?? '').split('-').map(Number)
+  const isZoomed = from !== undefined && to !== undefined && to > from
+  const view = clamp(whole, isZoomed ? { from, to } : whole)
+  const setView = (next: View): void => {
+    const isAll = next.from <= whole.from && next.to >= whole.to
+    const zoom = isAll ? undefined : `${Math.round(next.from)}-${Math.round(next.to)}`
+    setParams({ zoom }, { replace: true })
+  }
+  return [view, setView]
+}
+
+function ErrorsOnly({ isOn }: { isOn: boolean }): JSX.Element {
+  return (
+    <label>
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) =>
+          setParams({ errors: event.currentTarget.checked ? '1' : undefined }, { replace: true })
+        }
+      />{' '}
+      errors only
+    </label>
+  )
+}
+
+function Legend(): JSX.Element {
+  const names: [string, string][] = [
+    ['model', 'model at work'],
+    ['tool', 'tool'],
+    ['failed', 'tool that failed (notched)'],
+    ['waiting', 'waiting for you'],
+  ]
+  return (
+    <ul class="legend">
+      {names.map(([kind, name]) => (
+        <li>
+          <span class={`swatch span-${kind}`} aria-hidden="true" /> {name}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -182,9 +250,6 @@ function MiniMap({ waterfall, view, setView }: ZoomProps & { waterfall: Waterfal
   )
 }
 
-const spanPath = (uid: string, span: Span): string =>
-  span.uid === undefined ? sessionPath(uid, { seq: String(span.seq) }) : sessionPath(span.uid)
-
 const KEYS: Record<string, (view: View) => View> = {
   ArrowLeft: (view) => moved(view, -0.2),
   ArrowRight: (view) => moved(view, 0.2),
@@ -195,12 +260,14 @@ const KEYS: Record<string, (view: View) => View> = {
 function LanesView({
   uid,
   waterfall,
+  bodies,
   view,
   setView,
-}: ZoomProps & { uid: string; waterfall: Waterfall }): JSX.Element {
+}: ZoomProps & { uid: string; waterfall: Waterfall; bodies: Bodies }): JSX.Element {
   const [ref, width] = useWidth<HTMLDivElement>()
   const canvas = useRef<HTMLCanvasElement>(null)
   const [over, setOver] = useState<Span>()
+  useEffect(() => bodies.want(over && !over.uid ? [{ uid, seq: over.seq }] : []))
   useEffect(() => {
     const paint = (): void => {
       if (canvas.current) draw(canvas.current, waterfall, view, width)
@@ -223,6 +290,7 @@ function LanesView({
         ))}
       </ol>
       <div ref={ref} class="lane-canvas">
+        <Ticks view={view} from={waterfall.from} width={width} />
         <canvas
           ref={canvas}
           style={{ height: `${waterfall.lanes.length * LANE_HEIGHT}px` }}
@@ -243,55 +311,72 @@ function LanesView({
           }}
         />
         <p class="lane-tip" aria-live="off">
-          {over
-            ? `${over.name} · ${over.uid ? 'a session of its own' : `#${over.seq}`} · ${duration((over.to - over.from) / 1000)}${over.kind === 'failed' ? ' · failed' : ''}`
-            : 'point at a step; click to read it'}
+          {over ? tipOf(over, bodies.get(uid, over.seq)) : 'point at a step; click to read it'}
         </p>
       </div>
     </div>
   )
 }
 
-function LongestTable({ uid, waterfall }: { uid: string; waterfall: Waterfall }): JSX.Element {
-  const longest = waterfall.spans.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, LONGEST)
-  const busy = new Map<string, number>()
-  for (const span of waterfall.spans) {
-    const lane = waterfall.lanes[span.lane] ?? ''
-    busy.set(lane, (busy.get(lane) ?? 0) + span.to - span.from)
-  }
+function Ticks({ view, from, width }: { view: View; from: number; width: number }): JSX.Element {
+  const scale = width / (view.to - view.from)
   return (
-    <div class="columns">
-      <Card title="Longest steps" class="wide">
-        <Table
-          caption="Longest steps"
-          columns={[
-            {
-              title: 'Event',
-              cell: (row) => <a href={spanPath(uid, row)}>{row.uid ? 'its session' : `#${row.seq}`}</a>,
-            },
-            { title: 'Lane', cell: (row) => waterfall.lanes[row.lane] ?? '' },
-            { title: 'What', cell: (row) => (row.kind === 'failed' ? `${row.name}, failed` : row.name) },
-            { title: 'Took', cell: (row) => duration((row.to - row.from) / 1000), isNumber: true },
-            {
-              title: 'Began after',
-              cell: (row) => duration((row.from - waterfall.from) / 1000),
-              isNumber: true,
-            },
-          ]}
-          rows={longest}
-          limit={12}
-        />
-      </Card>
-      <Card title="Where the time went">
-        <Table
-          caption="Time by lane"
-          columns={[
-            { title: 'Lane', cell: ([name]) => name },
-            { title: 'Time', cell: ([, ms]) => duration(ms / 1000), isNumber: true },
-          ]}
-          rows={[...busy].sort((a, b) => b[1] - a[1])}
-        />
-      </Card>
+    <ol class="ticks" aria-hidden="true">
+      {ticksOf(view, width / 90).map((at) => (
+        <li style={{ left: `${((at - view.from) * scale).toFixed(1)}px` }}>{duration((at - from) / 1000)}</li>
+      ))}
+    </ol>
+  )
+}
+
+const spentOn = ({ tokens, costUsd }: Span): string =>
+  tokens === undefined
+    ? ''
+    : `${short(tokens)} tokens${costUsd === undefined ? '' : ` · ${usd(String(costUsd))}`}`
+
+function tipOf(span: Span, event: EventWithBody | undefined): string {
+  const parts = [
+    whatOf(span, event).slice(0, 160),
+    span.uid ? 'a session of its own' : `#${span.seq}`,
+    duration((span.to - span.from) / 1000),
+    spentOn(span),
+    span.kind === 'failed' ? 'failed' : '',
+  ]
+  return parts.filter((part) => part !== '').join(' · ')
+}
+
+const CONTEXT_HEIGHT = 36
+
+/** How full the context was, over the same time as the lanes. */
+function ContextLine(props: {
+  outline: Outline
+  responses: readonly SpentResponse[]
+  view: View
+}): JSX.Element {
+  const [ref, width] = useWidth<HTMLDivElement>()
+  const { view, outline } = props
+  const zero = Date.parse(outline.started_at ?? '')
+  const own = props.responses.filter((one) => !one.is_sidechain && one.ts !== null)
+  const most = Math.max(1, ...own.map((one) => one.context_tokens))
+  const points = own.map((one) => {
+    const x = ((Date.parse(one.ts as string) - zero - view.from) / (view.to - view.from)) * width
+    return `${x.toFixed(1)},${(CONTEXT_HEIGHT - (one.context_tokens / most) * (CONTEXT_HEIGHT - 4)).toFixed(1)}`
+  })
+  return (
+    <div ref={ref} class="context-line">
+      {own.length > 1 && (
+        <>
+          <svg
+            width={width}
+            height={CONTEXT_HEIGHT}
+            role="img"
+            aria-label={`context fill, at most ${short(most)} tokens`}
+          >
+            <polyline points={points.join(' ')} />
+          </svg>
+          <span class="muted">context, at most {short(most)} tokens</span>
+        </>
+      )}
     </div>
   )
 }

@@ -1,8 +1,9 @@
-// The rows of a transcript, from outlines alone: a call and its answer are one row, housekeeping can be left out, and each
-// sub-agent stands below the call that started it, folded or open. Pure.
+// The rows of a transcript, from outlines alone: a call and its answer are one row, housekeeping can be left out, and a
+// sub-agent is folded or open. Pure.
 import type { EventKind } from '../../../model.ts'
 import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
+import { type Agent, type Feed, inReadingOrder, type Step, wanted } from '../../../query/reading-order.ts'
 
 export interface Row {
   key: string
@@ -36,7 +37,6 @@ export interface AgentHead {
 
 const HOUSEKEEPING: ReadonlySet<EventKind> = new Set(['lifecycle', 'completion'])
 const TOOL_KINDS: ReadonlySet<EventKind> = new Set(['tool_call', 'tool_result', 'test_run', 'edit'])
-const MAX_DEPTH = 4
 const SIDECHAIN = 1
 const INSTRUCTION = 8
 
@@ -58,20 +58,19 @@ export interface Told {
   toggled: ReadonlySet<string>
 }
 
-export function rowsOf(told: Told, uid: string, depth = 0): Row[] {
-  const outline = told.outlines.get(uid)
-  if (!outline) return []
-  const { main, inside } = split(outline, told.shown, depth)
-  const below = new Map<number, Row[]>()
-  const put = (after: number, rows: readonly Row[]): void => {
-    below.set(after, [...(below.get(after) ?? []), ...rows])
+export function rowsOf(told: Told, uid: string): Row[] {
+  const isShown = ({ seq, kind, flags }: Row): boolean =>
+    seq === told.shown.target || !isLeftOut(kind, flags, told.shown)
+  const rows: Row[] = []
+  for (const entry of inReadingOrder(feedOf(told, isShown), uid)) {
+    const { depth } = entry
+    if (entry.type === 'agent') rows.push(headRow(entry.agent, depth))
+    else {
+      const shown = wanted(entry, isShown)
+      if (shown) rows.push({ ...shown.event, answer: shown.result?.seq ?? 0, depth })
+    }
   }
-  for (const [agent, rows] of inside)
-    put(placeOf(main, outline, agent), insideRows(told, outline, agent, rows))
-  if (depth < MAX_DEPTH)
-    for (const node of told.subagents.filter((one) => one.parent_uid === uid))
-      put(placeAt(main, outline, node), ownRows(told, node, depth))
-  return [...(below.get(-1) ?? []), ...main.flatMap((row, i) => [row, ...(below.get(i) ?? [])])]
+  return rows
 }
 
 const isLeftOut = (kind: EventKind, flags: number, shown: Shown): boolean =>
@@ -79,105 +78,106 @@ const isLeftOut = (kind: EventKind, flags: number, shown: Shown): boolean =>
   (!shown.thinking && kind === 'thinking') ||
   (!shown.tools && TOOL_KINDS.has(kind))
 
-/** Rows of the session's own agent, and of each agent inside it. */
-function split(outline: Outline, shown: Shown, depth: number): { main: Row[]; inside: Map<number, Row[]> } {
-  const main: Row[] = []
-  const inside = new Map<number, Row[]>()
-  const calls = new Map<number, Row>()
+interface PageAgent extends Agent {
+  head: AgentHead
+}
+
+/** The steps of the session's own agent (under -1), and of each agent inside it. */
+type Split = ReadonlyMap<number, Step<Row>[]>
+
+function feedOf(told: Told, isShown: (row: Row) => boolean): Feed<Row, PageAgent> {
+  const known = new Map<string, Split>()
+  const splitOf = (uid: string): Split => {
+    const outline = told.outlines.get(uid)
+    const split = known.get(uid) ?? (outline ? splitBy(outline) : new Map())
+    known.set(uid, split)
+    return split
+  }
+  return {
+    steps: (uid) => splitOf(uid).get(-1) ?? [],
+    stepsOf: ({ sessionUid, name }) =>
+      splitOf(sessionUid).get(told.outlines.get(sessionUid)?.agents.indexOf(name ?? '') ?? -1) ?? [],
+    agents: (uid, above) => [
+      ...insideAgents(told, uid, splitOf(uid), isShown),
+      ...told.subagents
+        .filter(({ parent_uid, session_uid }) => parent_uid === uid && !above.has(session_uid))
+        .map((node) => ownAgent(told, node)),
+    ],
+    isFolded: ({ head }) => !head.isOpen,
+  }
+}
+
+function splitBy(outline: Outline): Split {
+  const split = new Map<number, Step<Row>[]>()
+  const calls = new Set(outline.call_seq)
+  const start = outline.started_at === null ? 0 : Date.parse(outline.started_at)
+  const uid = outline.session_uid
   for (const [at, seq] of outline.seq.entries()) {
     const kind = outline.kinds[outline.kind[at] as number] as EventKind
-    const call = calls.get(outline.call_seq[at] as number)
-    if (call) {
-      call.answer = seq
-      continue
-    }
     const flags = outline.flags[at] as number
-    if (seq !== shown.target && isLeftOut(kind, flags, shown)) continue
     const agent = flags & SIDECHAIN ? (outline.agent[at] as number) : -1
-    const uid = outline.session_uid
-    const isInside = (flags & SIDECHAIN) !== 0
-    const row = {
-      key: `${uid}#${seq}`,
-      uid,
+    const answered = outline.call_seq[at] as number
+    const after = outline.at[at] ?? null
+    const step = {
+      event: { key: `${uid}#${seq}`, uid, seq, answer: 0, at, kind, flags, depth: 0 },
       seq,
-      answer: 0,
-      at,
-      kind,
-      flags,
-      depth: depth + Number(isInside),
+      at: after === null ? null : start + after,
+      call: answered > 0 || calls.has(seq) ? { id: answered || seq, isResult: answered > 0 } : null,
+      isPrompt: kind === 'user_msg' && (flags & INSTRUCTION) === 0,
+      isAside: agent === -1 && (flags & SIDECHAIN) !== 0,
     }
-    calls.set(seq, row)
-    if (agent === -1) main.push(row)
-    else if (inside.has(agent)) inside.get(agent)?.push(row)
-    else inside.set(agent, [row])
+    const steps = split.get(agent)
+    if (steps) steps.push(step)
+    else split.set(agent, [step])
   }
-  return { main, inside }
+  return split
 }
 
-/** After the call that started it, else after what was last said before it began. */
-function placeOf(main: readonly { at: number }[], outline: Outline, agent: number): number {
-  const anchor = outline.seq.indexOf(outline.anchors[agent] || -1)
-  const at = anchor === -1 ? outline.agent.indexOf(agent) : anchor
-  return main.findLastIndex((row) => row.at <= at)
+function headRow(agent: PageAgent, depth: number): Row {
+  const { head, sessionUid: uid } = agent
+  const nothing = { seq: 0, at: -1, answer: 0, kind: 'lifecycle', flags: 0 } as const
+  return { ...nothing, key: `agent ${head.id}`, uid, depth, agent: head }
 }
 
-function placeAt(main: readonly { at: number }[], outline: Outline, node: LineageNode): number {
-  const at = node.edge?.at ?? node.started_at
-  if (at === null || at === undefined || outline.started_at === null) return main.length - 1
-  const after = Date.parse(at) - Date.parse(outline.started_at)
-  return main.findLastIndex((row) => (outline.at[row.at] ?? Number.POSITIVE_INFINITY) <= after)
-}
-
-function head(row: Pick<Row, 'uid' | 'depth'>, agent: AgentHead): Row {
-  const { uid, depth } = row
-  return {
-    key: `agent ${agent.id}`,
-    uid,
-    seq: 0,
-    at: -1,
-    answer: 0,
-    kind: 'lifecycle',
-    flags: 0,
-    depth,
-    agent,
-  }
-}
-
-function insideRows(told: Told, outline: Outline, agent: number, rows: readonly Row[]): Row[] {
-  const id = `${outline.session_uid} ${outline.agents[agent]}`
-  const isOpen = !told.toggled.has(id)
-  const first = rows[0] as Row
-  const top = head(first, {
-    id,
-    name: outline.agents[agent] ?? '',
-    firstSeq: first.seq,
-    model: null,
-    eventCount: outline.agent.filter((one) => one === agent).length,
-    sessionUid: undefined,
-    isOpen,
-    isLoading: false,
+/** Those of which something is shown. */
+function insideAgents(told: Told, uid: string, split: Split, isShown: (row: Row) => boolean): PageAgent[] {
+  return [...split].flatMap(([agent, steps]) => {
+    const first = steps.find(({ event }) => isShown(event))
+    if (agent === -1 || !first) return []
+    const { agents, anchors } = told.outlines.get(uid) as Outline
+    const name = agents[agent] ?? ''
+    const id = `${uid} ${name}`
+    const head = {
+      id,
+      name,
+      firstSeq: first.seq,
+      model: null,
+      eventCount: steps.length,
+      sessionUid: undefined,
+      // What one was sent to is shown wherever it stands.
+      isOpen: !told.toggled.has(id) || steps.some(({ seq }) => seq === told.shown.target),
+      isLoading: false,
+    }
+    const at = steps.find((step) => step.at !== null)?.at ?? null
+    return [{ sessionUid: uid, name, anchorSeq: anchors[agent] || null, at, head }]
   })
-  return isOpen ? [top, ...rows] : [top]
 }
 
-function ownRows(told: Told, node: LineageNode, depth: number): Row[] {
+function ownAgent(told: Told, node: LineageNode): PageAgent {
   const uid = node.session_uid
   const isOpen = told.toggled.has(uid)
-  const rows = isOpen ? rowsOf(told, uid, depth + 1) : []
-  const top = head(
-    { uid, depth: depth + 1 },
-    {
-      id: uid,
-      name: node.title || node.first_prompt || uid,
-      firstSeq: 0,
-      model: node.model,
-      eventCount: told.outlines.get(uid)?.seq.length,
-      sessionUid: uid,
-      isOpen,
-      isLoading: isOpen && !told.outlines.has(uid),
-    },
-  )
-  return [top, ...rows]
+  const at = node.edge?.at ?? node.started_at
+  const head = {
+    id: uid,
+    name: node.title || node.first_prompt || uid,
+    firstSeq: 0,
+    model: node.model,
+    eventCount: told.outlines.get(uid)?.seq.length,
+    sessionUid: uid,
+    isOpen,
+    isLoading: isOpen && !told.outlines.has(uid),
+  }
+  return { sessionUid: uid, name: null, anchorSeq: null, at: at === null ? null : Date.parse(at), head }
 }
 
 /** What a later answer adds, appended to what is there, unless it is all there is. */

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Found } from '../../../query/find.ts'
-import { useAnswer } from '../api.ts'
+import { type Problem, useAnswer } from '../api.ts'
 import { count, plural } from '../format.ts'
 import { useKeys } from '../keys.ts'
 import { param, setParams } from '../router.ts'
@@ -10,6 +10,8 @@ import { param, setParams } from '../router.ts'
 export interface Find {
   query: string
   seqs: number[]
+  /** Whether the answer to this query is here. */
+  state: 'here' | 'looking' | 'failed'
   current: number | undefined
   move: (by: number) => void
 }
@@ -20,9 +22,14 @@ export function useFind(uid: string): Find {
     query.trim() === ''
       ? undefined
       : `sessions/${encodeURIComponent(uid)}/find?q=${encodeURIComponent(query)}`
-  const { data } = useAnswer<Found>(path)
+  const { data, problem } = useAnswer<Found>(path).match<{ data?: Found; problem?: Problem }>({
+    loading: () => ({}),
+    failed: (problem) => ({ problem }),
+    answered: (data) => ({ data }),
+  })
   const [at, setAt] = useState(-1)
-  const seqs = path === undefined || data?.query !== query ? [] : data.seqs
+  const isAnswered = path === undefined || data?.query === query
+  const seqs = path === undefined || data?.query !== query ? NONE : data.seqs
   const now = Number(param('seq'))
   const known = seqs.indexOf(now)
   /** Asked to move before the answer was here: done when it comes. */
@@ -38,14 +45,24 @@ export function useFind(uid: string): Find {
   useEffect(() => {
     if (waiting.current !== 0 && seqs.length > 0) move(waiting.current)
   })
-  return { query, seqs, current: known === -1 ? undefined : now, move }
+  const state = problem ? 'failed' : isAnswered ? 'here' : 'looking'
+  return { query, seqs, state, current: known === -1 ? undefined : now, move }
 }
+
+const NONE: number[] = []
 
 const SWITCHES: ['thinking' | 'tools' | 'housekeeping', string][] = [
   ['thinking', 'thinking'],
   ['tools', 'tools'],
   ['housekeeping', 'housekeeping'],
 ]
+
+function stateOf({ seqs, current, state }: Find): string {
+  if (state === 'failed') return 'could not be asked'
+  if (state === 'looking') return 'looking…'
+  if (seqs.length === 0) return 'not found'
+  return `${current === undefined ? '–' : seqs.indexOf(current) + 1} of ${count(seqs.length)}`
+}
 
 export function Toolbar(props: {
   shown: Record<'thinking' | 'tools' | 'housekeeping', boolean>
@@ -74,9 +91,7 @@ export function Toolbar(props: {
       />
       {find.query !== '' && (
         <span class="find-state" role="status">
-          {find.seqs.length === 0
-            ? 'not found'
-            : `${find.current === undefined ? '–' : find.seqs.indexOf(find.current) + 1} of ${count(find.seqs.length)}`}
+          {stateOf(find)}
           <button type="button" class="quiet" onClick={() => find.move(-1)} aria-label="previous hit">
             ↑
           </button>

@@ -1,0 +1,152 @@
+// The account of some days: what was done, what it cost, what kept failing and what mended it, against the days before.
+import type { JSX } from 'preact'
+import type { Cell, Chart, RetroDocument, Section } from '../../../retro/document.ts'
+import { timezone, useAnswer } from '../api.ts'
+import { ShareBar, StackedBars } from '../charts/bars.tsx'
+import { namedSpans } from '../days.ts'
+import { duration, idOf, usd } from '../format.ts'
+import { Answered, Card, Command, Empty, Figure, Table } from '../parts.tsx'
+import { param, sessionPath, withParams } from '../router.ts'
+import { redacted } from '../text/plain.tsx'
+
+export function RetroView(): JSX.Element {
+  const [since, until] = [param('since'), param('until')]
+  const query = new URLSearchParams({ timezone })
+  if (since !== undefined) query.set('since', since)
+  if (until !== undefined) query.set('until', until)
+  const answer = useAnswer<{ totals: { sessions: number }; document: RetroDocument }>(`retro?${query}`)
+  return (
+    <>
+      <div class="view-head">
+        <h1>Retrospective</h1>
+        <nav class="spans" aria-label="days">
+          <a
+            class="chip"
+            href={withParams({ since: undefined, until: undefined })}
+            aria-current={since === undefined ? 'true' : undefined}
+          >
+            Last 7 days
+          </a>
+          {namedSpans()
+            .slice(0, 4)
+            .map((span) => (
+              <a
+                class="chip"
+                href={withParams({ since: span.since, until: span.until })}
+                aria-current={since === span.since && until === span.until ? 'true' : undefined}
+              >
+                {span.name}
+              </a>
+            ))}
+        </nav>
+        <Command text="recollect retro --format md" />
+      </div>
+      <Answered answer={answer}>
+        {({ totals, document: told }) =>
+          totals.sessions === 0 ? (
+            <Empty title="No session ended on these days">
+              <p>{told.subtitle}</p>
+            </Empty>
+          ) : (
+            <Told told={told} />
+          )
+        }
+      </Answered>
+    </>
+  )
+}
+
+function Told({ told }: { told: RetroDocument }): JSX.Element {
+  return (
+    <>
+      <p class="muted lead">{told.subtitle}</p>
+      <dl class="figures eight">
+        {told.figures.map((figure) => (
+          <Figure name={figure.label} value={figure.value} note={figure.change} />
+        ))}
+      </dl>
+      {told.sections.map((section) => (
+        <SectionCard section={section} />
+      ))}
+      {told.notes.map((note) => (
+        <p class="muted">{note}</p>
+      ))}
+    </>
+  )
+}
+
+function SectionCard({ section }: { section: Section }): JSX.Element {
+  const { table } = section
+  return (
+    <Card title={section.title}>
+      {section.lines.map((line) => (
+        <p class="muted">{redacted(line)}</p>
+      ))}
+      <div class={section.charts.length > 1 ? 'columns' : ''}>
+        {section.charts.map((chart) => (
+          <Drawing chart={chart} />
+        ))}
+      </div>
+      {table && (
+        <Table
+          caption={section.title}
+          rows={table.rows}
+          columns={table.columns.map(({ title, isNumber = false }, at) => ({
+            title,
+            isNumber,
+            cell: (row: Cell[]) => <CellText cell={row[at] ?? ''} />,
+          }))}
+          limit={20}
+        />
+      )}
+    </Card>
+  )
+}
+
+function Drawing({ chart }: { chart: Chart }): JSX.Element {
+  const most = chart.items.reduce((sum, one) => sum + one.value, 0)
+  if (chart.kind === 'columns') {
+    return (
+      <div>
+        <p class="muted">{chart.title}</p>
+        <StackedBars
+          labels={chart.items.map((one) => one.label)}
+          series={[{ name: chart.title, values: chart.items.map((one) => one.value) }]}
+          format={(value) => (/cost/i.test(chart.title) ? usd(String(value)) : duration(value))}
+          name={`${chart.title}: ${chart.items.map((one) => `${one.label} ${one.shown}`).join(', ')}`}
+        />
+      </div>
+    )
+  }
+  return (
+    <ul class="parts">
+      {chart.items
+        .filter((one) => one.value > 0)
+        .map((one) => (
+          <li>
+            <span>{one.label}</span> <span class="muted">{one.shown}</span>
+            <ShareBar value={one.value} most={most} label={`${one.label}: ${one.shown}`} isGoal />
+          </li>
+        ))}
+    </ul>
+  )
+}
+
+function CellText({ cell }: { cell: Cell }): JSX.Element {
+  if (typeof cell === 'string') return <>{redacted(cell)}</>
+  if ('code' in cell) return <code>{redacted(cell.code)}</code>
+  return (
+    <span class="jumps">
+      {cell.refs.slice(0, 4).map((ref) => {
+        const [, uid = '', seq] = /^(.*?)(?:#(\d+))?$/s.exec(ref) ?? []
+        return (
+          <a href={sessionPath(uid, seq === undefined ? {} : { seq })}>
+            {idOf(uid)}
+            {seq !== undefined && `#${seq}`}
+          </a>
+        )
+      })}
+      {cell.refs.length > 4 && <span class="muted">+{cell.refs.length - 4}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,62 @@
+// Nothing scrolls sideways but code and tables in their own boxes: every view, every tab of a session, at five widths.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { BrowserSession, describeInBrowser } from './setup/browser.ts'
+import { agentRoots, TestMemory } from './setup/memory.ts'
+
+const WIDTHS = [360, 390, 768, 1440, 2560]
+const TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw']
+
+let memory: TestMemory
+let web: BrowserSession
+let uid: string
+
+describeInBrowser('widths', () => {
+  beforeAll(async () => {
+    const { roots, uids } = agentRoots(['claude-2.1.200', 'codex-0.45'])
+    uid = uids.get('claude-2.1.200/tools')?.[0] as string
+    memory = new TestMemory(roots)
+    await memory.sweep()
+    web = await BrowserSession.open(memory.home)
+  })
+
+  afterAll(async () => {
+    await web.close()
+    memory.remove()
+  })
+
+  it('hold every view', async () => {
+    const views = [
+      '/',
+      '/sessions',
+      '/search?q=calc',
+      '/usage',
+      '/usage?group=session',
+      '/patterns',
+      '/tools',
+    ]
+    const more = ['/retro?since=400d', '/lineage', '/storage', '/health', '/nowhere']
+    const wide: string[] = []
+    for (const path of [
+      ...views,
+      ...more,
+      `/compare?a=${uid}&b=${uid}`,
+      ...TABS.map((tab) => `/s/${uid}?tab=${tab}`),
+    ]) {
+      await web.goto(path)
+      await web.page
+        .locator('main :is(.card, .row-title, .hits, .scroller, .figures, .empty, .lineage)')
+        .first()
+        .waitFor()
+      for (const width of WIDTHS) {
+        await web.page.setViewportSize({ width, height: 900 })
+        // Drawings learn of their width after it was laid out.
+        await web.page.evaluate(
+          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+        )
+        const by = Number(await web.page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        if (by > 0) wide.push(`${path} at ${width}: by ${by} pixels`)
+      }
+    }
+    expect(wide).toEqual([])
+  })
+})
