@@ -5,8 +5,8 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { errnoOf, fromSystem, RecollectError } from './errors.ts'
-import { DAY } from './model.ts'
 import { SETTINGS, type SettingRow, type SettingTypes } from './settings.ts'
+import { parseDuration } from './times.ts'
 
 export { SETTINGS } from './settings.ts'
 
@@ -176,6 +176,12 @@ function check(row: SettingRow, value: unknown, where: string, base = ''): unkno
         ? number
         : refuse('a whole number from 0 on')
     }
+    case 'usd': {
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+      return typeof number === 'number' && number >= 0 && number < 1e9
+        ? number
+        : refuse('an amount from 0 on')
+    }
     case 'patterns': {
       const wrong = isTexts(value) ? value.map(patternFault).find(Boolean) : new Error('not a list of texts')
       return wrong ? refuse('a list of regular expressions', wrong) : value
@@ -279,53 +285,6 @@ export function parseBytes(value: unknown): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-const DURATION_UNITS: Record<string, number> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: DAY,
-  w: 7 * DAY,
-}
-
-/** `"30s"` → 30000 ms; a bare number is milliseconds. */
-export function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined
-  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(value.trim()) : null
-  return match ? Math.round(Number(match[1]) * (DURATION_UNITS[match[2] as string] as number)) : undefined
-}
-
-/** `"2026-11-01"` → days since 1970-01-01; undefined if there is no such day (Date would make one of the 30th of February). */
-export function parseDay(text: string): number | undefined {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) ? at / DAY : undefined
-}
-
-/** An age such as `7d`, or a date with a time of day, in UTC or local; undefined if there is no such time. */
-export function parseInstant(text: string, now = Date.now()): number | undefined {
-  const age = parseDuration(text)
-  if (age !== undefined) return now - age > 0 ? now - age : undefined
-  const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)$/i.exec(
-    text,
-  )
-  const at =
-    match && parseDay(match[1] as string) !== undefined ? Date.parse(`${match[1]}T${match[2]}`) : Number.NaN
-  return Number.isNaN(at) ? undefined : at
-}
-
-/** When a day begins on this machine's clock. */
-function localDayStart(day: number): number {
-  const at = new Date(day * DAY)
-  return new Date(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()).getTime()
-}
-
-/** A date (up to its end where it is the last one meant), a date and time, or an age; undefined if there is no such time. */
-export function parseTime(text: string, isEnd = false): number | undefined {
-  const day = parseDay(text)
-  if (day === undefined) return parseInstant(text)
-  return localDayStart(isEnd ? day + 1 : day)
-}
-
 function isWebAddress(value: unknown): boolean {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   return /^https?:$/.test(url?.protocol ?? '') && url?.username === '' && url.password === ''
@@ -337,6 +296,8 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of candidates) {
     const distance = editDistance(word, candidate)
+    // Of a short name nothing may be left of it.
+    if (distance >= candidate.length) continue
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
   }
   return best

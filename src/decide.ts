@@ -1,5 +1,5 @@
-// Records a decision beside a session, from the command line, MCP or the page. Secrets are taken out first; the row and
-// the digest that tells it are one commit.
+// Records a decision beside a session, from the command line, MCP or the page, and takes one back. Secrets are taken out
+// first; the row and the digest that tells it are one commit.
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
@@ -8,10 +8,9 @@ import type { Digest } from './digest/digest.ts'
 import { parseStored, RecollectError } from './errors.ts'
 import { tellFiles } from './hub/index.ts'
 import type { Decision } from './model.ts'
-import { resolveSession } from './query/sessions.ts'
+import { resolveEvent, resolveSession } from './query/ids.ts'
 import { createRedactor, loadRedactionKey, type Redactor } from './redact/index.ts'
-import { type Database, transaction } from './store/database.ts'
-import { decisionsIn, insertDecision } from './store/decisions.ts'
+import { type Notes, openNotes, type Retell } from './store/notes.ts'
 import { openMemory, storePaths } from './store/reading.ts'
 
 export interface DecideOptions {
@@ -31,31 +30,72 @@ const MAX_TAGS = 20
 /** Throws BAD_INPUT for a text or tag that cannot be kept, NOT_FOUND for no such session. */
 export function decide(options: DecideOptions): Decision {
   const { config } = options
-  const paths = storePaths(config.home, config.get('store.db_path'))
-  // Before a key is made: where nothing is remembered nothing is left behind.
-  openMemory(paths).close()
-  const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
-  const text = clean(redactor, options.text, MAX_TEXT, 'text')
-  const tags = [...new Set((options.tags ?? []).map((tag) => clean(redactor, tag, MAX_NAME, '--tag')))]
+  const writing = startWriting(config)
+  const text = writing.clean(options.text, MAX_TEXT, 'text', 'say what was decided, in a sentence or two')
+  const tags = [...new Set((options.tags ?? []).map((tag) => writing.clean(tag, MAX_NAME, '--tag')))]
   if (tags.length > MAX_TAGS)
     throw new RecollectError('BAD_INPUT', `more than ${MAX_TAGS} tags`, { where: '--tag', hint: 'use fewer' })
-  const author = clean(redactor, options.author ?? userName(), MAX_NAME, '--author')
-  const { memory, close } = openMemory(paths, 'write')
-  try {
-    const sessionUid = resolveSession({ memory }, options.session)
-    return transaction(memory, () => {
-      const decision = insertDecision(memory, { sessionUid, at: Date.now(), text, tags, author })
-      retell(memory, sessionUid)
-      return decision
+  const author = writing.clean(options.author ?? userName(), MAX_NAME, '--author')
+  const decided = writing.write((notes) => {
+    const sessionUid = resolveSession(notes.reader, options.session)
+    return notes.decide({ sessionUid, at: Date.now(), text, tags, author }, retell)
+  })
+  tellFiles(config)
+  return decided
+}
+
+export interface UndecideOptions {
+  config: Config
+  /** The session, with the number of the decision: `ID#SEQ`. */
+  decision: string
+}
+
+/** Takes a decision back, and gives it. Throws NOT_FOUND where there is none. */
+export function undecide({ config, decision: typed }: UndecideOptions): Decision {
+  const removed = startWriting(config).write((notes) => {
+    const { uid, seq } = resolveEvent(notes.reader, typed)
+    const found = notes.reader.sessions.decisions([uid]).find((one) => one.seq === seq)
+    if (found && notes.undecide(uid, found.seq, retell)) return found
+    throw new RecollectError('NOT_FOUND', 'there is no such decision', {
+      where: typed,
+      hint: `recollect decide ${uid} lists them with their numbers`,
     })
-  } finally {
-    close()
-    tellFiles(config)
+  })
+  tellFiles(config)
+  return removed
+}
+
+const retell: Retell = (digest, decisions) =>
+  JSON.stringify(tellDecisions(parseStored<Digest>(digest), decisions))
+
+export interface Writing {
+  /** The text as it may be kept. Throws BAD_INPUT where it cannot be. */
+  clean(text: string, limit: number, where: string, ifEmpty?: string): string
+  /** Opens the memory for it, and closes it. */
+  write<T>(work: (notes: Notes) => T): T
+}
+
+/** Readies for writing beside a session. Throws NO_MEMORY where nothing is remembered, and leaves nothing behind there. */
+export function startWriting(config: Config): Writing {
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  // Before a key is made.
+  openMemory(paths).close()
+  const redactor = createRedactor({ key: loadRedactionKey(join(config.home, 'redaction.key')) })
+  return {
+    clean: (text, limit, where, ifEmpty = 'leave it out') => clean(redactor, text, limit, where, ifEmpty),
+    write: (work) => {
+      const notes = openNotes(paths)
+      try {
+        return work(notes)
+      } finally {
+        notes.close()
+      }
+    },
   }
 }
 
 /** A container may run under a user without a name. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username
   } catch {
@@ -63,12 +103,7 @@ function userName(): string {
   }
 }
 
-function clean(
-  redactor: Redactor,
-  text: string,
-  limit: number,
-  where: 'text' | '--tag' | '--author',
-): string {
+function clean(redactor: Redactor, text: string, limit: number, where: string, ifEmpty: string): string {
   const refuse = (reason: string, hint: string): never => {
     throw new RecollectError('BAD_INPUT', `${where === 'text' ? 'the text' : where} ${reason}`, {
       where,
@@ -76,21 +111,8 @@ function clean(
     })
   }
   const trimmed = text.trim()
-  if (trimmed === '')
-    refuse('is empty', where === 'text' ? 'say what was decided, in a sentence or two' : 'leave it out')
+  if (trimmed === '') refuse('is empty', ifEmpty)
   if (trimmed.length > limit) refuse(`is longer than ${limit} characters`, 'shorten it')
   if (/\0/.test(trimmed) || !trimmed.isWellFormed()) refuse('is not text', 'write it in UTF-8, without NUL')
   return redactor.text(trimmed, {})
-}
-
-/** Also of a session whose raw is gone, and whose digest nothing else will ever change again. */
-function retell(memory: Database, uid: string): void {
-  const row = memory.prepare('SELECT digest FROM digests WHERE session_uid = ?').get(uid) as
-    | { digest: string }
-    | undefined
-  if (!row) return
-  const digest = tellDecisions(parseStored<Digest>(row.digest), decisionsIn(memory, [uid]))
-  memory
-    .prepare('UPDATE digests SET digest = ?, made_at = ? WHERE session_uid = ?')
-    .run(JSON.stringify(digest), Date.now(), uid)
 }

@@ -3,16 +3,18 @@
 export type { Adapter, Item, LazyAdapter, Position, Source } from './adapters/adapter.ts'
 export { ADAPTERS } from './adapters/index.ts'
 export { Config } from './config.ts'
-export { type DecideOptions, decide } from './decide.ts'
+export { type DecideOptions, decide, type UndecideOptions, undecide } from './decide.ts'
 export type { Digest } from './digest/digest.ts'
 export { getDigest, listPatterns, type Pattern, type PatternFilter } from './digest/patterns.ts'
 export { type Solved, type SolvedAnswer, solvedBefore } from './digest/solved.ts'
+export { type LabelWish, label } from './label.ts'
 export {
   type Decision,
   EDGE_KINDS,
   type EdgeKind,
   EVENT_KINDS,
   type EventKind,
+  type Note,
   type Outcome,
   type Role,
   SCHEMA_VERSION,
@@ -20,8 +22,8 @@ export {
   type SessionCost,
   type SessionEvent,
 } from './model.ts'
+export { type Answer, type AnsweredSession, type AnswerOptions, answer } from './query/answer.ts'
 export { type EventFilter, sessionEvents } from './query/events.ts'
-export type { SessionFilter } from './query/filters.ts'
 export {
   type Lineage,
   type LineageEdge,
@@ -49,9 +51,11 @@ export * from './record/index.ts'
 export { type RetroQuestion, retroReport } from './retro/index.ts'
 export { type Period, type PeriodWish, periodOf } from './retro/period.ts'
 export type { RetroReport } from './retro/report.ts'
+export type { SessionFilter } from './store/reader/filters.ts'
+export type { Reader as ReadHandle } from './store/reader/index.ts'
 export { openForReading as openMemory, type StorePaths, storePaths } from './store/reading.ts'
-export type { ReadHandle } from './store/store.ts'
-export { type SweepOptions, type SweepProgress, sweep } from './sweep/index.ts'
+export type { SweepProgress } from './store/sweep-lock.ts'
+export { type SweepOptions, sweep } from './sweep/index.ts'
 export type { SourceReport, SweepReport } from './sweep/report.ts'
 export { type Overrides, readOverrides } from './usage/overrides.ts'
 export { loadPrices, type PriceBook } from './usage/prices.ts'

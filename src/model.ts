@@ -116,6 +116,35 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   unknown: 'unknown',
 }
 
+/** How sure a verdict is, in words. */
+export const sureness = (confidence: number): string =>
+  confidence >= 0.95 ? 'certain' : confidence >= 0.75 ? 'likely' : confidence >= 0.6 ? 'a guess' : 'open'
+
+/** A session counts as running while its last event is not older. */
+export const LIVE_MS = 10 * 60_000
+
+/** Whether it may still go on: it did not come to an end, and was heard of just now. Times as in a session, or epoch milliseconds. */
+export function isRunning(
+  { outcome, ended_at }: { outcome: Outcome; ended_at: string | number | null },
+  now: number,
+): boolean {
+  const at = typeof ended_at === 'string' ? Date.parse(ended_at) : ended_at
+  return (outcome === 'abandoned' || outcome === 'unknown') && at !== null && now - at < LIVE_MS
+}
+
+/** Where a title is from: a person named it so, its agent did, or what it was made of. */
+export const TITLE_SOURCES = [
+  'person',
+  'agent',
+  'prompt',
+  'plan',
+  'commit',
+  'pull_request',
+  'branch',
+  'none',
+] as const
+export type TitleSource = (typeof TITLE_SOURCES)[number]
+
 /** The words for what came of one call. */
 export const CALL_WORDS = { ok: 'ok', failed: 'failed', open: 'no result' } as const
 
@@ -128,6 +157,7 @@ export const EDGE_KINDS = [
   'bg_fork',
   'resumed',
   'subagent',
+  'handoff',
 ] as const
 export type EdgeKind = (typeof EDGE_KINDS)[number]
 
@@ -147,6 +177,18 @@ export interface Decision {
 /** Decisions are numbered from here on. */
 export const FIRST_DECISION_SEQ = 1_000_000_001
 
+/** What somebody wrote beside a session, for whoever looks at it again. */
+export interface Note {
+  /** Of the session's notes. */
+  number: number
+  ts: string
+  text: string
+  author: string
+}
+
+/** Tags are told apart in any case, and typed behind flags: small letters, as one writes them with # or without. */
+export const spelledTag = (tag: string): string => tag.trim().replace(/^#/, '').toLowerCase().normalize('NFC')
+
 /** One conversation, as readers see it. Times are ISO 8601 UTC. */
 export interface Session {
   session_uid: string
@@ -158,6 +200,10 @@ export interface Session {
   git_branch: string | null
   model: string | null
   title: string | null
+  /** Who named it so, or what the name was made of; null where it has none. */
+  title_source: TitleSource | null
+  /** Whether it is a conversation beside the work (a title made, a warm-up, nothing asked): left out of plain lists. */
+  is_helper: boolean
   started_at: string | null
   ended_at: string | null
   outcome: Outcome
@@ -176,6 +222,18 @@ export interface Session {
   redactions: Record<string, number>
   /** Oldest first. */
   decisions: Decision[]
+  /** When somebody marked it; null where nobody has. */
+  starred_at: string | null
+  /** What somebody filed it under, by the alphabet. */
+  tags: string[]
+  /** Oldest first. */
+  notes: Note[]
+  /** Name of the machine it was on; like the next two null until the first sweep that knows of them. */
+  host: string | null
+  /** By which that machine is known whatever it is called. */
+  host_id: string | null
+  /** Whose session it is: a pseudonym, unless `identity.user` says otherwise. */
+  user: string | null
 }
 
 export interface SessionCost {

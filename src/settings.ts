@@ -7,6 +7,7 @@ export interface SettingTypes {
   bytes: number
   duration: number
   count: number
+  usd: number
   patterns: string[]
   names: Record<string, string>
   lists: Record<string, string[]>
@@ -53,6 +54,13 @@ export const SETTINGS = [
     doc: 'A longer input line of `recollect record` is refused.',
   },
   {
+    key: 'ui.editor',
+    type: 'text',
+    env: 'RECOLLECT_UI_EDITOR',
+    default: 'vscode://file{path}:{line}',
+    doc: 'The address by which the page opens a file in your editor; `{path}` and `{line}` are filled in. Empty: no such links.',
+  },
+  {
     key: 'capture.interval',
     type: 'duration',
     env: 'RECOLLECT_CAPTURE_INTERVAL',
@@ -65,6 +73,18 @@ export const SETTINGS = [
     env: 'HELIX_STORE_DB',
     default: '',
     doc: 'The durable memory (SQLite). Empty: `memory.db` in the home directory.',
+  },
+  {
+    key: 'identity.host',
+    type: 'text',
+    default: '',
+    doc: 'What this machine is called. Empty: its host name, which stays here: a team server then learns `host-` and the beginning of a random id.',
+  },
+  {
+    key: 'identity.user',
+    type: 'text',
+    default: '',
+    doc: 'Whose sessions these are. Empty: a random pseudonym; give the same name on each of your machines to be counted as one person.',
   },
   {
     key: 'sources',
@@ -131,6 +151,87 @@ export const SETTINGS = [
     type: 'duration',
     default: '5s',
     doc: 'How long the hub may take to answer; a sweep waits at most twice as long for it.',
+  },
+  {
+    key: 'otlp.endpoint',
+    type: 'url',
+    default: '',
+    doc: 'A collector of OpenTelemetry (OTLP over HTTP, such as `http://localhost:4318`) to which each new or grown session is sent after a sweep, those that are remembered already as well. Empty: none. See docs/export.md.',
+  },
+  {
+    key: 'otlp.text',
+    type: 'text',
+    choices: ['off', 'on'],
+    default: 'off',
+    doc: 'Whether prompts, answers, and what calls were given and gave, are sent along.',
+  },
+  {
+    key: 'recall.hook',
+    type: 'text',
+    choices: ['off', 'on'],
+    default: 'off',
+    doc: 'Whether an agent whose call failed is offered what mended the same failure before, by a hook; `recollect hooks install` puts it in. See docs/capture.md.',
+  },
+  {
+    key: 'budget.daily',
+    type: 'usd',
+    default: 0,
+    doc: 'What all sessions of a day may cost in US dollars, at list prices. 0: no limit.',
+  },
+  {
+    key: 'budget.session',
+    type: 'usd',
+    default: 0,
+    doc: 'What one session may cost with its sub-agents. 0: no limit.',
+  },
+  {
+    key: 'budget.action',
+    type: 'text',
+    choices: ['warn', 'stop'],
+    default: 'warn',
+    doc: 'What a hook does when a budget is spent: say so, or stop the agent as well. `recollect hooks install` puts it in. Whatever goes wrong in it, the agent goes on.',
+  },
+  {
+    key: 'push.url',
+    type: 'url',
+    env: 'RECOLLECT_PUSH_URL',
+    default: '',
+    doc: 'A team server (`recollect serve`) that sweeps push sessions to. Empty: none. See docs/fleet.md.',
+  },
+  {
+    key: 'push.level',
+    type: 'text',
+    env: 'RECOLLECT_PUSH_LEVEL',
+    flag: '--level <level>',
+    choices: ['ledger', 'digest', 'full'],
+    default: 'ledger',
+    doc: 'What leaves this machine: `ledger` figures and names of repositories and models, no text; `digest` also redacted digests; `full` also redacted events. Lowered, what is above it goes from the server.',
+  },
+  {
+    key: 'push.token_env',
+    type: 'text',
+    default: 'RECOLLECT_PUSH_TOKEN',
+    doc: 'Name of the environment variable that holds the token of this machine.',
+  },
+  {
+    key: 'push.timeout',
+    type: 'duration',
+    default: '10s',
+    doc: 'How long a sweep waits for the team server; what is not sent by then waits for the next one.',
+  },
+  {
+    key: 'serve.blobs',
+    type: 'text',
+    env: 'RECOLLECT_SERVE_BLOBS',
+    default: '',
+    doc: 'Where a team server keeps segments: `dir:/…`, or `s3://bucket/prefix` with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3 in the environment. Empty: `blobs` in the home directory.',
+  },
+  {
+    key: 'serve.people',
+    type: 'path',
+    env: 'RECOLLECT_SERVE_PEOPLE',
+    default: '',
+    doc: 'A file of people with passwords, a line each as `recollect serve person` prints it. Empty: people have tokens only.',
   },
   {
     key: 'session_memory.retention.raw_soft_cap_bytes',

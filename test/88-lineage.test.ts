@@ -1,5 +1,6 @@
 // Lineage over all flavors: trees of the real agents' sessions, forks without a back pointer (also of evicted sessions),
 // and the lineage log joined to the sessions it names. What contradicts itself is reported, never followed in circles.
+
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,6 +12,7 @@ import { type Lineage, lineageOf, nodeOf } from '../src/query/lineage.ts'
 import { getSession, listSessions, resolveSession } from '../src/query/sessions.ts'
 import { shortIds } from '../src/query/short-ids.ts'
 import { forget } from '../src/retention/forget.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
 import { readOverrides } from '../src/usage/overrides.ts'
 import { loadPrices } from '../src/usage/prices.ts'
@@ -132,12 +134,12 @@ describe('forks without a back pointer', () => {
 
   const home = (): string => memory.env['HOME'] as string
   const treeOf = (one: MadeSession): Lineage =>
-    memory.with((store) => lineageOf(store.read(), [one.uid], prices))
+    memory.with((store) => lineageOf(store.reader, [one.uid], prices))
   const turnsOf = (one: MadeSession): number =>
-    memory.with((store) => getSession(store.read(), one.uid)?.cost.turns ?? -1)
+    memory.with((store) => getSession(store.reader, one.uid)?.cost.turns ?? -1)
   const evictAll = (made: MadeSession[]): void =>
     memory.with((store) => {
-      store.evict(
+      store.archive.evict(
         made.map((one) => ({ uid: one.uid, reason: 'soft_cap', bytes: 1 })),
         Date.now(),
       )
@@ -196,7 +198,7 @@ describe('forks without a back pointer', () => {
     expect(turnsOf(second)).toBe(2)
     const tokens = memory.with((store) => {
       const sql = 'SELECT count(*) AS n FROM usage WHERE is_counted'
-      return (store.read().memory.prepare(sql).get() as { n: number }).n
+      return (databasesOf(store.reader).memory.prepare(sql).get() as { n: number }).n
     })
     expect(tokens).toBe(2 * (6 + 3 + 2))
     // Everything read again from the beginning says the same.
@@ -238,7 +240,7 @@ describe('forks without a back pointer', () => {
       timed(makeSession(home(), 2, first.lines)),
     ]
     while (Date.now() <= now + 100) await new Promise((done) => setTimeout(done, 20))
-    const digestOf = (one: MadeSession): Digest => memory.with((store) => getDigest(store.read(), one.uid))
+    const digestOf = (one: MadeSession): Digest => memory.with((store) => getDigest(store.reader, one.uid))
     const told = (one: MadeSession) => {
       const { cost, price, event_count, kind_counts, tool_histogram, files, metrics, recounted } =
         digestOf(one)
@@ -319,12 +321,14 @@ describe('a lineage log', () => {
   const sweep = async (): Promise<void> => {
     await memory.sweep({ adapters: [claude, lineageAdapter] })
   }
-  const treeOf = (uid: string): Lineage => memory.with((store) => lineageOf(store.read(), [uid], prices))
+  const treeOf = (uid: string): Lineage => memory.with((store) => lineageOf(store.reader, [uid], prices))
 
   it('goes on when the session it speaks of first is forgotten', async () => {
     write(['one', 'created', null])
     await sweep()
-    memory.with((store) => store.evict([{ uid: 'lineage:one', reason: 'forgotten', bytes: 0 }], Date.now()))
+    memory.with((store) =>
+      store.archive.evict([{ uid: 'lineage:one', reason: 'forgotten', bytes: 0 }], Date.now()),
+    )
     write(['two', 'created', null], ['three', 'compacted', 'two'])
     await sweep()
     const uids = memory.rows('SELECT session_uid FROM sessions').map((row) => row['session_uid'])
@@ -373,7 +377,7 @@ describe('a lineage log', () => {
     expect(nodeOf(found.nodes, `lineage:${id(main)}`)?.session_uid).toBe(main.uid)
     expect(shapeOf(treeOf(`lineage:${id(main)}`))).toEqual(shapeOf(found))
     memory.with((store) => {
-      const handle = store.read()
+      const handle = store.reader
       expect(resolveSession(handle, id(main))).toBe(main.uid)
       expect(resolveSession(handle, id(main).slice(0, 10))).toBe(main.uid)
       const short = shortIds(handle, [main.uid, 'lineage:gone-before-us', 'lineage:nowhere'])
@@ -438,7 +442,7 @@ describe('a lineage log', () => {
       [native(next.uid) as string, 'compacted', native(main.uid)],
     )
     await sweep()
-    memory.with((store) => store.evict([{ uid: main.uid, reason: 'age', bytes: 1 }], Date.now()))
+    memory.with((store) => store.archive.evict([{ uid: main.uid, reason: 'age', bytes: 1 }], Date.now()))
     rmSync(memory.cache, { recursive: true })
     const handle = openForReading(storePaths(memory.home))
     const found = lineageOf(handle, [next.uid], prices)

@@ -1,14 +1,12 @@
 // A filter leaves out what does not fit and nothing else: whatever it is made of, what a filtered search finds is what
 // fits among all that an unfiltered one finds. The sessions came in over two sweeps, so their events lie among each other's.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { EVENT_KINDS, type Session } from '../src/model.ts'
-import { narrowed } from '../src/query/filters.ts'
 import { type SearchHit, type SearchOptions, searchSessions } from '../src/query/search.ts'
-import { listUids } from '../src/query/sessions.ts'
 import { openDatabase } from '../src/store/database.ts'
-import { MEMORY_MIGRATIONS } from '../src/store/schema.ts'
+import { MEMORY_MIGRATIONS } from '../src/store/memory-schema.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 import { type Step, tell } from './setup/told.ts'
 
@@ -94,9 +92,9 @@ it.each(['few', 'many'])(
   'finds what fits of what an unfiltered search finds, of a file that %s touched',
   (count) => {
     if (count === 'many') touchOften()
-    const isOften = world.read((handle) => narrowed(handle, { touched: FILE }).isTouchedOften)
-    expect(isOften === true).toBe(count === 'many')
-    const listed = world.read((handle) => listUids(handle, { touched: FILE }))
+    const isOften = world.read((handle) => handle.search.touching({ touched: FILE }, 'few') === 'many')
+    expect(isOften).toBe(count === 'many')
+    const listed = world.read((handle) => handle.sessions.uids({ touched: FILE }))
     expect(listed.sort()).toEqual(
       [...touched.keys()].filter((uid) => touched.get(uid)?.endsWith(FILE)).sort(),
     )

@@ -1,13 +1,13 @@
 // Search over everything remembered: what ranks first, what filters leave, and what is still found when the events are gone.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Config } from '../src/config.ts'
 import { type SearchOptions, search, searchSessions } from '../src/query/search.ts'
 import { forget } from '../src/retention/forget.ts'
 import { policyOf } from '../src/retention/policy.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import fc from './setup/properties.ts'
 import { World } from './setup/sweeping.ts'
 import { tell } from './setup/told.ts'
 
@@ -280,7 +280,7 @@ describe('a session whose events are gone', () => {
     own.read((handle) => searchSessions(handle, query, options))
   const evict = (uid: string): void => {
     const store = openStore(own.paths)
-    store.evict([{ uid, reason: 'age', bytes: 1 }], Date.now())
+    store.archive.evict([{ uid, reason: 'age', bytes: 1 }], Date.now())
     store.close()
   }
   beforeAll(async () => {

@@ -1,4 +1,5 @@
 // Decisions: written once, told everywhere, and gone only when the session is forgotten.
+
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,8 +10,9 @@ import { sessionEvents } from '../src/query/events.ts'
 import { search } from '../src/query/search.ts'
 import { getSession, listSessions } from '../src/query/sessions.ts'
 import { forget } from '../src/retention/forget.ts'
+import { databasesOf } from '../src/store/databases.ts'
+import type { Reader } from '../src/store/reader/index.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
-import type { ReadHandle } from '../src/store/store.ts'
 import { type MadeSession, Memory, makeSession, wordsFound, writeLines } from './setup/raw-memory.ts'
 import { cli } from './setup/sweeping.ts'
 
@@ -27,7 +29,7 @@ afterEach(() => memory.remove())
 const TEXT = 'Keep the lock file: rename is not atomic on quuxfs'
 const write = (text = TEXT, tags = ['locking']): Decision =>
   decide({ config: memory.config, session: made.uid, text, tags, author: 'ada' })
-const read = <T>(work: (handle: ReadHandle) => T): T => {
+const read = <T>(work: (handle: Reader) => T): T => {
   const handle = openForReading(storePaths(memory.home))
   try {
     return work(handle)
@@ -35,7 +37,7 @@ const read = <T>(work: (handle: ReadHandle) => T): T => {
     handle.close()
   }
 }
-const eventsOf = (handle: ReadHandle, kinds?: ['decision']) => [
+const eventsOf = (handle: Reader, kinds?: ['decision']) => [
   ...sessionEvents(handle, made.uid, kinds ? { kinds } : {}),
 ]
 /** Everywhere a decision is told. */
@@ -61,7 +63,7 @@ const expectTold = (decision: Decision): void =>
     expect(body).toEqual({ text: TEXT, tags: ['locking'], author: 'ada' })
   })
 const evict = (): void => {
-  memory.with((store) => store.evict([{ uid: made.uid, reason: 'age', bytes: 1 }], Date.now()))
+  memory.with((store) => store.archive.evict([{ uid: made.uid, reason: 'age', bytes: 1 }], Date.now()))
 }
 
 describe('a decision', () => {
@@ -109,8 +111,8 @@ describe('a decision', () => {
     expect([first.seq, second.seq]).toEqual([FIRST_DECISION_SEQ, FIRST_DECISION_SEQ + 1])
     expect(first.id < second.id || first.ts === second.ts).toBe(true)
     memory.with((store) => {
-      const at = Date.parse(eventsOf(store.read())[3]?.ts as string) - 1
-      store.read().memory.prepare('UPDATE decisions SET at = ? WHERE id = ?').run(at, first.id)
+      const at = Date.parse(eventsOf(store.reader)[3]?.ts as string) - 1
+      databasesOf(store.reader).memory.prepare('UPDATE decisions SET at = ? WHERE id = ?').run(at, first.id)
     })
     read((handle) => expect(eventsOf(handle)[3]?.seq).toBe(first.seq))
   })
@@ -160,7 +162,7 @@ describe('recollect decide', () => {
   it('names what is wrong', () => {
     expect(cli(memory.env, 'decide', 'nobody', 'x')).toMatchObject({ code: 1 })
     expect(cli(memory.env, 'decide', made.uid, ' ')).toMatchObject({ code: 2 })
-    expect(cli(memory.env, 'decide', made.uid)).toMatchObject({ code: 2 })
+    expect(cli(memory.env, 'decide', made.uid, '--remove')).toMatchObject({ code: 2 })
     const nowhere = { ...memory.env, RECOLLECT_HOME: join(memory.root, 'nowhere') }
     expect(cli(nowhere, 'decide', '@last', 'x').stderr).toContain('recollect sweep')
   })

@@ -4,7 +4,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FLAVORS } from '../src/adapters/flavors.ts'
+import { FLAVORS, flavorNamed } from '../src/adapters/flavors.ts'
 import { ADAPTERS } from '../src/adapters/index.ts'
 import { inLocale, isUtf8 } from '../src/cli/colour.ts'
 import { wantsJson } from '../src/cli/exit.ts'
@@ -88,6 +88,7 @@ describe('what is not understood', () => {
     [['--jsn'], "unknown option '--jsn'", 'did you mean --json?'],
     [['record', 'turnz'], "unknown command 'turnz'", 'did you mean turns?'],
     [['sweep', '--flavor', 'claud'], 'no flavor claud', 'did you mean claude? one of'],
+    [['sessions', '--agent', 'claud'], 'no flavor claud', 'did you mean claude? one of'],
     [['sessions', '--flavor', 'claud'], 'no flavor claud', 'did you mean claude? one of'],
     [['usage', 'moth'], 'no usage by moth', 'did you mean month? one of'],
     [['usage', '--flavor', 'x'], 'no flavor x', 'one of'],
@@ -302,6 +303,13 @@ describe('the start', () => {
   it('knows the names of the adapters without loading them', () => {
     expect(ADAPTERS.map((adapter) => adapter.flavor)).toEqual([...FLAVORS])
   })
+
+  it('takes an agent by any of its names, of which no two are the same', () => {
+    const names = ADAPTERS.flatMap(({ flavor, aliases = [] }) => [flavor, ...aliases])
+    expect(new Set(names).size).toBe(names.length)
+    for (const { flavor, aliases = [] } of ADAPTERS)
+      for (const name of aliases) expect([name, flavorNamed(name)]).toEqual([name, flavor])
+  })
 })
 
 describe('a reader that goes away', () => {
@@ -323,11 +331,15 @@ describe('a machine without anything', () => {
       rmSync(empty.memory, { recursive: true })
       const { code, stdout, stderr } = cli(empty.env, ...command.split(' '))
       expect([code, stdout]).toEqual([1, ''])
-      for (const adapter of ADAPTERS)
-        for (const root of adapter.roots(empty.env)) {
-          // A root that is itself a file of the agent is no place to look in.
-          if (!adapter.claim(root)) expect(stderr).toContain(root)
-        }
+      for (const adapter of ADAPTERS) {
+        // A root that is itself a file of the agent is no place to look in, unless it holds all of its sessions.
+        const isPlace = (root: string): boolean =>
+          adapter.claim(root, true)?.isDatabase ?? !adapter.claim(root, true)
+        const places = adapter.roots(empty.env).filter(isPlace)
+        // Of those that are looked for in many, two.
+        for (const place of places.slice(0, 2)) expect(stderr).toContain(place)
+        if (places.length > 2) expect(stderr).toContain(`nor in ${places.length - 2} more`)
+      }
       expect(stderr).toContain('recollect demo')
       empty.remove()
     },

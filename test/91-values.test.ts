@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EXIT, reportError } from '../src/cli/exit.ts'
 import { everyCommand, refuseUnknownCommand, usageError } from '../src/cli/help.ts'
 import { streamOf } from '../src/cli/streams.ts'
-import { parseDay, parseInstant, parseTime } from '../src/config.ts'
+import { TimeZone } from '../src/query/timezone.ts'
+import { parseDay, parseInstant, parseTime } from '../src/times.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { World } from './setup/sweeping.ts'
 
@@ -32,9 +33,9 @@ afterAll(() => {
 
 const TIMES = [
   '',
-  'yesterday',
+  'tomorrow',
   '1',
-  '2026',
+  '20',
   '2026-02-30',
   '2026-13-01',
   '2026-1-1',
@@ -67,8 +68,10 @@ const BAD: Record<string, readonly string[]> = {
   agent: CHOICES,
   every: [...CHOICES, '5m'],
   with: CHOICES,
+  to: CHOICES,
   color: CHOICES,
   repo: NAMES,
+  branch: NAMES,
   domain: NAMES,
   model: NAMES,
   touched: NAMES,
@@ -83,6 +86,14 @@ const BAD: Record<string, readonly string[]> = {
   excludeSession: ['', '@first'],
   flush: CHOICES,
   maxLine: ['', 'huge', '-1', '1XB'],
+  remove: COUNTS,
+  bytes: [...COUNTS, '0', '10'],
+  level: CHOICES,
+  team: NAMES,
+  person: NAMES,
+  role: CHOICES,
+  expires: ['', 'soon', '-3d', '9e9d'],
+  keepDays: [...COUNTS, '-1'],
   lockTimeout: ['', 'soon', '-1s', '5 parsecs'],
 }
 
@@ -96,12 +107,23 @@ const NEEDED: Record<string, readonly string[]> = {
   forget: ['@last'],
   decide: ['@last', 'text'],
   search: ['word'],
+  handoff: ['@last'],
+  note: ['@last'],
+  recall: ['text'],
+  team: ['shop'],
   completion: ['bash'],
 }
 /** The pipe checks its names as the formats do: test/35-record-cli.test.ts. */
 const isPipe = (command: Command): boolean => command.parent?.name() === 'record'
 const MORE: Record<string, Record<string, readonly string[]>> = {
   show: { around: ['@last#1'] },
+  create: {
+    team: ['--person', 'ada'],
+    person: ['--team', 'shop'],
+    role: ['--person', 'ada', '--team', 'shop'],
+    expires: ['--person', 'ada', '--team', 'shop'],
+  },
+  person: { team: ['ada', '--role', 'lead'], role: ['ada', '--team', 'shop'] },
   export: { endpoint: ['--all', '--format', 'otlp'], out: ['--all'] },
 }
 
@@ -153,7 +175,9 @@ describe('a value', () => {
       const needed = MORE[command.name()]?.[option.attributeName()] ?? NEEDED[command.name()] ?? []
       const { code, text } = await told([...nameOf(command), ...needed, `${option.long}=${value}`])
       const place = /^where: (.+)$/m.exec(text)?.[1] ?? ''
-      const isNamed = place.includes(option.long as string) || (value !== '' && place.includes(value))
+      // Another word for it.
+      const long = option.long === '--agent' && /--flavor/.test(place) ? '--flavor' : (option.long as string)
+      const isNamed = place.includes(long) || (value !== '' && place.includes(value))
       if (code !== EXIT.usage || !isNamed || !/^try: ./m.test(text))
         taken.push(`${option.long}=${value}: ${code} ${text}`)
     }
@@ -194,8 +218,65 @@ describe('a time', () => {
     ).toEqual(Array(4).fill(undefined))
   })
 
+  it('is days that have a name, both ends of them', () => {
+    const now = new Date(2026, 10, 18, 15, 30).getTime() // a Wednesday
+    const start = (month: number, day: number, year = 2026): number => new Date(year, month, day).getTime()
+    const spans: [string, number, number][] = [
+      ['2026-07', start(6, 1), start(7, 1)],
+      ['2024-02', start(1, 1, 2024), start(2, 1, 2024)],
+      ['2025', start(0, 1, 2025), start(0, 1)],
+      ['today', start(10, 18), start(10, 19)],
+      ['Yesterday', start(10, 17), start(10, 18)],
+      ['last monday', start(10, 16), start(10, 17)],
+      ['last wednesday', start(10, 11), start(10, 12)],
+      ['wed', start(10, 18), start(10, 19)],
+      ['friday', start(10, 13), start(10, 14)],
+      ['this week', start(10, 16), start(10, 23)],
+      ['last week', start(10, 9), start(10, 16)],
+      ['last month', start(9, 1), start(10, 1)],
+      ['this year', start(0, 1), start(0, 1, 2027)],
+    ]
+    for (const [text, from, to] of spans)
+      expect([parseTime(text, false, now), parseTime(text, true, now)], text).toEqual([from, to])
+    const none = ['2026-13', 'someday', 'mo', 'last', 'last 2026', 'next week', 'tomorrow', '']
+    expect(none.map((text) => parseTime(text, false, now))).toEqual(none.map(() => undefined))
+  })
+
+  it('may be an age in words', () => {
+    const day = 86_400_000
+    for (const [text, age] of [
+      ['7days', 7 * day],
+      ['7 days', 7 * day],
+      ['2 weeks ago', 14 * day],
+      ['last 3 months', 90 * day],
+      ['90 min', 90 * 60_000],
+      ['1 year', 365 * day],
+      ['3h ago', 3 * 3_600_000],
+    ] as const)
+      expect(parseTime(text, false, 1e12), text).toBe(1e12 - age)
+  })
+
+  it('in another zone begins with that day', () => {
+    const zone = new TimeZone('Pacific/Auckland')
+    // In Auckland it is the 19th already.
+    const now = Date.parse('2026-11-18T12:00:00Z')
+    expect(zone.dayTime('today', false, now)).toBe(Date.parse('2026-11-18T11:00:00Z'))
+    expect(zone.dayTime('2026-07', true, now)).toBe(Date.parse('2026-07-31T12:00:00Z'))
+    expect(zone.dayTime('2026-02-30', false, now)).toBeUndefined()
+  })
+
   it('that is a day begins with it on the clock of the machine, and ends with it', () => {
     expect(parseTime('2026-11-01')).toBe(new Date(2026, 10, 1).getTime())
     expect(parseTime('2026-11-01', true)).toBe(new Date(2026, 10, 2).getTime())
   })
+})
+
+it('an agent that does not exist is named with the option that was typed', async () => {
+  const { parseFlavor } = await import('../src/cli/values.ts')
+  const argv = vi.spyOn(process, 'argv', 'get')
+  for (const option of ['--agent', '--flavor']) {
+    argv.mockReturnValue(['node', 'recollect', 'sessions', option, 'clod'])
+    expect(() => parseFlavor('clod')).toThrow(expect.objectContaining({ where: option }) as Error)
+  }
+  argv.mockRestore()
 })

@@ -84,7 +84,7 @@ test('of a session: several changes in one call, a repeated edit, none of those 
     )
   expect(found(SESSION)).toEqual([
     ['/w/a', ['failed', '1 two']],
-    ['/w/b', ['1 two three', '1 2 three']],
+    ['/w/b', ['1 2 three']],
   ])
   expect(found(fork)).toEqual([])
 })

@@ -80,7 +80,7 @@ describe('a session', () => {
     expect(text).toContain(`${uid}\nproj · main · gpt-5.5\n`)
     expect(text).toMatch(/^2026-11-15 \d\d:\d\d, [\d.]+s.* · 1 turn, 6 calls, 2 errors$/m)
     expect(text).toMatch(
-      /^18\.4K tokens \(6\.0K in, 321 out, 12\.0K cache\) · \$0\.\d+ · success \(tests-pass\)$/m,
+      /^18\.4K tokens \(6\.0K in, 321 out, 12\.0K cache\) · \$0\.\d+ · success: tests passed \(certain\)$/m,
     )
     expect(text).toMatch(/^\$ cd \/home\/dev\/proj && codex resume [\w-]+$/m)
   })

@@ -1,7 +1,9 @@
 // One thing has one name wherever people read of it; documents keep the values they always had.
+
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { databasesOf } from '../src/store/databases.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { overStdio } from './setup/mcp.ts'
@@ -14,7 +16,7 @@ beforeAll(async () => {
   cpSync(join(unpackAgent('claude'), 'tools'), world.home, { recursive: true })
   await world.sweep()
   const store = openStore(world.paths)
-  const { memory } = store.read()
+  const { memory } = databasesOf(store.reader)
   memory.exec("UPDATE sessions SET outcome = 'fail'")
   memory.exec("UPDATE digests SET outcome = 'fail', digest = json_set(digest, '$.outcome', 'fail')")
   uid = (memory.prepare('SELECT session_uid AS uid FROM sessions').get() as { uid: string }).uid

@@ -1,8 +1,9 @@
 // Answers of the MCP server, whatever was recorded: never larger than promised, never losing an entry between two
 // pages, never letting recorded text out of its fence.
-import fc from 'fast-check'
+
 import { describe, expect, it } from 'vitest'
 import { bounded, type Entry, line, MAX_RESULT_BYTES, plain, sizeOf, sliceBytes } from '../src/mcp/result.ts'
+import fc from './setup/properties.ts'
 
 /** Anything a log can hold: all of Unicode, lone surrogates, quotes, line ends, and lengths far over the limit. */
 const nasty = fc.oneof(

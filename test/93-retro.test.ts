@@ -230,8 +230,8 @@ describe('the account', () => {
   it('is the same after eviction', () => {
     const earlier = report(period)
     const store = openStore(world.paths)
-    const uids = listSessions(store.read(), { withSubagents: true }).map((one) => one.session_uid)
-    store.evict(
+    const uids = listSessions(store.reader, { withSubagents: true }).map((one) => one.session_uid)
+    store.archive.evict(
       uids.map((uid) => ({ uid, reason: 'age' as const, bytes: 1 })),
       Date.now(),
     )
@@ -244,7 +244,7 @@ describe('the account', () => {
     const run = (...args: string[]) => cli(world.env, 'retro', '--since', since, '--timezone', 'UTC', ...args)
     const text = run()
     expect(text.code).toBe(0)
-    expect(text.stdout).toMatch(/What kept failing[\s\S]*should be 5[\s\S]*dearest/)
+    expect(text.stdout).toMatch(/What kept failing[\s\S]*should be 5[\s\S]*most expensive/)
     expect(text.stdout).not.toMatch(/\u202e|\u0007/)
     expect(JSON.parse(run('--json').stdout)).toEqual(report(period))
     expect(run('--format', 'md').stdout).toMatch(/^# Retrospective\n/)

@@ -28,10 +28,12 @@ const words = (...typed: string[]): string[] =>
 
 describe('completions', () => {
   it('know commands, options, fixed values and what is in the memory', () => {
-    expect(words('se')).toEqual(['sessions', 'search'])
+    expect(words('se')).toEqual(['sessions', 'search', 'serve'])
     expect(words('record', '')).toEqual(['turns', 'entire', 'run', 'lineage'])
     expect(words('usage', '--fl')).toEqual(['--flavor'])
     expect(words('sessions', '--flavor', '')).toEqual(expect.arrayContaining(['claude', 'codex', 'grok']))
+    expect(words('hooks', 'install', '--agent', 'cop')).toEqual(['copilot'])
+    expect(words('record', 'turns', '--agent', '')).toEqual([])
     expect(words('show', '@last', '--kind', 'ed')).toEqual(['edit'])
     expect(words('sessions', '--repo', '')).toEqual(['calc', 'inventory', 'notes'])
     expect(words('usage', '--model', 'claude')).toEqual(['claude-opus-5-5'])
@@ -91,6 +93,8 @@ describe('the demo', () => {
       const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
         ([, quoted, word]) => quoted ?? word,
       ) as string[]
+      // The page runs until it is stopped: test/95-web-first.test.ts.
+      if (args[0] === 'ui') continue
       const tried = cli(env, ...args)
       expect([line, tried.code, tried.stdout.length > 100]).toEqual([line, 0, true])
     }

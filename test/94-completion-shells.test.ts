@@ -3,12 +3,12 @@
 // list below (`npm run test:shells`: 400). PowerShell comes with no distribution's packages: its script is read, not run.
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isSafeValue } from '../src/cli/safe-value.ts'
 import { assistant, call, user, write } from './setup/claude.ts'
 import { amountOf } from './setup/long.ts'
 import { isHere } from './setup/programs.ts'
+import fc from './setup/properties.ts'
 import { jsonl, writeRollout } from './setup/rollout.ts'
 import { cli, cliPath, World } from './setup/sweeping.ts'
 import { TAB, Terminal } from './setup/terminal.ts'
@@ -141,6 +141,8 @@ let place: string
 beforeAll(async () => {
   world = new World()
   for (const [at, name] of NAMES.entries()) hostileSession(world.home, name, at)
+  await world.sweep()
+  // The newest: tools of the last sessions are offered, and long runs have more hostile ones than that.
   hostileSession(world.home, 'harmless', NAMES.length)
   await world.sweep()
   bin = join(world.base, 'bin')
@@ -157,7 +159,7 @@ exec "${process.execPath}" "${cliPath}" "$@"
 `,
   )
   chmodSync(join(bin, 'recollect'), 0o755)
-}, 300_000)
+})
 afterAll(() => world.remove())
 
 const log = (): string => join(world.base, 'log')
@@ -238,55 +240,47 @@ describe('what is offered', () => {
 })
 
 describe.each(Object.keys(COMMANDS) as Driven[])('in %s', (shell) => {
-  it.skipIf(!isHere(shell))(
-    'TAB completes (skipped without it)',
-    async () => {
-      const terminal = await opened(shell)
-      for (const line of [
-        `sho${TAB} @la${TAB}`,
-        `sessions --repo harm${TAB}`,
-        `sessions --mod${TAB}harm${TAB}`,
-        `sessions --repo=harm${TAB}`,
-      ])
-        await terminal.run(`recollect ${line}`)
-      await terminal.close()
-      expect(ran()).toEqual([
-        '<show><@last>',
-        '<sessions><--repo><harmless>',
-        '<sessions><--model><harmless>',
-        '<sessions><--repo=harmless>',
-      ])
-    },
-    120_000,
-  )
+  it.skipIf(!isHere(shell))('TAB completes (skipped without it)', async () => {
+    const terminal = await opened(shell)
+    for (const line of [
+      `sho${TAB} @la${TAB}`,
+      `sessions --repo harm${TAB}`,
+      `sessions --mod${TAB}harm${TAB}`,
+      `sessions --repo=harm${TAB}`,
+    ])
+      await terminal.run(`recollect ${line}`)
+    await terminal.close()
+    expect(ran()).toEqual([
+      '<show><@last>',
+      '<sessions><--repo><harmless>',
+      '<sessions><--model><harmless>',
+      '<sessions><--repo=harmless>',
+    ])
+  })
 
-  it.skipIf(!isHere(shell))(
-    'TAB runs nothing of what is remembered, nor of what is typed',
-    async () => {
-      const terminal = await opened(shell)
-      for (const line of [
-        'show ',
-        'digest ',
-        'sessions --repo ',
-        'sessions --model ',
-        'sessions --tool ',
-        'sessions --model=',
-      ])
-        for (const keys of [TAB, TAB + TAB, TAB + TAB + TAB]) {
-          terminal.type(`recollect ${line}${keys}`)
-          await terminal.settled()
-        }
-      // Of the word behind them: in the word before the cursor zsh itself expands what is typed.
-      for (const typed of ['$(touch owned)', '`touch owned`', '(touch owned)']) {
-        terminal.type(`recollect show ${typed} x${TAB}${TAB}`)
+  it.skipIf(!isHere(shell))('TAB runs nothing of what is remembered, nor of what is typed', async () => {
+    const terminal = await opened(shell)
+    for (const line of [
+      'show ',
+      'digest ',
+      'sessions --repo ',
+      'sessions --model ',
+      'sessions --tool ',
+      'sessions --model=',
+    ])
+      for (const keys of [TAB, TAB + TAB, TAB + TAB + TAB]) {
+        terminal.type(`recollect ${line}${keys}`)
         await terminal.settled()
       }
-      await terminal.close()
-      expect(readdirSync(place)).toEqual([])
-      expect(ran()).toEqual([])
-    },
-    240_000,
-  )
+    // Of the word behind them: in the word before the cursor zsh itself expands what is typed.
+    for (const typed of ['$(touch owned)', '`touch owned`', '(touch owned)']) {
+      terminal.type(`recollect show ${typed} x${TAB}${TAB}`)
+      await terminal.settled()
+    }
+    await terminal.close()
+    expect(readdirSync(place)).toEqual([])
+    expect(ran()).toEqual([])
+  })
 
   it.skipIf(!isHere(shell))(
     'a program that offers anything cannot make TAB, or the line it fills, run it',

@@ -11,7 +11,9 @@ import type { RecollectError } from '../errors.ts'
 import { MAX_SETTINGS_BYTES, readLinked } from '../files/reading.ts'
 import { firedOf, peekSpool, readSpoolState, type SpoolState } from '../sources/spool.ts'
 import { TEST_EVENT } from '../sources/spool-files.ts'
-import { findHandlers, type Handler } from './settings.ts'
+import { formOf } from './hook-forms.ts'
+import { handlerOf } from './hooks.ts'
+import type { Handler } from './settings.ts'
 
 export interface HookStatus {
   integration: Integration
@@ -54,7 +56,7 @@ export function statusOf(
   }
   let found: InstalledHook[]
   try {
-    found = findHandlers(readLinked(file, MAX_SETTINGS_BYTES).toString('utf8'), file)
+    found = formOf(hooks).find(readLinked(file, MAX_SETTINGS_BYTES).toString('utf8'), file)
   } catch (error) {
     if ((error as Partial<RecollectError>).code !== 'NOT_FOUND') status.problem = (error as Error).message
     return status
@@ -65,7 +67,7 @@ export function statusOf(
   const [first] = found
   if (!first) return status
   status.command = (first.value as Handler).command
-  status.problem = problemOf(found, status, handler)
+  status.problem = problemOf(found, status, handler && handlerOf(integration, handler))
   status.obstacle = hooks.obstacle({ env, file, found, settings: readSettings })
   return status
 }

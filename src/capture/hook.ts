@@ -1,13 +1,15 @@
 // The hook handler, a program of its own (dist/recollect-hook.cjs): reads what the agent says on stdin, appends one line
 // to the spool, makes sure that a sweep will come, and ends. An agent waits for it, so: nothing is loaded that is not
-// needed, nothing is printed, nothing is waited for, and the exit code is 0 whatever happens.
-import { spawn } from 'node:child_process'
+// needed, nothing is printed, nothing is waited for, and the exit code is 0 whatever happens. Only of events that a person
+// asked to be answered (`recall.hook`, `budget`) the program itself is asked, for a bounded time.
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, constants, fstatSync, openSync, statSync, utimesSync, writeSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { makeDirectories } from '../files/directory.ts'
 import {
+  AGENT,
   LINES,
   MAX_PATH_LENGTH,
   MAX_SPOOL_BYTES,
@@ -27,6 +29,12 @@ const MAX_ANSWER_MS = 300
 /** A sweep that was started this long ago, and did not say since that it waits, has died. */
 const STALE_MS = 120_000
 
+/** Events that are answered and not noted: the transcript holds what they tell. */
+const ANSWERED = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit'])
+const FAILED = /exit_?code\\*"?:? *[1-9]|exited with code [1-9]|is_?error\\*": *true|"success\\*": *false/i
+const ANSWER_MS = 2000
+const MAX_ANSWER_BYTES = 16_000
+
 const end = (): never => process.exit(0)
 process.on('uncaughtException', end)
 
@@ -45,10 +53,20 @@ setTimeout(handle, MAX_WAIT_MS)
 function handle(): void {
   if (isHandled) return
   isHandled = true
-  const line = lineOf(length <= MAX_INPUT_BYTES ? Buffer.concat(chunks).toString('utf8') : '')
-  const home = process.argv[2] ? resolve(process.argv[2]) : memoryHome()
+  const input = length <= MAX_INPUT_BYTES ? Buffer.concat(chunks).toString('utf8') : ''
+  const line = lineOf(input)
+  const told = process.argv.slice(2)
+  const agent = told.find((one) => one.startsWith(AGENT))?.slice(AGENT.length)
+  if (agent) line.agent = agent
+  const given = told.find((one) => !one.startsWith(AGENT))
+  const home = given ? resolve(given) : memoryHome()
   // Never into the directory where the agent happens to work.
   if (!isAbsolute(home)) end()
+  if (line.event !== null && ANSWERED.has(line.event)) {
+    // Some agents tell of every call: of one that did not fail there is nothing to say.
+    if (line.event === 'PostToolUse' && !FAILED.test(input)) end()
+    answerAndEnd(home, input)
+  }
   const spool = join(home, SPOOL)
   makeDirectories(spool, 0o700)
   try {
@@ -67,6 +85,22 @@ function handle(): void {
   // A socket that neither answers nor fails.
   setTimeout(startAndEnd, MAX_ANSWER_MS)
 }
+
+/** What fails, takes too long or says too much is no answer: the agent goes on. */
+function answerAndEnd(home: string, input: string): never {
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const { status, stdout } = spawnSync(process.execPath, [ownProgram(), 'answer-hook'], {
+    input,
+    env: { ...env, RECOLLECT_HOME: home },
+    timeout: ANSWER_MS,
+    maxBuffer: MAX_ANSWER_BYTES,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  if (status === 0 && stdout.length > 0) writeSync(1, stdout)
+  return end()
+}
+
+const ownProgram = (): string => join(dirname(process.argv[1] as string), 'cli.cjs')
 
 /** As in config.ts, which would bring a TOML parser along. Relative where no home directory is known. */
 function memoryHome(): string {
@@ -88,7 +122,7 @@ function lineOf(input: string): SpoolLine {
   const [event, session] = [said['hook_event_name'], said['session_id'] ?? said['sessionId']]
   if (typeof event === 'string' && /^\w{1,64}$/.test(event)) line.event = event
   if (typeof session === 'string' && /^[\w.-]{1,128}$/.test(session)) line.session = session
-  for (const key of ['transcript_path', 'agent_transcript_path']) {
+  for (const key of ['transcript_path', 'agent_transcript_path', 'transcriptPath']) {
     const path = said[key]
     if (typeof path === 'string' && path.length <= MAX_PATH_LENGTH) line.paths.push(path)
   }
@@ -121,8 +155,7 @@ function startSweep(spool: string): void {
     utimesSync(nudged, new Date(now), new Date(now))
   }
   const { NODE_OPTIONS: _, ...env } = process.env
-  const program = join(dirname(process.argv[1] as string), 'cli.cjs')
-  const child = spawn(process.execPath, [program, 'sweep', '--spool'], {
+  const child = spawn(process.execPath, [ownProgram(), 'sweep', '--spool'], {
     cwd: dirname(spool),
     env: { ...env, RECOLLECT_HOME: dirname(spool) },
     detached: true,

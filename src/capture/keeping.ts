@@ -33,17 +33,35 @@ export function daysKept({ keeps }: Keeper, env: Environment): number {
   return daysIn(text ?? '', keeps)
 }
 
-function daysIn(text: string, { key, defaultDays }: KeepFacts): number {
-  const days: unknown = Object(parse(withoutBom(text), [], LENIENT) as unknown)[key]
-  return typeof days === 'number' && Number.isFinite(days) && days >= 0 ? days : defaultDays
+function daysIn(text: string, keeps: KeepFacts): number {
+  const settings: unknown = parse(withoutBom(text), [], LENIENT)
+  if (keeps.switch !== undefined && valueIn(settings, keeps.switch) === false) return keeps.proposedDays
+  return daysOf(valueIn(settings, keeps.key), keeps) ?? keeps.defaultDays
 }
+
+const pathOf = (key: string): string[] => key.split('.')
+
+const valueIn = (settings: unknown, key: string): unknown =>
+  pathOf(key).reduce((value, name) => (Object(value) as Record<string, unknown>)[name], settings)
+
+const UNITS: Record<string, number> = { h: 1 / 24, d: 1, w: 7, m: 30 }
+
+function daysOf(value: unknown, { isText }: KeepFacts): number | undefined {
+  const [, number, unit = ''] = (isText && /^(\d+)([hdwm])$/.exec(String(value))) || []
+  const days = isText ? Number(number) * (UNITS[unit] ?? Number.NaN) : value
+  return typeof days === 'number' && Number.isFinite(days) && days >= 0 ? days : undefined
+}
+
+/** What is put in its place. */
+const proposed = ({ proposedDays, isText }: KeepFacts): unknown =>
+  isText ? `${proposedDays}d` : proposedDays
 
 /** A longer time; the same text where it is that long already. */
 export function planLonger(integration: Keeper, env: Environment): KeepPlan {
   const { keeps } = integration
   const plan = lookAt(integration, env)
   if (plan.fromDays >= keeps.proposedDays) return plan
-  const after = withDays(plan.before ?? '', keeps.key, keeps.proposedDays, plan.file)
+  const after = withDays(plan.before ?? '', keeps.key, proposed(keeps), plan.file)
   return { ...plan, after, toDays: keeps.proposedDays, writesBackup: true }
 }
 
@@ -55,8 +73,11 @@ export function planAsBefore(integration: Keeper, env: Environment): KeepPlan {
   const saved = readText(backup)
   if (before === undefined || saved === undefined || plan.fromDays !== keeps.proposedDays) return plan
   const undone = { ...plan, toDays: daysIn(saved, keeps), removesBackup: true }
-  if (withDays(saved, keeps.key, keeps.proposedDays, file) !== before)
-    return { ...undone, after: withDays(before, keeps.key, ownDays(saved, keeps.key), file) }
+  if (withDays(saved, keeps.key, proposed(keeps), file) !== before)
+    return {
+      ...undone,
+      after: withDays(before, keeps.key, valueIn(parse(withoutBom(saved), [], LENIENT), keeps.key), file),
+    }
   // Nothing else has changed since: give back the very bytes.
   return { ...undone, after: saved === '' ? undefined : saved }
 }
@@ -70,24 +91,31 @@ function lookAt(integration: Keeper, env: Environment): KeepPlan {
   return { ...plan, integration, key: keeps.key, fromDays: days, toDays: days }
 }
 
-/** The value as it stands in a text; undefined where it has none. */
-const ownDays = (text: string, key: string): unknown =>
-  (Object(parse(withoutBom(text), [], LENIENT) as unknown) as Record<string, unknown>)[key]
-
 /** The text with that value, or (undefined) without one. */
 function withDays(text: string, key: string, days: unknown, where: string): string {
   const bare = withoutBom(text)
   const body = bare.trim() === '' ? '{}\n' : bare
   checkSettings(body, where)
-  const result = !hasValue(body, [key])
-    ? days === undefined
-      ? body
-      : addValue(body, [], days, key)
-    : days === undefined
-      ? removeValue(body, [key])
-      : replaceValue(body, [key], days)
+  const result = days === undefined ? taken(body, pathOf(key)) : put(body, pathOf(key), days)
   checkOthers(body, result, key, where)
   return text.startsWith(BOM) ? BOM + result : result
+}
+
+function put(text: string, path: readonly string[], value: unknown): string {
+  if (hasValue(text, [...path])) return replaceValue(text, [...path], value)
+  // What is above it may not be there either.
+  let depth = path.length - 1
+  while (depth > 0 && !hasValue(text, path.slice(0, depth))) depth--
+  const whole = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+  return addValue(text, path.slice(0, depth), whole, path[depth])
+}
+
+/** With what would be left empty by that. */
+function taken(text: string, path: readonly string[]): string {
+  if (path.length === 0 || !hasValue(text, [...path])) return text
+  const above = path.slice(0, -1)
+  const isAlone = Object.keys(Object(valueIn(parse(text, [], LENIENT), above.join('.')))).length === 1
+  return above.length > 0 && isAlone ? taken(text, above) : removeValue(text, [...path])
 }
 
 const withoutBom = (text: string): string => (text.startsWith(BOM) ? text.slice(1) : text)
@@ -96,12 +124,20 @@ const withoutBom = (text: string): string => (text.startsWith(BOM) ? text.slice(
 function checkOthers(before: string, after: string, key: string, where: string): void {
   const others = (text: string): string => {
     const errors: ParseError[] = []
-    const { [key]: _, ...rest } = parse(text, errors, LENIENT) as Record<string, unknown>
-    return JSON.stringify([rest, errors.length])
+    return JSON.stringify([without(parse(text, errors, LENIENT), pathOf(key)), errors.length])
   }
   if (others(before) === others(after)) return
   throw new RecollectError('BAD_INPUT', 'the file is written in a way that cannot be edited safely', {
     where,
     hint: 'nothing was changed; format the file as plain JSON, then try again',
   })
+}
+
+/** A value without what stands at a path, and without objects that are empty then. */
+function without(value: unknown, [name = '', ...rest]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { [name]: inner, ...others } = value as Record<string, unknown>
+  const left = rest.length > 0 ? without(inner, rest) : undefined
+  const isEmpty = left === undefined || JSON.stringify(left) === '{}'
+  return isEmpty ? others : { ...others, [name]: left }
 }

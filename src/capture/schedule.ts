@@ -293,7 +293,7 @@ function mustRun(command: string[], env: Environment, input?: string): void {
   if (status === 0) return
   throw new RecollectError('IO', `${command[0]} failed: ${stderr.trim() || `exit code ${status}`}`, {
     where: command.join(' '),
-    hint: 'what was written stays; mend the cause and run the same command again',
+    hint: 'what was written stays; fix the cause and run the same command again',
   })
 }
 

@@ -85,6 +85,6 @@ export function readText(path: string): string | undefined {
   if (Buffer.from(text).equals(bytes)) return text
   throw new RecollectError('BAD_INPUT', 'the settings are not UTF-8', {
     where: path,
-    hint: 'mend the file by hand; nothing was changed',
+    hint: 'fix the file by hand; nothing was changed',
   })
 }

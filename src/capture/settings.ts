@@ -106,7 +106,7 @@ function checkTwins(root: Node, where: string): void {
 }
 
 function refuse(what: string, where: string): never {
-  throw new RecollectError('BAD_INPUT', what, { where, hint: 'mend the file by hand; nothing was changed' })
+  throw new RecollectError('BAD_INPUT', what, { where, hint: 'fix the file by hand; nothing was changed' })
 }
 
 const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
@@ -126,7 +126,7 @@ function findIn(text: string, where: string): InstalledHook[] {
 const listOf = (entry: unknown): unknown[] =>
   isRecord(entry) && Array.isArray(entry['hooks']) ? (entry['hooks'] as unknown[]) : []
 
-const isOurs = (value: unknown): boolean =>
+export const isOurs = (value: unknown): boolean =>
   isRecord(value) &&
   typeof value['command'] === 'string' &&
   new RegExp(`(^|[/\\\\'" ])${HANDLER_NAME.replaceAll('.', '\\.')}(['" ]|$)`).test(value['command'])

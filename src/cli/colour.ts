@@ -58,8 +58,8 @@ export function isUtf8(env: Record<string, string | undefined> = process.env): b
 }
 
 /** One for one, so that columns stay columns. */
-const SIGNS = '─━╌═–—−·•│┃┆├┤┌┐┬┼╭╮└┘┴╰╯▸▶→❯◀◂←✖×▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░…✔▲≥≤’“”'
-const ASCII = '---------|||||++++++`````>>>><<<xx_.-=+*%########.~+!><\'""'
+const SIGNS = '─━╌═–—−·•│┃┆├┤┌┐┬┼╭╮└┘┴╰╯▸▶→❯◀◂←✖×▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░…✔▲≥≤’“”★'
+const ASCII = '---------|||||++++++`````>>>><<<xx_.-=+*%########.~+!><\'""*'
 
 /** Our own signs in ASCII where the locale shows no others; what was recorded keeps its letters. */
 export const inLocale = (text: string): string =>

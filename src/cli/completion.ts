@@ -7,8 +7,8 @@ import { FLAVORS } from '../adapters/flavors.ts'
 import { Config } from '../config.ts'
 import { EVENT_KINDS } from '../model.ts'
 import { shortIds } from '../query/short-ids.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
-import type { ReadHandle } from '../store/store.ts'
 import { SCRIPTS, SHELLS, type Shell } from './completion-scripts.ts'
 import { plural } from './format.ts'
 import { write } from './print.ts'
@@ -22,15 +22,19 @@ type Source = (suggest: Suggest) => void
 /** Values by the name of an option or an argument; all commands use these names alike. */
 const VALUES: Record<string, Source> = {
   flavor: fixed(FLAVORS),
+  agent: fixed(FLAVORS),
   kind: fixed(EVENT_KINDS),
   outcome: fixed(['success', 'fail', 'abandoned', 'unknown']),
-  group: fixed(['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor']),
+  group: fixed(['day', 'week', 'month', 'session', 'model', 'repo', 'domain', 'flavor', 'limits', 'blocks']),
   shell: fixed(SHELLS),
   since: fixed(['1d', '7d', '30d', '90d']),
   repo: recorded((suggest) => distinct('repo', suggest)),
+  branch: recorded((suggest) => distinct('branch', suggest)),
   domain: recorded((suggest) => distinct('domain', suggest)),
   model: recorded((suggest) => distinct('model', suggest)),
   tool: recorded(distinctTools),
+  tag: recorded(tagsInUse),
+  tags: recorded(tagsInUse),
   id: sessions,
   uid: sessions,
 }
@@ -50,7 +54,7 @@ function recorded(source: Source): Source {
 }
 
 /** Nothing may be printed where somebody is typing: what cannot be read completes to nothing. */
-function fromMemory(work: (handle: Pick<ReadHandle, 'memory'>) => void): void {
+function fromMemory(work: (handle: Reader) => void): void {
   try {
     const config = new Config()
     const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
@@ -64,31 +68,27 @@ function fromMemory(work: (handle: Pick<ReadHandle, 'memory'>) => void): void {
   }
 }
 
+/** Names that are not offered are not counted: they must not crowd out those that are. */
 const MOST = 200
+const NEWEST = 50
 
-/** Before they are counted: names that are not offered must not crowd out those that are. */
-const isSafeSql = (column: string): string => `${column} NOT GLOB '*[^${SAFE_SIGNS}]*'`
-
-function distinct(column: 'repo' | 'domain' | 'model', suggest: Suggest): void {
-  fromMemory(({ memory }) => {
-    const rows = memory
-      .prepare(
-        `SELECT ${column} AS name, count(*) AS n FROM sessions WHERE ${isSafeSql(column)} GROUP BY 1 ORDER BY n DESC LIMIT ${MOST}`,
-      )
-      .all() as unknown as { name: string; n: number }[]
-    for (const { name, n } of rows) suggest(name, plural(n, 'session'))
+function distinct(column: 'repo' | 'branch' | 'domain' | 'model', suggest: Suggest): void {
+  fromMemory((handle) => {
+    for (const { name, n } of handle.sessions.frequentValues(column, SAFE_SIGNS, MOST))
+      suggest(name, plural(n, 'session'))
   })
 }
 
 function distinctTools(suggest: Suggest): void {
-  fromMemory(({ memory }) => {
-    const rows = memory
-      .prepare(
-        `SELECT DISTINCT j.key AS name FROM (SELECT digest FROM digests ORDER BY made_at DESC LIMIT ${MOST}) d,
-         json_each(d.digest, '$.tool_histogram') j WHERE ${isSafeSql('j.key')} LIMIT ${MOST}`,
-      )
-      .all() as unknown as { name: string }[]
-    for (const { name } of rows) suggest(name, '')
+  fromMemory((handle) => {
+    for (const name of handle.sessions.recentTools(SAFE_SIGNS, MOST)) suggest(name, '')
+  })
+}
+
+function tagsInUse(suggest: Suggest): void {
+  fromMemory((handle) => {
+    for (const { tag, sessions } of handle.sessions.tags().slice(0, MOST))
+      suggest(tag, plural(sessions, 'session'))
   })
 }
 
@@ -100,14 +100,7 @@ function sessions(suggest: Suggest): void {
 /** By the shortest beginning that means them: it is typed sooner, and a colon ends a word in some shells. */
 function newestSessions(suggest: Suggest): void {
   fromMemory((handle) => {
-    const rows = handle.memory
-      .prepare(
-        `SELECT s.session_uid AS uid, coalesce(s.title, d.digest ->> '$.first_prompt', '') AS title FROM sessions s
-         LEFT JOIN digests d ON d.session_uid = s.session_uid
-         WHERE ${isSafeSql('s.native_session_id')} AND s.relation <> 'subagent' AND (s.event_count > 0 OR s.evicted_at IS NOT NULL)
-         ORDER BY s.ended_at DESC LIMIT 50`,
-      )
-      .all() as unknown as { uid: string; title: string }[]
+    const rows = handle.sessions.newestNamed(SAFE_SIGNS, NEWEST)
     const ids = shortIds(
       handle,
       rows.map((row) => row.uid),
@@ -124,7 +117,9 @@ function addOption(to: TabCommand, option: Option): void {
   if (!long) return
   if (!option.required && !option.optional) to.option(long, option.description)
   else {
-    const source = sourceOf(option.attributeName(), option.argChoices)
+    // An agent by its name; `record` has agents of others, by their ids.
+    const isOther = long === 'agent' && !/<names?/.test(option.flags)
+    const source = sourceOf(isOther ? '' : option.attributeName(), option.argChoices)
     to.option(long, option.description, (suggest) => source(suggest))
   }
 }

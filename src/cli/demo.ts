@@ -97,11 +97,12 @@ function demoLines(home: string, report: SweepReport): string[] {
 const tryLines = (home: string): string[] => [
   ...aliasLines(),
   `  export RECOLLECT_HOME=${shellQuoted(home)}`,
+  '  recollect ui                       # all of it in the browser',
   '  recollect sessions                 # what there is',
   '  recollect show @last               # one session to read',
   '  recollect search "should be 5"     # what failed, in whichever agent',
   '  recollect usage model              # tokens and money',
-  '  recollect patterns                 # what keeps failing, and what mended it',
+  '  recollect patterns                 # what keeps failing, and what fixed it',
   '',
   `When done: rm -r ${shellQuoted(home)}; unset RECOLLECT_HOME`,
 ]

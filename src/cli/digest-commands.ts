@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
 import { addExamples } from './help.ts'
+import { paged } from './pager.ts'
 
 export function addDigestCommands(program: Command): void {
   const digest = program
@@ -10,7 +11,10 @@ export function addDigestCommands(program: Command): void {
     .description('the account of a session: outcome, files, tests, errors')
     .option('--json', 'the digest as it is stored: one JSON document')
     .addHelpText('after', '\nExit code: 0 found, 1 there is no such session or it has no digest yet.')
-    .action(async (id, options) => (await import('./digest.ts')).showDigest(id, options))
+    .action(async (id, options) => {
+      const { showDigest } = await import('./digest.ts')
+      await paged(() => showDigest(id, options))
+    })
   addExamples(
     digest,
     ['recollect digest @last', 'how the newest session went'],
@@ -30,14 +34,19 @@ export function addDigestCommands(program: Command): void {
 
   const patterns = program
     .command('patterns')
-    .description('what keeps failing over sessions, and what resolved it')
+    .argument('[error...]', 'the text of an error: was it met before, and what fixed it')
+    .description('what keeps failing across sessions, and what fixed it')
     .option('--since <time>', 'seen since (a date, or an age such as 7d)')
     .option('--limit <count>', 'at most this many (20)')
-    .option('--json', 'one JSON document: {"patterns":[…]}')
-    .action(async (options) => (await import('./digest.ts')).showPatterns(options))
+    .option(
+      '--json',
+      'one JSON document: {"patterns":[…]}, or with an error {"sample":…,"mends":[…],"seen":[…]}',
+    )
+    .action(async (error, options) => (await import('./patterns.ts')).showPatterns(error, options))
   addExamples(
     patterns,
     ['recollect patterns', 'most often first'],
     ['recollect patterns --since 30d --limit 5', 'of the last month'],
+    ['recollect patterns "rg: command not found"', 'how this one was overcome, the best way first'],
   )
 }

@@ -21,7 +21,7 @@ is shown before it is done and can be taken back.`,
 
   const doctor = program
     .command('doctor')
-    .description('what is wrong, or soon will be, and the command that mends it')
+    .description('what is wrong, or soon will be, and the command that fixes it')
     .option('--deep', 'check every payload against its hash, too')
     .option('--fix', 'offer to have agents keep their transcripts for longer')
     .option('--undo', 'take back what --fix did')

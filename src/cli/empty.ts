@@ -3,15 +3,25 @@ import { Config } from '../config.ts'
 import { type Place, places } from '../doctor/places.ts'
 import { RecollectError } from '../errors.ts'
 
-/** One line per directory, those with something in them first. */
+/** Of an agent that left nothing, so many directories are named: some are looked for in many. */
+const MOST_NAMED = 2
+
+/** One line per directory: those with something in them, then those of agents that left nothing anywhere. */
 export function placeLines(found: readonly Place[]): string[] {
   const width = Math.max(...found.map((one) => one.flavor.length))
-  return found
-    .toSorted((a, b) => Number(b.exists) - Number(a.exists))
-    .map(
-      (one) =>
-        `  ${one.exists ? '✔' : '·'} ${one.flavor.padEnd(width)}  ${one.path}${one.exists ? '' : '  (nothing there)'}`,
-    )
+  const here = found.filter((one) => one.exists)
+  const absent = found.filter((one) => !here.some(({ flavor }) => flavor === one.flavor))
+  const line = (mark: string, { flavor, path }: Place): string => `  ${mark} ${flavor.padEnd(width)}  ${path}`
+  return [
+    ...here.map((one) => line('✔', one)),
+    ...absent.flatMap((one) => {
+      const all = absent.filter(({ flavor }) => flavor === one.flavor)
+      const at = all.indexOf(one)
+      if (at >= MOST_NAMED) return []
+      const more = at === MOST_NAMED - 1 ? all.length - MOST_NAMED : 0
+      return [`${line('·', one)}  (nothing there${more > 0 ? `, nor in ${more} more` : ''})`]
+    }),
+  ]
 }
 
 /** What to do next, given what is there. */

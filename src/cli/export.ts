@@ -9,10 +9,11 @@ import { placeOf, send, tracesUrl } from '../export/send.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { replaceFile, writeAll } from '../files/replace.ts'
 import type { Session } from '../model.ts'
-import { isFiltering } from '../query/filters.ts'
 import { resolveSession } from '../query/ids.ts'
-import { getSession, listUids } from '../query/sessions.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { meant } from '../query/meant.ts'
+import { getSession } from '../query/sessions.ts'
+import { isFiltering } from '../store/reader/filters.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { EXIT } from './exit.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
@@ -66,7 +67,7 @@ const usage = (where: string, what: string, hint: string): RecollectError =>
   new RecollectError('USAGE', what, { where, hint })
 
 /** The sessions meant, newest first; sub-agents come with their session where the format holds both. */
-function pick(handle: ReadHandle, ids: readonly string[], options: ExportCommand, format: Format): string[] {
+function pick(handle: Reader, ids: readonly string[], options: ExportCommand, format: Format): string[] {
   const filter = filterFrom(options)
   if (ids.length > 0) {
     if (options.all || isFiltering(filter))
@@ -75,7 +76,7 @@ function pick(handle: ReadHandle, ids: readonly string[], options: ExportCommand
   }
   if (!options.all && !isFiltering(filter))
     throw usage('ids', 'which sessions?', 'an id such as @last, --all, or filters such as --since 7d')
-  const uids = listUids(handle, { ...filter, withSubagents: !format.embedsSubagents })
+  const uids = handle.sessions.uids({ ...meant(handle, filter), withSubagents: !format.embedsSubagents })
   if (uids.length === 0) {
     refuseUnknown(handle, filter)
     throw new RecollectError('NOT_FOUND', 'no session matches', {
@@ -87,11 +88,7 @@ function pick(handle: ReadHandle, ids: readonly string[], options: ExportCommand
 }
 
 /** Read one at a time: a session may go while others are written. */
-function* sourcesOf(
-  handle: ReadHandle,
-  uids: readonly string[],
-  progress: Progress,
-): Generator<ExportSource> {
+function* sourcesOf(handle: Reader, uids: readonly string[], progress: Progress): Generator<ExportSource> {
   for (const [at, uid] of uids.entries()) {
     progress.show(() => `${at} of ${uids.length} sessions`)
     const session = getSession(handle, uid)

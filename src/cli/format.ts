@@ -1,19 +1,6 @@
 // Numbers and times as people read them; times in the time zone of the machine.
 
-export { formatBytes, plural } from '../doctor/words.ts'
-
-/** 1234567 → 1.2M, in at most six characters. */
-export function formatCount(count: number): string {
-  const units = ['', 'K', 'M', 'G', 'T']
-  let power = 0
-  let value = count
-  while (value >= 1000 && power < units.length - 1) {
-    value /= 1000
-    power++
-  }
-  const text = power === 0 ? String(count) : value.toFixed(1)
-  return text === '1000.0' && power < units.length - 1 ? `1.0${units[power + 1]}` : `${text}${units[power]}`
-}
+export { formatAge, formatBytes, formatCount, plural } from '../figures.ts'
 
 /** 12ms, 0.2s, 8.4s, 1m05s, 1h21m, 3d04h. */
 export function formatDuration(ms: number): string {
@@ -45,15 +32,6 @@ export function formatDay(time: string | number): string {
 export function formatClock(time: string | number): string {
   const at = new Date(time)
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
-}
-
-/** `4 min ago`, `2 d ago`. */
-export function formatAge(time: string | number, now = Date.now()): string {
-  const seconds = Math.max(0, (now - new Date(time).getTime()) / 1000)
-  if (seconds < 60) return 'just now'
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
-  return `${Math.floor(seconds / 86_400)} d ago`
 }
 
 /** Titles and file names are foreign text: they may hold anything a terminal would obey. */

@@ -8,10 +8,13 @@ import { put } from './streams.ts'
 /** The groups of `recollect --help`, in this order. A command that is in none fails a test. */
 const GROUPS: Record<string, readonly string[]> = {
   'Start here:': ['status', 'init', 'demo', 'doctor'],
-  'Remember:': ['sweep', 'watch', 'hooks', 'schedule', 'record', 'decide'],
-  'Find and read:': ['sessions', 'search', 'show', 'digest', 'lineage', 'export'],
-  'Understand:': ['usage', 'patterns', 'retro'],
+  'Remember:': ['sweep', 'watch', 'hooks', 'schedule', 'record'],
+  'Write beside a session:': ['decide', 'note', 'tag', 'title', 'star'],
+  'Find and read:': ['sessions', 'search', 'show', 'digest', 'blame', 'lineage', 'export'],
+  'Go on:': ['resume', 'handoff', 'recall'],
+  'Understand:': ['usage', 'statusline', 'patterns', 'retro'],
   'Connect:': ['mcp', 'ui', 'env', 'completion'],
+  'Many machines:': ['push', 'serve'],
   'Keep and check:': ['pin', 'unpin', 'evict', 'forget', 'verify', 'config'],
 }
 
@@ -77,7 +80,16 @@ export function finishCommands(program: Command): void {
     command.copyInheritedSettings(program).allowExcessArguments(takesMore).helpCommand(false)
     // Also behind the name of a command: that is where people miss it.
     command.addOption(colourOption().hideHelp())
+    acceptAgent(command)
   }
+}
+
+/** What we call `--flavor`, other programs call `--agent`. */
+function acceptAgent(command: Command): void {
+  const names = command.options.map((option) => option.attributeName())
+  if (!names.includes('flavor') || names.includes('agent')) return
+  command.addOption(new Option('--agent <name>', 'the same as --flavor').hideHelp())
+  command.on('option:agent', (name: string) => command.setOptionValue('flavor', name))
 }
 
 const isColour = (option: Option): boolean => option.attributeName() === 'color'

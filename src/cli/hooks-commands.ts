@@ -47,4 +47,9 @@ export function addHookCommands(program: Command): void {
     .addHelpText('after', '\nExit code: 0 every installed command works, 1 one does not, or there is none.')
     .action(async (options) => (await import('./hooks.ts')).testHooks(options))
   addExamples(test, 'recollect hooks test')
+
+  program
+    .command('answer-hook', { hidden: true })
+    .description('what the handler asks where an event is to be answered; the event as JSON on stdin')
+    .action(async () => (await import('./answer-hook.ts')).answerHook())
 }

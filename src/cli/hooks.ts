@@ -4,7 +4,14 @@ import { ADAPTERS } from '../adapters/index.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { type HookStatus, lastFired, statusOf, tryCommand } from '../capture/hook-status.ts'
-import { applyPlan, type HookPlan, makeHandler, planInstall, planUninstall } from '../capture/hooks.ts'
+import {
+  applyPlan,
+  type HookPlan,
+  makeHandler,
+  planInstall,
+  planUninstall,
+  withAnswers,
+} from '../capture/hooks.ts'
 import type { Handler } from '../capture/settings.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen, RecollectError } from '../errors.ts'
@@ -12,7 +19,7 @@ import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
 import { formatAge, formatDuration } from './format.ts'
 import { print, printJson } from './print.ts'
-import { parseChoices } from './values.ts'
+import { parseAgents } from './values.ts'
 
 export interface HookCommand {
   agent?: string[]
@@ -166,8 +173,10 @@ function pick(
   names: readonly string[] | undefined,
   isWanted: (one: Integration) => boolean = () => true,
 ): Integration[] {
-  if (names === undefined) return INTEGRATIONS.filter(isWanted)
-  const flavors = INTEGRATIONS.map((one) => one.flavor)
-  const chosen = names.flatMap((name) => parseChoices(name, flavors, '--agent', 'agent with hooks'))
-  return INTEGRATIONS.filter((one) => chosen.includes(one.flavor))
+  const config = new Config()
+  const all = INTEGRATIONS.map((one) => withAnswers(one, config))
+  if (names === undefined) return all.filter(isWanted)
+  const flavors = all.map((one) => one.flavor)
+  const chosen = names.flatMap((name) => parseAgents(name, flavors, 'agent with hooks'))
+  return all.filter((one) => chosen.includes(one.flavor))
 }

@@ -1,9 +1,10 @@
-// What became of telling the hub: warnings on stderr, and the part of a report that is JSON.
+// What became of telling a hub and a collector: warnings on stderr, and the part of a report that is JSON.
+import type { TelemetryReport } from '../export/telemetry.ts'
 import type { HubReport } from '../hub/index.ts'
 import { tell } from './print.ts'
 
 /** Never a reason for another exit code: what was asked for is done. */
-export function reportHub(hub: HubReport | undefined): void {
+export function reportHub(hub: Pick<HubReport, 'problems'> | undefined): void {
   for (const problem of hub?.problems ?? []) {
     tell(`warning: ${problem.message} [${problem.code}]\nwhere: ${problem.where}\ntry: ${problem.hint}\n`)
   }
@@ -19,3 +20,10 @@ export function hubJson(hub: HubReport): Record<string, unknown> {
     problems: hub.problems,
   }
 }
+
+export const telemetryJson = (report: TelemetryReport): Record<string, unknown> => ({
+  sent: report.sent,
+  rejected_spans: report.rejectedSpans,
+  has_more: report.hasMore,
+  problems: report.problems,
+})

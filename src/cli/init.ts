@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs'
 import type { Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
-import { MCP_CLIENTS } from '../adapters/mcp.ts'
+import { MCP_CLIENTS, MCP_FILES } from '../adapters/mcp.ts'
 import { makeHandler, planInstall } from '../capture/hooks.ts'
+import { isHere, planMcpAdd } from '../capture/mcp-file.ts'
 import {
   findScheduler,
   isIdle,
@@ -142,15 +143,19 @@ function mcpStep(config: Config, env: Environment): Step {
     return asked
   }
   const isElsewhere = (plan: Registration): boolean => plan.action === 'by_hand'
+  const files = MCP_FILES.filter((client) => isHere(client, env))
+  const isFileOpen = (): boolean =>
+    files.some((client) => planMcpAdd(client, serverEntry(config, env), env).action !== 'none')
   return {
     title: 'MCP server',
     why: 'agents can ask the memory; recollect mcp uninstall takes it out again',
     isNeeded: async () => {
       const all = await plans()
-      return all.every(isElsewhere) || all.some((plan) => plan.action === 'add' || plan.action === 'replace')
+      if (isFileOpen() || all.some((plan) => plan.action === 'add' || plan.action === 'replace')) return true
+      return files.length === 0 && all.every(isElsewhere)
     },
     lacks: async () =>
-      (await plans()).every(isElsewhere)
+      files.length === 0 && (await plans()).every(isElsewhere)
         ? `no agent's program is on the PATH (${MCP_CLIENTS.map((client) => client.program).join(', ')}); recollect mcp install --dry-run says what to run where one is`
         : undefined,
     show: () => installMcp({ dryRun: true }),

@@ -59,7 +59,7 @@ export async function runFixes(options: FixCommand): Promise<Record<string, unkn
   const isQuiet = options.json ?? false
   if (!isQuiet) {
     print('')
-    if (plans.length === 0) print(options.undo ? 'nothing to take back' : 'nothing that could be mended here')
+    if (plans.length === 0) print(options.undo ? 'nothing to take back' : 'nothing that could be fixed here')
     else showKeeping(plans)
   }
   const isWanted = plans.length > 0 && !options.dryRun && (await wants(options))

@@ -3,6 +3,7 @@ import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { type LimitRow, type LimitsQuestion, type LimitsReport, limitsReport } from '../query/limits.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
+import { printCsv, refuseTwoForms } from './csv.ts'
 import { refuseReversed } from './filter-values.ts'
 import { formatTime } from './format.ts'
 import { printFolded, printJson } from './print.ts'
@@ -11,6 +12,7 @@ import type { UsageCommand } from './usage.ts'
 import { parseFlavor, readTime } from './values.ts'
 
 export function showLimits(options: UsageCommand): void {
+  refuseTwoForms(options)
   for (const name of ['repo', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
       throw new RecollectError('USAGE', `an allowance is an account's: --${name} says nothing of it`, {
@@ -27,6 +29,7 @@ export function showLimits(options: UsageCommand): void {
   try {
     const report = limitsReport(handle, question)
     if (options.json) printJson(report)
+    else if (options.csv) printCsv(report.limits)
     else printFolded(toText(report))
   } finally {
     handle.close()

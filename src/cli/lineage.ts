@@ -12,7 +12,7 @@ import {
 import { pricesFor } from '../query/prices.ts'
 import { type ListOptions, listSessions, resolveSession } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { inLocale } from './colour.ts'
@@ -49,7 +49,7 @@ export async function showLineage(typed: string | undefined, options: LineageCom
 /** The flavor of what only lineage logs tell. */
 const LOG = 'lineage'
 
-function recent(handle: ReadHandle, options: LineageCommand): string[] {
+function recent(handle: Reader, options: LineageCommand): string[] {
   const filter: ListOptions = {
     limit: options.limit === undefined ? 20 : parseLimit(options.limit),
   }
@@ -64,7 +64,7 @@ function recent(handle: ReadHandle, options: LineageCommand): string[] {
 }
 
 function draw(
-  handle: ReadHandle,
+  handle: Reader,
   lineage: Lineage,
   asked: LineageNode | undefined,
   options: LineageCommand,
@@ -88,6 +88,7 @@ const WORDS: Record<LineageEdge['kind'], string> = {
   bg_fork: 'background fork',
   resumed: 'resume',
   subagent: 'sub',
+  handoff: 'handed off',
 }
 
 /** Deeper than this the lines would leave the screen: the depth is told as a number. */

@@ -9,7 +9,7 @@ export function addMcpCommands(program: Command): void {
     .command('serve', { isDefault: true })
     .description('serve over stdio, as agents start it; or over HTTP on this machine')
     .option('--http [port]', 'listen on 127.0.0.1 instead (0: a free port), with a token')
-    .option('--allow-write', 'let agents write decisions down, with the tool decide')
+    .option('--allow-write', 'let agents write decisions, notes and tags down (tools decide, label)')
     .addHelpText(
       'after',
       `

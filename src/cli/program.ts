@@ -1,13 +1,16 @@
 // Declares every command and its options; the work is loaded when a command runs.
 import { Command } from 'commander'
+import { addActCommands } from './act-commands.ts'
 import { addDigestCommands } from './digest-commands.ts'
 import { addDocsCommands } from './docs-commands.ts'
 import { addDoctorCommands } from './doctor-commands.ts'
 import { addExportCommands } from './export-commands.ts'
+import { addFleetCommands } from './fleet-commands.ts'
 import { finishCommands } from './help.ts'
 import { addHookCommands } from './hooks-commands.ts'
+import { addLabelCommands } from './label-commands.ts'
+import { addLineageCommand } from './lineage-commands.ts'
 import { addMcpCommands } from './mcp-commands.ts'
-import { addMemoryCommands } from './memory-commands.ts'
 import { addReadCommands } from './read-commands.ts'
 import { addRecordCommands } from './record-commands.ts'
 import { addRetentionCommands } from './retention-commands.ts'
@@ -22,18 +25,21 @@ import { addWatchCommands } from './watch-commands.ts'
 const PARTS: readonly (readonly [names: readonly string[], declare: (program: Command) => void])[] = [
   [['record'], addRecordCommands],
   [['sweep', 'demo', 'config'], addSweepCommands],
-  [['hooks'], addHookCommands],
+  [['hooks', 'answer-hook'], addHookCommands],
   [['watch', 'schedule'], addWatchCommands],
   [['status', 'show', 'verify'], addReadCommands],
   [['sessions', 'search'], addSearchCommands],
+  [['resume', 'handoff', 'blame', 'recall'], addActCommands],
   [['export'], addExportCommands],
   [['digest', 'env', 'patterns'], addDigestCommands],
-  [['usage'], addUsageCommands],
+  [['usage', 'statusline'], addUsageCommands],
   [['ui'], addUiCommand],
-  [['lineage', 'decide'], addMemoryCommands],
+  [['lineage'], addLineageCommand],
+  [['decide', 'tag', 'note', 'title', 'star'], addLabelCommands],
   [['retro'], addRetroCommands],
   [['evict', 'pin', 'unpin', 'forget'], addRetentionCommands],
   [['mcp'], addMcpCommands],
+  [['push', 'serve'], addFleetCommands],
   [['init', 'doctor'], addDoctorCommands],
   [[], addDocsCommands],
 ]

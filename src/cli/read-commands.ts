@@ -2,6 +2,8 @@
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
 import { addExamples } from './help.ts'
+import { paged } from './pager.ts'
+import { terminal } from './streams.ts'
 
 export function addReadCommands(program: Command): void {
   addStatus(program)
@@ -14,28 +16,53 @@ function addStatus(program: Command): void {
     .command('status', { isDefault: true })
     .description('what is remembered (the default command)')
     .option('--json', 'one JSON document')
-    .action(async (options) => (await import('./status.ts')).showStatus(options))
-  addExamples(status, ['recollect', 'the same as recollect status'], 'recollect status --json')
+    .addHelpText(
+      'after',
+      '\nTyped alone, on a terminal and in a directory with sessions, recollect lets you\npick one of them (see recollect resume).',
+    )
+    .action(async (options) => {
+      if (process.argv.length === 2 && (await hasPicked())) return
+      await (await import('./status.ts')).showStatus(options)
+    })
+  addExamples(status, ['recollect status', 'in any directory'], 'recollect status --json')
+}
+
+/** Whether the list of sessions was shown instead: where somebody can pick, and there are some of this place. */
+async function hasPicked(): Promise<boolean> {
+  if (terminal(1) === undefined) return false
+  const { canPick, pickSession } = await import('./pick.ts')
+  if (!canPick()) return false
+  try {
+    return await pickSession(true)
+  } catch (error) {
+    // The status tells what to do about it.
+    if ((error as { code?: string }).code === 'NO_MEMORY') return false
+    throw error
+  }
 }
 
 function addShow(program: Command): void {
   const show = program
     .command('show')
-    .argument('<id>', `${ID_HELP}; with #SEQ one event of it`)
+    .argument('<id>', `${ID_HELP}; with #SEQ one event of it, with #SEQ-SEQ some`)
     .description('a session to read: prompts, answers, calls, edits')
     .option('--around <count>', 'with #SEQ: so many events before and after it too')
     .option('--kind <kinds>', 'only these kinds, comma-separated')
     .option('--full', 'fold nothing: all output, diffs, thinking, inherited events')
     .option('--thinking', 'unfold what the model thought')
     .option('--format <format>', 'text, md, html or json')
-    .option('--json', 'one JSON document: {"session":…,"receipts":[…],"raw_lost":…,"events":[…],…}')
+    .option('--json', 'one JSON document: {"session":…,"price":{…},"events":[…],…}')
     .option('--payload', 'with --json: what is told of each event, and its redacted record')
     .option('--raw', "the agent's own records, redacted, one per line")
-    .action(async (id, options) => (await import('./show.ts')).showSession(id, options))
+    .action(async (id, options) => {
+      const { showSession } = await import('./show.ts')
+      await paged(() => showSession(id, options))
+    })
   addExamples(
     show,
     ['recollect show @last', 'the newest session'],
     ['recollect show 7c36#41 --around 5', 'event 41 of session 7c36…, and its neighbours'],
+    ['recollect show 7c36#10-20', 'events 10 to 20'],
     ['recollect show @last --kind user_msg,error', 'only what was asked, and what failed'],
   )
 }

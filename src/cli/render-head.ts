@@ -1,7 +1,7 @@
 // The head of a shown session: what it was about, where, when, what it cost, how it ended, and what is missing of it.
 import { resumeCommand } from '../adapters/resume.ts'
 import type { Digest } from '../digest/digest.ts'
-import { OUTCOME_WORDS, type Session } from '../model.ts'
+import { isRunning, OUTCOME_WORDS, type Session, sureness } from '../model.ts'
 import type { RawLost } from '../query/lost.ts'
 import type { Receipt } from '../query/receipts.ts'
 import { paint } from './colour.ts'
@@ -40,6 +40,10 @@ export function headLines(head: SessionHead): string[] {
     for (const [at, part] of fold(text, width - LABEL).entries())
       lines.push(`${paint.dim((at === 0 ? name : '').padEnd(LABEL))}${part}`)
   }
+  if (session.starred_at !== null) add('starred', formatTime(session.starred_at))
+  if (session.tags.length > 0) add('tags', session.tags.map(oneLine).join(', '))
+  for (const note of session.notes)
+    add(`note ${note.number}`, `${oneLine(note.text)} (${oneLine(note.author)}, ${formatTime(note.ts)})`)
   const commits = digest?.commits ?? []
   for (const commit of commits.slice(0, 5)) add('commit', `${commit.sha} ${oneLine(commit.subject)}`)
   if (commits.length > 5) add('', `… and ${plural(commits.length - 5, 'more commit')}`)
@@ -91,9 +95,12 @@ function tokenText({ cost }: Session): string {
 }
 
 function outcomeText(session: Session, digest: Digest | undefined): string {
+  if (isRunning(session, Date.now())) return 'running'
   if (session.outcome === 'unknown') return ''
   const word = OUTCOME_WORDS[session.outcome]
-  return digest ? `${word} (${digest.outcome_detail.rule})` : word
+  if (!digest) return word
+  const { rule, reason, confidence } = digest.outcome_detail
+  return `${word}: ${reason ?? rule} (${sureness(confidence)})`
 }
 
 function goneText({ first_seq, last_seq, evicted_at, bytes, reason, is_restored }: Receipt): string {

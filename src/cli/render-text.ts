@@ -17,6 +17,8 @@ export interface RenderOptions {
   thinking: boolean
   /** Lifecycle records, which are left out unless somebody asked for them. */
   lifecycle: boolean
+  /** The number of the one event that was asked for. */
+  asked?: number
   body: (event: SessionEvent) => Body | undefined
 }
 
@@ -154,10 +156,12 @@ export class TextRenderer {
     const { full } = this.#options
     const body = full || isEdit(event) ? this.#options.body(event) : undefined
     const edits = diffsOf(body)
-    const command = full ? wholeCommand(event, body) : []
     const output = result ? this.#text(result).replace(/(?<!\n)\n+$/, '') : ''
     const isFailed = result?.kind === 'error'
-    const facts = factsOf(event, result, edits, output)
+    const number = result && result.seq === this.#options.asked ? [`#${result.seq}`] : []
+    const facts = [...number, factsOf(event, result, edits, output)].join('  ')
+    const isCut = widthOf(`▸ ${event.tool}  ${subjectText(event)}  ${facts}`) > this.#room(depth)
+    const command = full ? wholeCommand(event, body, isCut) : []
     const below = [
       ...command.flatMap((line) => fold(line, this.#room(depth) - 2)).map((line) => `│ ${line}`.trimEnd()),
       ...edits.flatMap((edit) => this.#diff(edit, edits.length > 1)),
@@ -274,9 +278,9 @@ const marks = (event: SessionEvent): string =>
 const subjectText = (event: SessionEvent): string => oneLine(subjectOf(event))
 
 /** The lines of a command of which the head shows only the beginning. */
-function wholeCommand(event: SessionEvent, body: Body | undefined): string[] {
+function wholeCommand(event: SessionEvent, body: Body | undefined, isCut: boolean): string[] {
   const command = body?.command?.trim()
-  if (command === undefined || command === subjectOf(event)) return []
+  if (command === undefined || (command === subjectOf(event) && !isCut)) return []
   return harmless(command)
     .replaceAll('\t', '  ')
     .split('\n')

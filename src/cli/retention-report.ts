@@ -2,10 +2,10 @@
 import type { RetentionEvent, RetentionReport } from '../retention/apply.ts'
 import { BOUND_DAYS } from '../retention/clock.ts'
 import type { ForgetPlan } from '../retention/forget.ts'
-import { namesOf, stepJson } from '../retention/json.ts'
+import { stepJson } from '../retention/json.ts'
 import type { Reason, Step } from '../retention/plan.ts'
 import type { TimedPlan } from '../retention/planning.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { formatBytes, formatDay, plural } from './format.ts'
 import { tell } from './print.ts'
 import { oneLine } from './text.ts'
@@ -51,8 +51,8 @@ export function retentionJson(report: RetentionReport): Record<string, unknown> 
   }
 }
 
-export function planLines(plan: TimedPlan, handle: Pick<ReadHandle, 'memory'>): string[] {
-  const nameOf = namesOf(handle)
+export function planLines(plan: TimedPlan, handle: Reader): string[] {
+  const { nameOf } = handle.sessions
   const lines = plan.steps.flatMap(({ uid, bytes, reason, isSoleCopy }) => {
     const { title, lastAt } = nameOf(uid)
     const facts = [lastAt === null ? 'no date' : formatDay(lastAt), formatBytes(bytes)]
@@ -96,11 +96,12 @@ export function retentionLines(report: RetentionReport): string[] {
 }
 
 export function forgetLines(plan: ForgetPlan): string[] {
-  const { uid, title, lastAt, eventCount, rawBytes, decisionCount, sourcePath } = plan
+  const { uid, title, lastAt, eventCount, rawBytes, decisionCount, noteCount, sourcePath } = plan
+  const beside = [counted(decisionCount, 'decision'), counted(noteCount, 'note')].join('')
   const facts = [lastAt === null ? 'no date' : formatDay(lastAt), plural(eventCount, 'event')]
   return [
     `would forget ${uid}  ${facts.join(', ')}${title === null ? '' : `  "${oneLine(title)}"`}`,
-    `  raw: ${formatBytes(rawBytes)}; and its digest, tokens, lineage${decisionCount > 0 ? `, ${plural(decisionCount, 'decision')}` : ''}`,
+    `  raw: ${formatBytes(rawBytes)}; and its digest, tokens, lineage${beside}`,
     ...(plan.isPinned ? ['  it is pinned'] : []),
     plan.isSoleCopy
       ? "  only copy: the agent's own file is gone, and nothing brings it back"
@@ -108,13 +109,4 @@ export function forgetLines(plan: ForgetPlan): string[] {
   ]
 }
 
-export const forgetJson = (plan: ForgetPlan): Record<string, unknown> => ({
-  title: plan.title,
-  last_at: plan.lastAt === null ? null : new Date(plan.lastAt).toISOString(),
-  events: plan.eventCount,
-  raw_bytes: plan.rawBytes,
-  decisions: plan.decisionCount,
-  is_pinned: plan.isPinned,
-  is_sole_copy: plan.isSoleCopy,
-  source_path: plan.sourcePath,
-})
+const counted = (count: number, noun: string): string => (count > 0 ? `, ${plural(count, noun)}` : '')

@@ -6,21 +6,19 @@ import { tellHub } from '../hub/index.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { type RetentionOptions, retain } from '../retention/apply.ts'
 import { forget, planForget } from '../retention/forget.ts'
-import { planJson } from '../retention/json.ts'
+import { forgetJson, planJson } from '../retention/json.ts'
 import { planNow } from '../retention/planning.ts'
 import { policyOf } from '../retention/policy.ts'
-import { pin, unpin } from '../retention/sessions.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
+import { SweepLock } from '../store/sweep-lock.ts'
 import { analyze } from '../sweep/analyze.ts'
-import { takeSweepLock } from '../sweep/index.ts'
 import { ask, canAsk } from './ask.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
 import { printFolded, printJson, tell } from './print.ts'
 import {
-  forgetJson,
   forgetLines,
   planLines,
   reportRetentionEvent,
@@ -62,11 +60,11 @@ async function withStore(work: Work): Promise<void> {
 async function alone(work: Work): Promise<void> {
   const { home } = new Config()
   ensureDirectory(home, 0o700, false)
-  const free = takeSweepLock(home)
+  const lock = new SweepLock(home)
   try {
     await withStore(work)
   } finally {
-    free()
+    lock.free()
   }
 }
 
@@ -74,7 +72,7 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
   await alone(async (retention) => {
     if (options.dryRun) {
       const plan = planNow(retention)
-      const handle = retention.store.read()
+      const handle = retention.store.reader
       if (options.json) printJson(planJson(plan, handle))
       else printLines(planLines(plan, handle))
       return
@@ -90,23 +88,23 @@ export async function runEvict(options: { dryRun?: boolean; json?: boolean }): P
 
 export async function runPin(typed: string): Promise<void> {
   await withStore(({ store }) => {
-    const uid = resolveSession(store.read(), typed)
-    pin(store.read(), uid, Date.now())
+    const uid = resolveSession(store.reader, typed)
+    store.archive.pin(uid, Date.now())
     printLines([`${uid} is pinned: its raw stays`])
   })
 }
 
 export async function runUnpin(typed: string): Promise<void> {
   await withStore(({ store }) => {
-    const uid = resolveSession(store.read(), typed)
-    printLines([unpin(store.read(), uid) ? `${uid} is no longer pinned` : `${uid} was not pinned`])
+    const uid = resolveSession(store.reader, typed)
+    printLines([store.archive.unpin(uid) ? `${uid} is no longer pinned` : `${uid} was not pinned`])
   })
 }
 
 export async function runForget(typed: string, options: { yes?: boolean; json?: boolean }): Promise<void> {
   if (!options.yes && !(await isForgetWanted(typed, options))) return
   await alone((retention) => {
-    const uid = resolveSession(retention.store.read(), typed)
+    const uid = resolveSession(retention.store.reader, typed)
     const { isErased } = forget(retention, uid)
     if (options.json) printJson({ session_uid: uid, forgotten: true, erased: isErased })
     else

@@ -5,7 +5,7 @@ import { addExamples } from './help.ts'
 export function addRetroCommands(program: Command): void {
   const retro = program
     .command('retro')
-    .description('the account of a week: work, cost, what kept failing, what mended it')
+    .description('the account of a week: work, cost, what kept failing, what fixed it')
     .option('--week [week]', 'an ISO week such as 2026-W46 (the last seven days)')
     .option('--month [month]', 'a month such as 2026-11 (the last thirty days)')
     .option('--since <day>', 'from this day on (a date, or an age such as 30d)')

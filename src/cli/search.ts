@@ -3,24 +3,28 @@ import type { Command } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind } from '../model.ts'
-import { resolveSession } from '../query/ids.ts'
 import {
-  type SearchHit,
-  type SearchOptions,
-  type SessionHits,
+  type Answer,
+  type AnsweredSession,
+  type AnswerOptions,
+  answer,
+  refuseEmpty,
   searchDocument,
-  searchSessions,
-} from '../query/search.ts'
-import { firstPrompts } from '../query/sessions.ts'
+} from '../query/answer.ts'
+import type { SearchHit } from '../query/hits.ts'
+import { resolveSession } from '../query/ids.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { parseQuery } from '../store/words.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { Scanned } from '../store/scan.ts'
+import { headLines, restLine } from './answer-text.ts'
 import { paint } from './colour.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
-import { formatDay, formatTime } from './format.ts'
-import { outputWidth, print, printFolded, printJson } from './print.ts'
+import { formatBytes, formatDay, formatTime, plural } from './format.ts'
+import { bar, outputWidth, Progress, print, printFolded, printJson, tell } from './print.ts'
 import { REASONS } from './retention-report.ts'
-import { cut, oneLine, widthOf } from './text.ts'
+import { Stop } from './stop.ts'
+import { cut, labelled, oneLine, widthOf } from './text.ts'
 import { warnUnread } from './unread.ts'
 import { parseKinds, parseLimit, parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
@@ -30,57 +34,87 @@ export interface SearchCommand extends FilterFlags {
   session?: string
   excludeSession?: string
   limit?: string
+  literal?: boolean
+  regex?: boolean
   json?: boolean
 }
 
 export async function runSearch(words: string[], flags: SearchCommand, command: Command): Promise<void> {
   refuseMisspelt(words, command)
   const query = words.join(' ')
-  if (parseQuery(query) === undefined)
-    throw new RecollectError('USAGE', 'the query has no word that must be there', {
-      where: query.trim() || 'query',
-      hint: /[\p{L}\p{N}]/u.test(query)
-        ? 'at least one word without a minus: recollect search error -docker'
-        : 'letters and digits are looked for, other signs are not: recollect search error',
-    })
-  const options: SearchOptions = filterFrom(flags)
+  const how = howAsked(flags)
+  if (how === 'words') refuseEmpty(query, query.trim() || 'query')
+  const options: AnswerOptions = { ...filterFrom(flags), how }
   if (flags.kind !== undefined) options.kinds = parseKinds(flags.kind)
   if (flags.limit !== undefined) options.limit = parseLimit(flags.limit)
   // In a terminal the words are to be in the part of the line that fits.
   if (!flags.json) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
-  await withMemory((handle) => {
+  await withMemory(async (handle) => {
     if (flags.session !== undefined)
       options.session = resolveSession(handle, parseName(flags.session, '--session'))
     if (flags.excludeSession !== undefined)
       options.excludeSession = resolveSession(handle, parseName(flags.excludeSession, '--exclude-session'))
-    const found = searchSessions(handle, query, options)
-    if (found.length === 0) refuseUnknown(handle, options)
-    const document = searchDocument(query, found)
+    const found = await watched(handle, query, options)
+    if (found.sessions.length === 0) refuseUnknown(handle, options)
+    const document = searchDocument(found)
     warnUnread('search', document.unread_bodies)
-    if (flags.json) return printJson(document)
-    if (found.length === 0) return printFolded(nothingFound(words, query))
-    const ids = shortIds(
-      handle,
-      found.map((one) => one.session.session_uid),
-    )
-    const prompts = firstPrompts(
-      handle,
-      found.filter((one) => one.session.title === null).map((one) => one.session.session_uid),
-    )
-    print(found.map((one) => groupLines(one, ids, prompts).join('\n')).join('\n\n'))
+    if (flags.json) printJson(document)
+    else printAnswer(handle, found, flags)
   })
 }
 
-/** Every word has to be in one event, as a whole: what to take away. */
-function nothingFound(words: readonly string[], query: string): string {
-  const [word] = query.match(/[\p{L}\p{N}_]{3,}/gu) ?? []
-  const tries = [
-    ...(words.join(' ').trim().includes(' ') ? ['fewer words'] : []),
-    ...(word && !query.includes('*')
-      ? [`a beginning: recollect search '${word.slice(0, Math.max(3, word.length - 2))}*'`]
-      : []),
-  ]
-  return tries.length === 0 ? 'nothing found' : `nothing found; try ${tries.join(', or ')}`
+function howAsked({ literal, regex }: SearchCommand): NonNullable<AnswerOptions['how']> {
+  if (literal && regex)
+    throw new RecollectError('USAGE', '--literal and --regex are two ways to look', {
+      where: '--regex',
+      hint: 'one of them',
+    })
+  return literal ? 'literal' : regex ? 'regex' : 'words'
+}
+
+/** Reading all bodies may take a while: it is shown, and can be ended; what was found until then is told. */
+async function watched(handle: Reader, query: string, options: AnswerOptions): Promise<Answer> {
+  const progress = new Progress()
+  // While an expression runs only Ctrl-C is heard: other signals are left to the system, which then ends the program.
+  const stop = new Stop(options.how === 'regex' ? ['SIGINT'] : undefined)
+  stop.listen(true)
+  try {
+    const found = await answer(handle, query, {
+      ...options,
+      signal: stop.signal,
+      run: stop.run,
+      progress: (read, of) =>
+        progress.show(
+          () => `reading bodies  ${bar(read / Math.max(1, of), 20)}  ${formatBytes(of)} packed  Ctrl-C ends`,
+        ),
+    })
+    progress.clear()
+    if (stop.signal.aborted && found.scanned) tell(`ended by you ${farText(found.scanned)}\n`)
+    return found
+  } finally {
+    stop.listen(false)
+    progress.clear()
+    if (stop.exitCode !== undefined) process.exitCode = stop.exitCode
+  }
+}
+
+const farText = ({ bytes, sessions }: Scanned): string =>
+  bytes === 0
+    ? 'before the first text was looked through'
+    : `after ${formatBytes(bytes)} of text in the newest ${plural(sessions, 'session')}`
+
+function printAnswer(handle: Reader, found: Answer, flags: SearchCommand): void {
+  const uids = found.sessions.map((one) => one.session.session_uid)
+  const ids = shortIds(handle, uids)
+  const prompts = handle.sessions.firstPrompts(
+    found.sessions.filter((one) => one.session.title === null).map((one) => one.session.session_uid),
+  )
+  const groups = found.sessions.map((one) => groupLines(one, ids, prompts).join('\n'))
+  const head = headLines(found)
+  if (head.length > 0) printFolded(head.join('\n'))
+  if (groups.length > 0) print((head.length > 0 ? '\n' : '') + groups.join('\n\n'))
+  const rest = restLine(found, flags)
+  if (rest !== undefined) tell(`${rest}\n`)
 }
 
 /** Words that begin with a dash are part of a query; one that is nearly a flag of ours is a slip. */
@@ -111,30 +145,32 @@ const NAMES: Partial<Record<EventKind, string>> = {
 const NAME_WIDTH = 10
 
 function groupLines(
-  found: SessionHits,
+  found: AnsweredSession,
   ids: ReadonlyMap<string, string>,
   prompts: ReadonlyMap<string, string>,
 ): string[] {
-  const { session, evicted, hits } = found
+  const { session, evicted, hits, missing, also_in: others } = found
   const id = ids.get(session.session_uid) ?? session.session_uid
   const facts = [formatTime(session.started_at), session.flavor, oneLine(session.repo ?? '-')].join('  ')
-  const about = session.title ?? prompts.get(session.session_uid) ?? ''
-  const title = cut(oneLine(about), outputWidth() - widthOf(`${id}  ${facts}  `))
+  const about = oneLine(session.title ?? prompts.get(session.session_uid) ?? '')
+  const title = cut(labelled(session, about), outputWidth() - widthOf(`${id}  ${facts}  `))
   const lines = [`${paint.cyan(id)}  ${facts}  ${paint.bold(title)}`.trimEnd()]
   if (evicted) lines.push(`  events evicted ${formatDay(evicted.at)}: ${REASONS[evicted.reason]}`)
   const width = Math.max(...hits.map((hit) => seqText(hit).length))
   for (const hit of hits) lines.push(hitLine(hit, width))
   const best = hits[0] as SearchHit
-  lines.push(
-    `  ${paint.dim(best.is_evicted ? `recollect digest ${id}` : `recollect show ${id}#${best.seq}`)}`,
-  )
+  if (missing.length > 0) lines.push(paint.dim(`  without ${missing.map(oneLine).join(', ')}`))
+  if (others.length > 0)
+    lines.push(paint.dim(`  also in ${plural(others.length, 'other session')} of this task`))
+  const at = best.seq === null ? '' : `#${best.seq}`
+  lines.push(`  ${paint.dim(best.is_evicted ? `recollect digest ${id}` : `recollect show ${id}${at}`)}`)
   return lines
 }
 
 const seqText = (hit: SearchHit): string => (hit.seq === null ? '' : `#${hit.seq}`)
 
 function hitLine(hit: SearchHit, seqWidth: number): string {
-  const name = (NAMES[hit.kind] ?? hit.kind).padEnd(NAME_WIDTH)
+  const name = (hit.label ?? NAMES[hit.kind] ?? hit.kind).padEnd(NAME_WIDTH)
   const start = `  ${seqText(hit).padStart(seqWidth)}  ${name}  `
   const end = hit.is_unread ? '  (its body cannot be read)' : ''
   return start + marked(hit, Math.max(20, outputWidth() - start.length - end.length)) + paint.dim(end)

@@ -1,23 +1,18 @@
 // `recollect sessions`: the list, as a table or a document.
 import type { Config } from '../config.ts'
-import { OUTCOME_WORDS, type Session } from '../model.ts'
-import {
-  countSessions,
-  firstPrompts,
-  type ListOptions,
-  listSessions,
-  SESSION_SORTS,
-} from '../query/sessions.ts'
+import { isRunning, OUTCOME_WORDS, type Session } from '../model.ts'
+import { countSessions, type ListOptions, listSessions, SESSION_SORTS } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { paint } from './colour.ts'
+import { printCsv, refuseTwoForms } from './csv.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { formatCount, formatDuration, formatTime } from './format.ts'
 import { print, printJson, tell } from './print.ts'
 import { terminal } from './streams.ts'
 import { type Column, SCREENFUL, tableLines } from './table.ts'
-import { oneLine } from './text.ts'
+import { labelled, oneLine } from './text.ts'
 import { parseChoice, parseLimit } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -26,15 +21,18 @@ export interface SessionsCommand extends FilterFlags {
   limit?: string
   all?: boolean
   json?: boolean
+  csv?: boolean
 }
 
 const SORTS = [...SESSION_SORTS, 'cost'] as const
 type Sort = (typeof SORTS)[number]
 
 export async function showSessions(options: SessionsCommand): Promise<void> {
+  refuseTwoForms(options)
   const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
-  const isScreenful = options.limit === undefined && !options.json && terminal(1) !== undefined
+  const isScreenful =
+    options.limit === undefined && !options.json && !options.csv && terminal(1) !== undefined
   if (options.limit !== undefined) filter.limit = parseLimit(options.limit)
   else if (isScreenful) filter.limit = SCREENFUL
   await withMemory(async (handle, config) => {
@@ -42,13 +40,14 @@ export async function showSessions(options: SessionsCommand): Promise<void> {
       sort === 'cost' ? await byCost(handle, config, filter) : listSessions(handle, { ...filter, sort })
     if (sessions.length === 0) refuseUnknown(handle, filter)
     if (options.json) printJson({ sessions })
+    else if (options.csv) printCsv(sessions)
     else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
     else printTable(handle, sessions, sort)
     if (isScreenful && sessions.length === SCREENFUL) tellRest(handle, filter)
   })
 }
 
-async function byCost(handle: ReadHandle, config: Config, filter: ListOptions): Promise<Session[]> {
+async function byCost(handle: Reader, config: Config, filter: ListOptions): Promise<Session[]> {
   const [{ pricesFor }, { overridesOf }, { listByCost }] = await Promise.all([
     import('../query/prices.ts'),
     import('../usage/overrides.ts'),
@@ -58,9 +57,9 @@ async function byCost(handle: ReadHandle, config: Config, filter: ListOptions): 
   return listByCost(handle, prices, filter)
 }
 
-function tellRest(handle: ReadHandle, filter: ListOptions): void {
+function tellRest(handle: Reader, filter: ListOptions): void {
   const count = countSessions(handle, filter)
-  if (count > SCREENFUL) tell(`${count - SCREENFUL} more: --limit ${count}\n`)
+  if (count > SCREENFUL) tell(`${SCREENFUL} of ${count}, more with --limit ${count}\n`)
 }
 
 interface Row {
@@ -69,19 +68,18 @@ interface Row {
   what: string
 }
 
-function printTable(handle: ReadHandle, sessions: readonly Session[], sort: Sort): void {
+function printTable(handle: Reader, sessions: readonly Session[], sort: Sort): void {
   const ids = shortIds(
     handle,
     sessions.map((session) => session.session_uid),
   )
-  const prompts = firstPrompts(
-    handle,
+  const prompts = handle.sessions.firstPrompts(
     sessions.filter((session) => !session.title).map((session) => session.session_uid),
   )
   const rows = sessions.map((session) => ({
     session,
     id: ids.get(session.session_uid) ?? session.session_uid,
-    what: oneLine(session.title ?? prompts.get(session.session_uid) ?? ''),
+    what: labelled(session, oneLine(session.title ?? prompts.get(session.session_uid) ?? '')),
   }))
   print(tableLines(rows, columnsFor(sort)).join('\n'))
 }
@@ -111,7 +109,7 @@ function columnsFor(sort: Sort): Column<Row>[] {
 }
 
 const outcomeCell = ({ session }: Row): string =>
-  `${OUTCOME_WORDS[session.outcome]}${session.evicted_at === null ? '' : ', evicted'}`
+  `${isRunning(session, Date.now()) ? 'running' : OUTCOME_WORDS[session.outcome]}${session.evicted_at === null ? '' : ', evicted'}`
 
 function outcomeStyle(text: string, { session }: Row): string {
   if (session.outcome === 'success') return paint.green(text)

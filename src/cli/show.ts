@@ -12,16 +12,15 @@ import { rawLost } from '../query/lost.ts'
 import { pricesFor } from '../query/prices.ts'
 import { receiptsOf } from '../query/receipts.ts'
 import { getSession } from '../query/sessions.ts'
-import { TimeZone } from '../query/timezone.ts'
 import { transcript } from '../query/transcript.ts'
+import { type SessionPrice, sessionPrice, treeOf } from '../query/tree-cost.ts'
 import { unreadOf } from '../query/unread.ts'
-import { usageReport } from '../query/usage.ts'
 import { Bodies } from '../store/bodies.ts'
-import { orderOf } from '../store/order.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
+import { treeText } from './digest-text.ts'
 import { formatDay, plural } from './format.ts'
 import { drained, print, printFolded, write } from './print.ts'
 import { headLines, type SessionHead } from './render-head.ts'
@@ -50,6 +49,7 @@ interface Target {
   kinds: readonly EventKind[] | undefined
   /** The event that was asked for, and the places around it. */
   seq: number | undefined
+  lastSeq: number | undefined
   range: EventFilter
   bodies: Bodies
 }
@@ -65,7 +65,7 @@ export async function showSession(typed: string, options: ShowCommand): Promise<
     const count = options.raw
       ? await printRaw(handle, target)
       : format === 'json'
-        ? await printDocument(handle, target, options)
+        ? await printDocument(handle, target, options, config)
         : await printText(handle, target, options, config)
     if (target.seq !== undefined && count === 0) throw noSuchEvent(handle, target, typed)
     warnUnread(target.uid, target.bodies.unread.size, options.raw ? 'nothing' : undefined)
@@ -86,7 +86,7 @@ function refuseIdle(format: (typeof SHOW_FORMATS)[number], options: ShowCommand)
     })
 }
 
-function noSuchEvent(handle: ReadHandle, { uid, seq = 0 }: Target, typed: string): RecollectError {
+function noSuchEvent(handle: Reader, { uid, seq = 0 }: Target, typed: string): RecollectError {
   const lost = rawLost(handle, uid)
   const receipt = receiptsOf(handle, uid).find((one) => one.first_seq <= seq && seq <= one.last_seq)
   const kept = `recollect digest ${uid}`
@@ -109,46 +109,49 @@ async function showWhole(typed: string, format: 'md' | 'html', options: ShowComm
   await runExport([typed], { format })
 }
 
-function findTarget(handle: ReadHandle, typed: string, options: ShowCommand): Target {
+function findTarget(handle: Reader, typed: string, options: ShowCommand): Target {
   const kinds = options.kind === undefined ? undefined : parseKinds(options.kind)
-  const { uid, seq } = resolveEvent(handle, typed)
+  const { uid, seq, lastSeq } = resolveEvent(handle, typed)
   const around = options.around === undefined ? 0 : parseCount(options.around, '--around')
   if (options.around !== undefined && seq === undefined)
     throw new RecollectError('USAGE', '--around needs an event to be around', {
       where: typed,
       hint: `recollect show ${typed}#SEQ --around ${around}`,
     })
-  const place = seq === undefined ? 0 : orderOf(handle.cache, uid).placeOf(seq)
+  const order = handle.events.order(uid)
+  const [first, last] = [order.placeOf(seq ?? 0), order.placeOf(lastSeq ?? seq ?? 0)]
   return {
     uid,
     session: getSession(handle, uid) as Session,
     kinds,
     seq,
-    range: seq === undefined ? {} : { fromPlace: Math.max(0, place - around), toPlace: place + around },
+    lastSeq,
+    range: seq === undefined ? {} : { fromPlace: Math.max(0, first - around), toPlace: last + around },
     bodies: new Bodies(handle),
   }
 }
 
 async function printText(
-  handle: ReadHandle,
-  { uid, session, kinds, seq, range, bodies }: Target,
+  handle: Reader,
+  { uid, session, kinds, seq, lastSeq, range, bodies }: Target,
   options: ShowCommand,
   config: Config,
 ): Promise<number> {
   const isPart = kinds !== undefined || seq !== undefined
-  const isOne = seq !== undefined && range.fromPlace === range.toPlace
+  const isOne = seq !== undefined && lastSeq === undefined && range.fromPlace === range.toPlace
   const renderer = new TextRenderer({
     full: options.full ?? isOne,
     thinking: options.thinking ?? false,
+    ...(isOne ? { asked: seq } : {}),
     lifecycle: seq !== undefined || (kinds?.includes('lifecycle') ?? false),
     body: (event) => bodies.body(event.payload_ref),
   })
   const head: SessionHead = {
     session,
     digest: findDigest(handle, uid),
-    cost: isPart ? undefined : await costOf(handle, uid, config),
+    cost: isPart ? undefined : costText(await costOf(handle, uid, config)),
     receipts: receiptsOf(handle, uid),
-    gaps: gapsOf(handle, uid),
+    gaps: handle.coverage.gapReasons(uid),
     lost: rawLost(handle, uid),
   }
   // The head waits for the first event: one that is not there is an error, and nothing else.
@@ -198,36 +201,22 @@ function footLines(
   return lines.length === 0 ? [] : ['', ...lines.map((line) => paint.dim(line))]
 }
 
-async function costOf(handle: ReadHandle, uid: string, config: Config): Promise<string | undefined> {
-  const prices = await pricesFor(handle, overridesOf(config), [uid])
-  const { total } = usageReport(handle, {
-    group: 'session',
-    zone: new TimeZone('UTC'),
-    prices,
-    sessions: [uid],
-  })
-  if (total.cost_usd === null) return undefined
-  return shortUsd(unitsOf(total.cost_usd)) + (total.unpriced_responses > 0 ? '+?' : '')
+async function costOf(handle: Reader, uid: string, config: Config): Promise<SessionPrice> {
+  return sessionPrice(handle, await pricesFor(handle, overridesOf(config), treeOf(handle, uid)), uid)
 }
 
-function gapsOf(handle: ReadHandle, uid: string): SessionHead['gaps'] {
-  const rows = handle.cache
-    .prepare(
-      `SELECT g.reason, count(*) AS count, sum(g.length) AS bytes FROM cached c
-       JOIN source_sessions w ON w.session = c.id JOIN gaps g ON g.path = w.path
-       WHERE c.session_uid = ? GROUP BY g.reason ORDER BY g.reason`,
-    )
-    .all(uid)
-  return rows as unknown as SessionHead['gaps']
+function costText({ cost_usd, unpriced_responses, tree }: SessionPrice): string | undefined {
+  if (cost_usd === null) return undefined
+  return `${shortUsd(unitsOf(cost_usd))}${unpriced_responses > 0 ? '+?' : ''}${treeText(tree)}`
 }
 
-const eventsOf = (handle: ReadHandle, { uid, kinds, range }: Target): Generator<SessionEvent> =>
+const eventsOf = (handle: Reader, { uid, kinds, range }: Target): Generator<SessionEvent> =>
   sessionEvents(handle, uid, { ...range, ...(kinds ? { kinds } : {}) })
 
 const INFERRED = '{"inferred":'
 
 /** The redacted native records, one per line. */
-async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
+async function printRaw(handle: Reader, target: Target): Promise<number> {
   let count = 0
   for (const event of eventsOf(handle, target)) {
     count++
@@ -241,10 +230,16 @@ async function printRaw(handle: ReadHandle, target: Target): Promise<number> {
 }
 
 /** Event by event: a session may be larger than a string can be. */
-async function printDocument(handle: ReadHandle, target: Target, options: ShowCommand): Promise<number> {
+async function printDocument(
+  handle: Reader,
+  target: Target,
+  options: ShowCommand,
+  config: Config,
+): Promise<number> {
   const indented = (value: unknown, by: string): string =>
     JSON.stringify(value, null, 2).replaceAll('\n', `\n${by}`)
-  const head = `{\n  "session": ${indented(target.session, '  ')},\n  "receipts": ${indented(receiptsOf(handle, target.uid), '  ')},\n  "raw_lost": ${indented(rawLost(handle, target.uid), '  ')},\n  "events": [`
+  const cost = indented(await costOf(handle, target.uid, config), '  ')
+  const head = `{\n  "session": ${indented(target.session, '  ')},\n  "price": ${cost},\n  "receipts": ${indented(receiptsOf(handle, target.uid), '  ')},\n  "raw_lost": ${indented(rawLost(handle, target.uid), '  ')},\n  "events": [`
   let count = 0
   for (const event of eventsOf(handle, target)) {
     if (count === 0) write(head)

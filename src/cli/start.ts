@@ -11,6 +11,7 @@ declare const require: (name: string) => unknown
 declare const __dirname: string
 
 const QUICK = [
+  'answer-hook',
   'complete',
   'digest',
   'env',
@@ -21,6 +22,7 @@ const QUICK = [
   'sessions',
   'show',
   'status',
+  'statusline',
   'usage',
 ]
 /** What the first run did not need, one of the next ones may. */

@@ -5,6 +5,7 @@ import { type Attention, type Status, statusOf } from '../doctor/status.ts'
 import { paint } from './colour.ts'
 import { formatAge, formatBytes, formatCount, plural } from './format.ts'
 import { bar, printFolded, printJson } from './print.ts'
+import { sweepLine } from './sweep-line.ts'
 import { tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 
@@ -19,6 +20,7 @@ async function textLines(status: Status): Promise<string[]> {
   const subs = status.subagent_sessions > 0 ? `, and ${status.subagent_sessions} of sub-agents` : ''
   return [
     `${paint.bold(plural(status.sessions, 'session'))} remembered${subs}`,
+    ...sweepLines(status),
     '',
     ...tableLines(status.flavors, [
       { title: 'FLAVOR', cell: (row) => row.flavor, style: (text) => paint.cyan(text) },
@@ -38,6 +40,18 @@ async function textLines(status: Status): Promise<string[]> {
     '',
     'next: recollect sessions · recollect show @last · recollect search WORDS',
   ]
+}
+
+function sweepLines({ sweep }: Status): string[] {
+  const line = sweepLine(
+    sweep && {
+      doneBytes: sweep.done_bytes,
+      totalBytes: sweep.total_bytes,
+      doneSources: sweep.done_sources,
+      totalSources: sweep.total_sources,
+    },
+  )
+  return line === undefined ? [] : [paint.yellow(line)]
 }
 
 const BAR = 20
@@ -79,8 +93,10 @@ const attentionLines = (attention: readonly Attention[]): string[] =>
         ]),
       ]
 
-async function emptyLines({ looked_in }: Status): Promise<string[]> {
+async function emptyLines(status: Status): Promise<string[]> {
   const { placeLines, nextStep } = await import('./empty.ts')
+  if (status.sweep) return [paint.bold('a sweep has just begun'), '', 'next: recollect status']
+  const { looked_in } = status
   return [
     paint.bold('nothing is remembered yet'),
     '',

@@ -1,6 +1,7 @@
 // The two streams a command writes to. Node's objects for them load sockets and streams, which takes as long as a query:
 // where the kernel says that it is a file or a pipe, the bytes are written at once, and the objects are never made.
 import { fstatSync, statSync, writeSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { onScreen } from './screen.ts'
 
@@ -37,8 +38,19 @@ export function terminal(fd: Descriptor): NodeJS.WriteStream | undefined {
   return is ? streamOf(fd) : undefined
 }
 
+let diverted: Writable | undefined
+
+/** What goes to stdout goes there instead, until it is told otherwise: a pager. The terminal's width and colours still count. */
+export function divert(stream: Writable | undefined): void {
+  diverted = stream
+}
+
 /** Writes all of a text; all output of commands takes this way. */
 export function put(fd: Descriptor, text: string): void {
+  if (fd === 1 && diverted) {
+    diverted.write(onScreen(text))
+    return
+  }
   const screen = terminal(fd)
   const stream = screen ?? streams.get(fd)
   if (stream) {
@@ -69,6 +81,10 @@ function failed(fd: Descriptor, error: unknown): void {
 
 /** Waits until what was written has left, so that a long answer needs no memory for all of itself. */
 export async function drained(): Promise<void> {
-  const stream = streams.get(1)
-  if (stream?.writableNeedDrain) await new Promise<void>((resolve) => stream.once('drain', resolve))
+  const stream = diverted ?? streams.get(1)
+  if (stream?.writableNeedDrain && !stream.destroyed)
+    await new Promise<void>((resolve) => {
+      stream.once('drain', resolve)
+      stream.once('close', resolve)
+    })
 }

@@ -5,17 +5,18 @@ import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { adaptersOf } from '../sources/plugins.ts'
-import { type SweepProgress, sweep } from '../sweep/index.ts'
+import type { SweepProgress } from '../store/sweep-lock.ts'
+import { sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, formatDuration, plural, printable } from './format.ts'
-import { hubJson, reportHub } from './hub-report.ts'
+import { hubJson, reportHub, telemetryJson } from './hub-report.ts'
 import { bar, Progress, print, printFolded, printJson } from './print.ts'
 import { repairJson, repairLines } from './repair-report.ts'
 import { reportRetentionEvent, retentionJson, retentionLines } from './retention-report.ts'
 import { Stop } from './stop.ts'
-import { parseChoice } from './values.ts'
+import { flavorPlace, parseChoice } from './values.ts'
 
 /** What a person reads: a tree of a million links must not drown the report. */
 const SHOWN_PROBLEMS = 20
@@ -40,7 +41,7 @@ export async function runSweep(options: SweepCommand): Promise<void> {
   if (options.repair && (options.spool || options.dryRun || options.flavor !== undefined))
     throw new RecollectError('USAGE', '--repair goes with none of --flavor, --spool and --dry-run', {
       where: '--repair',
-      hint: 'recollect verify only looks; recollect sweep --repair mends the whole memory',
+      hint: 'recollect verify only looks; recollect sweep --repair fixes the whole memory',
     })
   if (options.dryRun) return showPreview(config, adapters, options)
   const stop = new Stop()
@@ -62,11 +63,23 @@ export async function runSweep(options: SweepCommand): Promise<void> {
     if (options.json) printJson(toJson(report))
     else printFolded(toText(report))
     reportHub(report.hub)
+    reportHub(report.telemetry)
+    await pushAfter(config, stop.exitCode)
     process.exitCode = stop.exitCode ?? exitCodeOf(report)
   } finally {
     shown.clear()
     stop.listen(false)
   }
+}
+
+/** With the report told: a team server that is slow or down holds up nothing. */
+async function pushAfter(config: Config, exitCode: number | undefined): Promise<void> {
+  if (config.get('push.url') === '' || exitCode !== undefined) return
+  const [{ push }, { reportPush }] = await Promise.all([
+    import('../fleet/push/index.ts'),
+    import('./push.ts'),
+  ])
+  reportPush(await push(config, config.get('push.timeout')))
 }
 
 function showPreview(
@@ -104,7 +117,7 @@ async function pickAdapters(config: Config, flavor: string | undefined): Promise
   const all = await adaptersOf(config)
   if (flavor === undefined) return all
   const names = all.map((adapter) => adapter.flavor)
-  const name = parseChoice(flavorNamed(flavor), names, '--flavor', 'flavor')
+  const name = parseChoice(flavorNamed(flavor), names, flavorPlace(), 'flavor')
   return all.filter((adapter) => adapter.flavor === name)
 }
 
@@ -151,6 +164,7 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
     ...(rest.repaired ? { repaired: repairJson(rest.repaired) } : {}),
     ...(rest.retention ? { retention: retentionJson(rest.retention) } : {}),
     ...(rest.hub ? { hub: hubJson(rest.hub) } : {}),
+    ...(rest.telemetry ? { telemetry: telemetryJson(rest.telemetry) } : {}),
   }
 }
 

@@ -104,3 +104,10 @@ export function foldText(
 /** As one word of a shell. */
 export const shellQuoted = (text: string): string =>
   /^[\w./~:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+/** A title with what its session is filed under: all of it foreign text on one line. */
+export const labelled = (
+  { starred_at, tags }: { starred_at: string | null; tags: readonly string[] },
+  title: string,
+): string =>
+  [...(starred_at === null ? [] : ['★']), title, ...tags.map((tag) => `#${oneLine(tag)}`)].join(' ')

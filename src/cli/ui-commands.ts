@@ -1,10 +1,12 @@
 // Declares `recollect ui`.
 import type { Command } from 'commander'
+import { ID_HELP } from '../query/ids.ts'
 import { addExamples } from './help.ts'
 
 export function addUiCommand(program: Command): void {
   const ui = program
     .command('ui')
+    .argument('[id]', `${ID_HELP}: begin with this one`)
     .description('open a local page to see what your agents did')
     .option('--port <port>', 'listen here (7077, or any free one when that is taken)')
     .option('--host <address>', 'let others reach it; needs RECOLLECT_UI_PASSWORD')
@@ -18,6 +20,11 @@ with Ctrl-C. What is shown, and who may see it: docs/web.md.
 
 Exit code: 130 or 143 by the signal that ended it.`,
     )
-    .action(async (options) => (await import('./ui.ts')).runUi(options))
-  addExamples(ui, 'recollect ui', ['recollect ui --no-open --port 0', 'on any free port'])
+    .action(async (id, options) => (await import('./ui.ts')).runUi(id, options))
+  addExamples(
+    ui,
+    'recollect ui',
+    ['recollect ui @last', 'at the newest session'],
+    ['recollect ui --no-open --port 0', 'on any free port'],
+  )
 }

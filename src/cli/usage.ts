@@ -1,5 +1,5 @@
 // `recollect usage`: the table, and what has to be known to read it.
-import { Config, parseInstant } from '../config.ts'
+import { Config } from '../config.ts'
 import { dearestSessions } from '../query/cost-order.ts'
 import { pricesFor } from '../query/prices.ts'
 import { sessionNames } from '../query/sessions.ts'
@@ -12,12 +12,14 @@ import {
   type UsageRow,
   usageReport,
 } from '../query/usage.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { SLOT_MS } from '../store/slots.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { parseInstant } from '../times.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
+import { printCsv, refuseTwoForms } from './csv.ts'
 import { refuseReversed, refuseUnknown } from './filter-values.ts'
 import { formatCount } from './format.ts'
 import { printFolded, printJson, tell } from './print.ts'
@@ -35,9 +37,11 @@ export interface UsageCommand {
   model?: string
   timezone?: string
   json?: boolean
+  csv?: boolean
 }
 
 export async function showUsage(group: string, options: UsageCommand): Promise<void> {
+  refuseTwoForms(options)
   const config = new Config()
   const zone = new TimeZone(options.timezone)
   const question: Omit<UsageQuestion, 'prices'> = {
@@ -55,22 +59,24 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
   try {
     const asked = { ...question, prices: await pricesFor(handle, overrides) }
     // All sessions would push the dearest off a terminal.
-    const isScreenful = question.group === 'session' && !options.json && terminal(1) !== undefined
+    const isScreenful =
+      question.group === 'session' && !options.json && !options.csv && terminal(1) !== undefined
     const report = isScreenful ? dearestSessions(handle, asked, SCREENFUL) : usageReport(handle, asked)
     if (report.rows.length === 0) refuseUnknown(handle, question)
     if (options.json) printJson(report)
+    else if (options.csv) printCsv(report.rows)
     else printFolded(toText(report, namesOf(handle, report)))
     if (isScreenful && report.rows.length === SCREENFUL)
-      tell(`the ${SCREENFUL} dearest; all of them: recollect usage session | less\n`)
+      tell(`the ${SCREENFUL} most expensive; all of them: recollect usage session | less\n`)
   } finally {
     handle.close()
   }
 }
 
-/** A day of the zone (with --until: its end), a time, or an age. */
+/** Days of the zone (with --until: their end), a time, or an age. */
 function slotAt(text: string, zone: TimeZone, flag: '--since' | '--until'): number {
-  const at = zone.dayTime(text, flag === '--until') ?? parseInstant(text) ?? Number.NaN
-  if (Number.isNaN(at)) throw noTime(text, flag)
+  const at = zone.dayTime(text, flag === '--until') ?? parseInstant(text)
+  if (at === undefined) throw noTime(text, flag)
   return Math.floor(at / SLOT_MS) * SLOT_MS
 }
 
@@ -95,13 +101,20 @@ const REPORTED: Column<UsageRow> = {
   cell: (row) => usd(row.reported_cost_usd) ?? '',
 }
 
+/** Shown where a session has sub-agents with sessions of their own. */
+const TREE: Column<UsageRow> = {
+  title: 'WITH-SUBS',
+  right: true,
+  cell: (row) => usd(row.tree_cost_usd) ?? '',
+}
+
 interface SessionName {
   id: string
   title: string
 }
 
 /** Sessions by the ids that people type, and what they were about. */
-function namesOf(handle: Pick<ReadHandle, 'memory'>, { group, rows }: UsageReport): Map<string, SessionName> {
+function namesOf(handle: Reader, { group, rows }: UsageReport): Map<string, SessionName> {
   if (group !== 'session') return new Map()
   const uids = rows.flatMap((row) => (row.key === null ? [] : [row.key]))
   const titles = sessionNames(handle, uids)
@@ -130,6 +143,7 @@ function toText(report: UsageReport, names: ReadonlyMap<string, SessionName>): s
     key,
     ...(names.size > 0 ? [title] : []),
     ...COLUMNS,
+    ...(report.rows.some((row) => row.tree_cost_usd !== null) ? [TREE] : []),
     ...(report.total.reported_responses > 0 ? [REPORTED] : []),
   ]
   const lines = tableLines([...report.rows, report.total], columns)

@@ -1,10 +1,11 @@
 // Values of options: what is impossible is refused, with the nearest right spelling.
 import { FLAVORS, flavorNamed } from '../adapters/flavors.ts'
-import { Config, nearest, parseTime } from '../config.ts'
+import { Config, nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { parseTime, TIME_FORMS } from '../times.ts'
 
-/** A date (`--until`: with the whole of that day), a date and time, or an age such as 7d. */
+/** Days (`--until`: with the whole of the last one), a date and time, or an age such as 7d. */
 export function readTime(text: string, flag: '--since' | '--until'): number {
   const at = parseTime(text, flag === '--until')
   if (at !== undefined) return at
@@ -14,7 +15,7 @@ export function readTime(text: string, flag: '--since' | '--until'): number {
 export const noTime = (text: string, flag: string): RecollectError =>
   new RecollectError('USAGE', `${quoted(text)} is no time`, {
     where: flag,
-    hint: 'a date such as 2026-11-01, a time such as 2026-11-01T14:30, or an age such as 7d',
+    hint: TIME_FORMS,
   })
 
 /** What was typed, in a sentence: the empty text has to be seen, too. */
@@ -74,8 +75,16 @@ export const parseChoices = <T extends string>(
 
 export const parseKinds = (text: string): EventKind[] => parseChoices(text, EVENT_KINDS, '--kind', 'kind')
 
+/** Agents by any of their names, of those that can be meant. */
+export const parseAgents = (text: string, flavors: readonly string[], noun: string): string[] =>
+  text.split(',').map((one) => parseChoice(flavorNamed(one.trim()), flavors, '--agent', noun))
+
+/** Errors name the option that was typed: `--agent` says the same. */
+export const flavorPlace = (): string =>
+  process.argv.some((one) => /^--agent(?:=|$)/.test(one)) ? '--agent' : '--flavor'
+
 /** Where there are plugins, any name may be one of theirs. */
 export function parseFlavor(text: string): string {
   const isOthers = /^[a-z][a-z0-9-]*$/.test(text) && new Config().get('sources.plugins').length > 0
-  return isOthers ? flavorNamed(text) : parseChoice(flavorNamed(text), FLAVORS, '--flavor', 'flavor')
+  return isOthers ? flavorNamed(text) : parseChoice(flavorNamed(text), FLAVORS, flavorPlace(), 'flavor')
 }

@@ -11,7 +11,7 @@ import { print, printFolded, printJson, tell } from './print.ts'
 
 /** What is not here although nobody evicted it: a sweep reads again what it can. */
 function lostLines(store: Store): { problem?: string; note?: string } {
-  const { again, gone } = countLost(store.read())
+  const { again, gone } = countLost(store.reader)
   const raw = (count: number): string =>
     `raw of ${plural(count, 'session')} is not here: the cache was deleted outside of Recollect`
   return {
@@ -53,7 +53,7 @@ export function runVerify(options: { json?: boolean }): void {
   openForReading(paths).close()
   const store = openStore(paths)
   try {
-    const report = store.verify()
+    const report = store.archive.verify()
     const { problem, note } = lostLines(store)
     if (options.json) printJson({ ...toJson(report), raw_missing: problem ?? null })
     else {

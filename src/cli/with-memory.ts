@@ -1,16 +1,20 @@
 // Opens the memory for reading around a piece of work.
 import { Config } from '../config.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { openForReading, storePaths, unanswered } from '../store/reading.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { runningSweep } from '../store/sweep-lock.ts'
+import { tell } from './print.ts'
+import { sweepLine } from './sweep-line.ts'
 
-export async function withMemory<T>(
-  work: (handle: ReadHandle, config: Config) => T | Promise<T>,
-): Promise<T> {
+export async function withMemory<T>(work: (handle: Reader, config: Config) => T | Promise<T>): Promise<T> {
   const config = new Config()
   const paths = storePaths(config.home, config.get('store.db_path'))
   const handle = openForReading(paths)
   try {
-    return await work(handle, config)
+    const result = await work(handle, config)
+    const line = sweepLine(runningSweep(config.home))
+    if (line) tell(`${line}\n`)
+    return result
   } catch (error) {
     throw unanswered(error, paths)
   } finally {

@@ -5,13 +5,8 @@ import { isCall, type SessionEvent } from '../model.ts'
 import { changeText, diffsOf, type FileDiff } from './diff.ts'
 import type { ExportSource } from './source.ts'
 import { type Chapter, factLines, marksOf, outcomeOf, storyOf, titleOf } from './story.ts'
-import { harmless } from './text.ts'
-
-/** Everything that could end a text, an attribute or a comment. */
-export const escapeHtml = (text: string): string =>
-  harmless(text)
-    .replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`)
-    .toWellFormed()
+import { escapeHtml } from './text.ts'
+import { timelineSvg } from './timeline.ts'
 
 const STYLE = `
 :root{color-scheme:light dark;--fg:#1c2024;--bg:#fff;--soft:#f4f5f7;--line:#d8dce2;--dim:#5d6670;--ask:#eaf2ff;--bad:#b3261e;--add:#e3f5e6;--cut:#fde8e6}
@@ -21,6 +16,8 @@ body{margin:0 auto;padding:1.5rem;max-width:60rem;font:16px/1.5 system-ui,sans-s
 h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1rem;margin:.3rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.9rem;color:var(--dim)}dd{margin:0;overflow-wrap:anywhere}
 article{margin:.6rem 0;padding:.5rem .8rem;border-left:3px solid var(--line)}
+figure.timeline{margin:1rem 0}figure.timeline svg{width:100%;font:11px sans-serif}figure.timeline text{fill:currentColor}
+rect.said{fill:#94a3b8}rect.call{fill:#3b82f6}rect.error{fill:#dc2626}figcaption{font-size:.8em;opacity:.7}
 article.user_msg,article.human_intervention,article.decision{background:var(--ask);border-color:#3b82f6}
 article.error,article.failed{border-color:var(--bad)}article.thinking,article.notes{color:var(--dim);font-size:.9rem}
 section.agent{margin:.6rem 0 .6rem 1rem;padding-left:.8rem;border-left:3px double var(--line)}
@@ -44,7 +41,7 @@ export function* toHtml(source: ExportSource): Generator<string> {
 <h1>${title}</h1>
 <dl>`
   for (const [name, value] of factLines(source)) yield `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`
-  yield '</dl>\n'
+  yield `</dl>\n${timelineSvg(source)}`
   if (source.loss !== undefined) yield* lossHtml(source)
   for (const chapter of storyOf(source)) yield* chapterHtml(source, chapter)
   if (source.unread !== undefined) yield `<div class="loss"><p>${escapeHtml(source.unread)}</p></div>\n`

@@ -25,5 +25,5 @@ export const FORMATS: Record<ExportFormat, Format> = {
   html: { extension: 'html', between: undefined, embedsSubagents: true, write: toHtml },
   jsonl: { extension: 'jsonl', between: '', embedsSubagents: false, write: toJsonLines },
   atif: { extension: 'json', between: undefined, embedsSubagents: true, write: toAtif },
-  otlp: { extension: 'jsonl', between: '', embedsSubagents: true, write: toOtlp },
+  otlp: { extension: 'jsonl', between: '', embedsSubagents: true, write: (source) => toOtlp(source) },
 }

@@ -1,13 +1,26 @@
 // OpenTelemetry spans by the conventions for generative AI, as OTLP/JSON: `invoke_agent` for a session and for each of its
 // sub-agents, below it `chat` for each response of a model and `execute_tool` for each call. Ids are hashes of ours, so
-// the same session always gives the same spans. No message text is sent.
+// the same session always gives the same spans. What was said is sent only where that is asked for.
 import { createHash } from 'node:crypto'
 import { providerOf } from '../adapters/flavors.ts'
+import { searchedIn } from '../event/words.ts'
 import { isCall } from '../model.ts'
 import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
 import { toJson } from './text.ts'
 
-type Attribute = { key: string; value: { stringValue: string } | { intValue: string } }
+type Attribute = {
+  key: string
+  value: { stringValue: string } | { intValue: string } | { doubleValue: number }
+}
+
+export interface OtlpOptions {
+  /** Epoch milliseconds: without the spans that ended until then, of a session that was sent before. */
+  after?: number
+  /** What a session cost in USD; null where it is not known. */
+  cost?: (uid: string) => number | null
+  /** With prompts, answers, and what calls were given and gave. */
+  withText?: boolean
+}
 
 interface Span {
   traceId: string
@@ -26,10 +39,15 @@ const STATUS = { unset: 0, error: 2 } as const
 /** Spans of one request: well below what collectors take by default (4 MB). */
 const SPANS_PER_REQUEST = 500
 
+const AGENT_SPAN = 'invoke_agent '
+
 /** One request per line, as collectors read them from files and over HTTP. */
-export function* toOtlp(source: ExportSource): Generator<string> {
+export function* toOtlp(source: ExportSource, options: OtlpOptions = {}): Generator<string> {
   let spans: Span[] = []
-  for (const span of sessionSpans(source, idOf(source.session.session_uid, 16), undefined, [])) {
+  const after = BigInt(nanos(options.after ?? 0))
+  for (const span of sessionSpans(source, idOf(source.session.session_uid, 16), undefined, [], options)) {
+    // An agent's span ends with the last of what it did: it is told anew.
+    if (BigInt(span.endTimeUnixNano) <= after && after > 0n && !span.name.startsWith(AGENT_SPAN)) continue
     spans.push(span)
     if (spans.length < SPANS_PER_REQUEST) continue
     yield request(source, spans)
@@ -53,9 +71,10 @@ const idOf = (text: string, bytes: number): string =>
     .slice(0, bytes * 2)
 
 function attributesOf(values: Record<string, string | number | null>): Attribute[] {
-  return Object.entries(values).flatMap(([key, value]) => {
+  return Object.entries(values).flatMap(([key, value]): Attribute[] => {
     if (value === null) return []
-    return [{ key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } }]
+    if (typeof value === 'string') return [{ key, value: { stringValue: value } }]
+    return [{ key, value: Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value } }]
   })
 }
 
@@ -67,11 +86,13 @@ function* sessionSpans(
   traceId: string,
   parentSpanId: string | undefined,
   above: readonly string[],
+  options: OtlpOptions,
 ): Generator<Span> {
   const { session } = source
   const uid = session.session_uid
-  const spans = new SpanBuilder(source, traceId)
-  for (const one of source.events()) yield* spans.add(one)
+  const spans = new SpanBuilder(source, traceId, options)
+  // What a fork brought along is told where it was done.
+  for (const one of source.events()) if (!one.event.is_inherited) yield* spans.add(one)
   yield* spans.rest()
   yield spans.agent(null, parentSpanId)
   for (const { agent } of source.sidechains()) yield spans.agent(agent, spans.idOf(null))
@@ -79,7 +100,7 @@ function* sessionSpans(
   const line = [...above, uid]
   for (const childUid of source.children.filter((one) => !line.includes(one))) {
     const child = source.other(childUid)
-    if (child) yield* sessionSpans(child, traceId, spans.idOf(null), line)
+    if (child) yield* sessionSpans(child, traceId, spans.idOf(null), line, options)
   }
 }
 
@@ -91,14 +112,16 @@ interface Times {
 class SpanBuilder {
   readonly #source: ExportSource
   readonly #traceId: string
+  readonly #options: OtlpOptions
   readonly #responses: Response[]
   readonly #waiting = new Map<string, ExportEvent>()
   #lastAt: number | null = null
   /** When the main chain (null) and each sub-agent began and ended. */
   readonly #times = new Map<string | null, Times>()
 
-  constructor(source: ExportSource, traceId: string) {
+  constructor(source: ExportSource, traceId: string, options: OtlpOptions) {
     this.#source = source
+    this.#options = options
     this.#traceId = traceId
     this.#responses = source.responses()
     const { started_at, ended_at } = source.session
@@ -145,7 +168,7 @@ class SpanBuilder {
     const times = this.#times.get(agent) ?? (this.#times.get(null) as Times)
     const name = agent || session.flavor
     return {
-      ...this.#span(this.idOf(agent), parentSpanId, `invoke_agent ${name}`, KIND.internal, times),
+      ...this.#span(this.idOf(agent), parentSpanId, `${AGENT_SPAN}${name}`, KIND.internal, times),
       attributes: attributesOf({
         'gen_ai.operation.name': 'invoke_agent',
         'gen_ai.provider.name': providerOf(session.flavor) ?? session.flavor,
@@ -157,7 +180,8 @@ class SpanBuilder {
         'recollect.outcome': agent === null ? session.outcome : null,
         'recollect.repo': session.repo,
         'recollect.loss': agent === null ? (this.#source.loss ?? null) : null,
-        ...(agent === null ? this.#sums() : {}),
+        'recollect.cost_usd': agent === null ? (this.#options.cost?.(session.session_uid) ?? null) : null,
+        ...(agent === null ? { ...this.#sums(), ...this.#talk() } : {}),
       }),
       status: { code: session.outcome === 'fail' && agent === null ? STATUS.error : STATUS.unset },
     }
@@ -190,6 +214,16 @@ class SpanBuilder {
     }
   }
 
+  /** What was asked first and answered last. */
+  #talk(): Record<string, string> {
+    const { digest } = this.#source
+    if (!this.#options.withText || !digest) return {}
+    return {
+      'gen_ai.input.messages': messages('user', digest.first_prompt),
+      'gen_ai.output.messages': messages('assistant', digest.last_assistant),
+    }
+  }
+
   #sums(): Record<string, number> {
     return tokenAttributes(this.#source.responses())
   }
@@ -219,11 +253,18 @@ class SpanBuilder {
         'gen_ai.conversation.id': session.native_session_id,
         'error.type': hasFailed ? 'tool_error' : null,
         'process.exit.code': result?.event.exit_code ?? null,
+        'gen_ai.tool.call.arguments': this.#text(asked),
+        'gen_ai.tool.call.result': result ? this.#text(result) : null,
         'recollect.seq': event.seq,
         'recollect.kind': event.kind,
       }),
       status: { code: hasFailed ? STATUS.error : STATUS.unset },
     }
+  }
+
+  #text(one: ExportEvent): string | null {
+    const body = this.#options.withText ? one.body() : undefined
+    return body ? searchedIn(body).slice(0, MAX_TEXT).toWellFormed() : null
   }
 
   #span(
@@ -244,6 +285,12 @@ class SpanBuilder {
     }
   }
 }
+
+const MAX_TEXT = 4000
+
+/** As the conventions have it: a list of messages with their parts. */
+const messages = (role: string, content: string): string =>
+  toJson([{ role, parts: [{ type: 'text', content: content.slice(0, MAX_TEXT).toWellFormed() }] }])
 
 /** Input with all that was cached, as the conventions count it. */
 function tokenAttributes(responses: readonly Response[]): Record<string, number> {

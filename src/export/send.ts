@@ -4,6 +4,8 @@ import { RecollectError } from '../errors.ts'
 
 const TRIES = 5
 const AGAIN = new Set([429, 502, 503, 504])
+/** It is there, and this is what it does not take. */
+const NOT_TAKEN = new Set([400, 413, 415, 422])
 const TIMEOUT_MS = 30_000
 
 /** Where requests go: an address without a path gets the one collectors listen on. */
@@ -41,10 +43,15 @@ export async function send(url: URL, body: string, waitMs = 500): Promise<number
     const response = await post(url, body)
     if (response.ok) return await rejected(response)
     if (!AGAIN.has(response.status) || attempt === TRIES)
-      throw new RecollectError('IO', `the collector answered ${response.status}`, {
-        where: placeOf(url),
-        hint: response.status === 404 ? 'is the path right? OTLP over HTTP is at /v1/traces' : 'see its log',
-      })
+      throw new RecollectError(
+        NOT_TAKEN.has(response.status) ? 'REFUSED' : 'IO',
+        `the collector answered ${response.status}`,
+        {
+          where: placeOf(url),
+          hint:
+            response.status === 404 ? 'is the path right? OTLP over HTTP is at /v1/traces' : 'see its log',
+        },
+      )
     await response.body?.cancel()
     const asked = Number(response.headers.get('retry-after'))
     const wait = asked > 0 ? Math.min(asked * 1000, TIMEOUT_MS) : waitMs * 2 ** (attempt - 1)

@@ -2,7 +2,7 @@
 import type { Digest } from '../digest/digest.ts'
 import { findDigest } from '../digest/patterns.ts'
 import type { Body } from '../event/body.ts'
-import type { Session, SessionEvent, Tokens } from '../model.ts'
+import type { Session, SessionEvent } from '../model.ts'
 import { type EventWithCall, eventsWithCalls } from '../query/events.ts'
 import { rawLost } from '../query/lost.ts'
 import { type Receipt, receiptsOf } from '../query/receipts.ts'
@@ -10,24 +10,20 @@ import { getSession } from '../query/sessions.ts'
 import { type Entry, transcript } from '../query/transcript.ts'
 import { unreadOf } from '../query/unread.ts'
 import { Bodies } from '../store/bodies.ts'
-import { orderOf } from '../store/order.ts'
-import { FLAG } from '../store/rows.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { SidechainEvent } from '../store/reader/events.ts'
+import type { Reader } from '../store/reader/index.ts'
+import type { Response } from '../store/reader/usage.ts'
+
+export type { Response } from '../store/reader/usage.ts'
 
 export interface ExportEvent extends EventWithCall {
   /** Undefined when it is gone. */
   body(): Body | undefined
 }
 
-export interface Response extends Tokens {
-  id: string
-  ts: number | null
-  model: string | null
-}
-
 /** A session as it is exported. */
 export class ExportSource {
-  readonly #handle: ReadHandle
+  readonly #handle: Reader
   readonly session: Session
   readonly receipts: Receipt[]
   /** Sub-agents with a session of their own. */
@@ -35,7 +31,7 @@ export class ExportSource {
   /** Those of sub-agents too. */
   readonly bodies: Bodies
 
-  constructor(handle: ReadHandle, session: Session, bodies = new Bodies(handle)) {
+  constructor(handle: Reader, session: Session, bodies = new Bodies(handle)) {
     this.#handle = handle
     this.session = session
     this.bodies = bodies
@@ -60,10 +56,7 @@ export class ExportSource {
   }
 
   get agentVersion(): string | null {
-    const row = this.#handle.memory
-      .prepare('SELECT agent_version AS version FROM sessions WHERE session_uid = ?')
-      .get(this.session.session_uid) as { version: string | null } | undefined
-    return row?.version ?? null
+    return this.#handle.sessions.agentVersion(this.session.session_uid)
   }
 
   get digest(): Digest | undefined {
@@ -96,26 +89,20 @@ export class ExportSource {
 
   /** Sub-agents inside the session, with the event that started each, in the order they began. */
   sidechains(): { agent: string; anchorSeq: number | null }[] {
-    const rows = this.#handle.cache
-      .prepare(
-        `SELECT coalesce(e.agent, '') AS agent, min(e.seq) AS seq, e.parent_seq AS anchorSeq FROM cached c
-         JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.flags & ${FLAG.sidechain} GROUP BY coalesce(e.agent, '')`,
-      )
-      .all(this.session.session_uid) as unknown as { agent: string; seq: number; anchorSeq: number | null }[]
-    const { placeOf } = orderOf(this.#handle.cache, this.session.session_uid)
-    rows.sort((a, b) => placeOf(a.seq) - placeOf(b.seq))
-    return rows.map(({ agent, anchorSeq }) => ({ agent, anchorSeq }))
+    const firsts = new Map<string, SidechainEvent>()
+    for (const one of this.#handle.events.sidechains(this.session.session_uid))
+      if (!firsts.has(one.agent ?? '')) firsts.set(one.agent ?? '', one)
+    const { placeOf } = this.#handle.events.order(this.session.session_uid)
+    return [...firsts]
+      .sort(([, a], [, b]) => placeOf(a.seq) - placeOf(b.seq))
+      .map(([agent, { parentSeq }]) => ({ agent, anchorSeq: parentSeq }))
   }
 
   /** Each response of a model that counts here, by time. */
   responses(): Response[] {
-    return this.#handle.memory
-      .prepare(
-        `SELECT response_id AS id, ts, model, input, cache_read AS cacheRead, cache_write_5m AS cacheWrite5m,
-         cache_write_1h AS cacheWrite1h, output, reasoning FROM usage
-         WHERE session_uid = ? AND is_counted AND NOT is_nested ORDER BY ts, response_id`,
-      )
-      .all(this.session.session_uid) as unknown as Response[]
+    return this.#handle.usage
+      .responses(this.session.session_uid)
+      .filter((response) => response.is_counted === 1)
   }
 }
 
@@ -123,13 +110,12 @@ export class ExportSource {
 export const sidechainOf = (event: SessionEvent): string | null =>
   event.is_sidechain ? (event.agent ?? '') : null
 
-function childrenOf({ memory }: ReadHandle, uid: string): string[] {
-  const rows = memory
-    .prepare(
-      "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent' ORDER BY at, session_uid",
-    )
-    .all(uid) as unknown as { session_uid: string }[]
-  return rows.map((row) => row.session_uid)
+/** In the order they were started. */
+function childrenOf(handle: Reader, uid: string): string[] {
+  const children = handle.lineage.subagents(uid)
+  return children
+    .sort((a, b) => (a.at ?? Number.NEGATIVE_INFINITY) - (b.at ?? Number.NEGATIVE_INFINITY) || 0)
+    .map((child) => child.uid)
 }
 
 /** How deep sub-agents are followed. */

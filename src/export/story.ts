@@ -1,5 +1,6 @@
 // A session as a person reads it, for the formats that are read: each call with its result, sub-agents where they were
 // started, and records of the program itself together, so that they do not bury what was said.
+import { grouped } from '../figures.ts'
 import { CALL_WORDS, isInstruction, OUTCOME_WORDS, type SessionEvent } from '../model.ts'
 import type { Entry } from '../query/transcript.ts'
 import type { ExportSource } from './source.ts'
@@ -52,7 +53,6 @@ export function titleOf(source: ExportSource): string {
 /** What is known of a session, for its head. */
 export function factLines({ session, agentVersion }: ExportSource): [name: string, value: string][] {
   const { cost } = session
-  const count = (value: number): string => value.toLocaleString('en')
   const redacted = Object.entries(session.redactions).map(([rule, times]) => `${rule} ×${times}`)
   const facts: [string, string | null][] = [
     ['Session', session.session_uid],
@@ -66,9 +66,9 @@ export function factLines({ session, agentVersion }: ExportSource): [name: strin
     ['Outcome', session.outcome === 'unknown' ? null : OUTCOME_WORDS[session.outcome]],
     [
       'Tokens',
-      `${count(cost.input_tokens)} in, ${count(cost.output_tokens)} out, ${count(cost.cache_tokens)} cache`,
+      `${grouped(cost.input_tokens)} in, ${grouped(cost.output_tokens)} out, ${grouped(cost.cache_tokens)} cache`,
     ],
-    ['Turns', count(cost.turns)],
+    ['Turns', grouped(cost.turns)],
     ['Redacted', redacted.join(', ')],
   ]
   return facts.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== '')

@@ -33,3 +33,9 @@ export function toJson(value: unknown): string {
   // Escape by escape, so that an escaped backslash before the letters is not mistaken for one.
   return json.replace(/\\(?:ud[89a-f][0-9a-f]{2}|.)/gs, (sign) => (sign.length > 2 ? '\\ufffd' : sign))
 }
+
+/** Everything that could end a text, an attribute or a comment. */
+export const escapeHtml = (text: string): string =>
+  harmless(text)
+    .replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+    .toWellFormed()

@@ -10,7 +10,7 @@ import { cursor, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
 
 export const usageTool = tool({
   name: 'usage',
-  description: 'Tokens and list-price cost.',
+  description: 'Tokens and cost.',
   input: z.strictObject({
     by: z.enum(USAGE_GROUPS).default('day'),
     since: time,

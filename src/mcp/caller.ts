@@ -3,7 +3,7 @@
 import type { Environment } from '../adapters/adapter.ts'
 import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import { sessionUid } from '../model.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 
 export interface Caller {
   env: Environment
@@ -16,20 +16,12 @@ export interface Caller {
 }
 
 /** The caller's session, where it is remembered, and the sub-agents below it. */
-export function ownSessions(handle: Pick<ReadHandle, 'memory'>, caller: Caller): Set<string> {
+export function ownSessions(handle: Reader, caller: Caller): Set<string> {
   const own = new Set(caller.named === undefined ? namedIn(caller.env) : [caller.named])
-  if (own.size === 0 && caller.cwd !== undefined) {
-    const rows = handle.memory
-      .prepare("SELECT session_uid FROM sessions WHERE cwd = ? AND ended_at >= ? AND relation <> 'subagent'")
-      .all(caller.cwd, caller.startedAt) as unknown as { session_uid: string }[]
-    for (const row of rows) own.add(row.session_uid)
-  }
-  const children = handle.memory.prepare(
-    "SELECT session_uid FROM edges WHERE parent_uid = ? AND kind = 'subagent'",
-  )
+  if (own.size === 0 && caller.cwd !== undefined)
+    for (const uid of handle.sessions.ongoingIn(caller.cwd, caller.startedAt)) own.add(uid)
   // A set hands out what is added to it while it is walked.
-  for (const uid of own)
-    for (const child of children.all(uid) as unknown as { session_uid: string }[]) own.add(child.session_uid)
+  for (const uid of own) for (const child of handle.lineage.subagents(uid)) own.add(child.uid)
   return own
 }
 

@@ -1,12 +1,14 @@
 // The tools that find: events by words, errors by what they look like.
 import { z } from 'zod'
+import type { Mend } from '../digest/mends.ts'
 import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { type Solved, solvedBefore } from '../digest/solved.ts'
-import { RecollectError } from '../errors.ts'
+import { answer, refuseEmpty } from '../query/answer.ts'
+import { answerWords } from '../query/answer-words.ts'
 import { resolveSession } from '../query/ids.ts'
-import { type SearchHit, searchSessions } from '../query/search.ts'
-import { placeResolver } from '../sources/place.ts'
-import { parseQuery } from '../store/words.ts'
+import { reposAt } from '../query/meant.ts'
+import type { SearchHit } from '../query/search.ts'
+import type { FilterNames } from '../store/reader/filters.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, type Line, line } from './result.ts'
 import { type Context, counted, cursor, id, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
@@ -14,6 +16,8 @@ import { type Context, counted, cursor, id, readTime, refuseUnknownRepo, time, t
 /** Sessions looked at in one call; nobody pages further than this. */
 const MOST = 200
 const PAGE = 20
+/** An agent waits for its answer: what is not found by then in bodies is not found. */
+const READING_MS = 5_000
 /** Of one session so many hits, unless only that session is searched. */
 const PER_SESSION = 5
 
@@ -28,16 +32,15 @@ export const searchTool = tool({
     since: time.describe('date or age (7d)'),
     cursor,
   }),
-  run: (context, input) => {
+  run: async (context, input) => {
     const { handle } = context
-    if (parseQuery(input.query) === undefined)
-      throw new RecollectError('USAGE', 'the query has no word that must be there', {
-        where: 'query',
-        hint: 'at least one word of letters or digits, without a minus',
-      })
+    refuseEmpty(input.query, 'query')
     const session = input.session === undefined ? undefined : resolveSession(handle, input.session)
-    const repo = input.repo === '*' || session !== undefined ? undefined : (input.repo ?? knownRepo(context))
-    const found = searchSessions(handle, input.query, {
+    const isHere = input.repo === undefined || input.repo === '.'
+    const repo =
+      input.repo === '*' || session !== undefined ? undefined : isHere ? knownRepo(context) : input.repo
+    const found = await answer(handle, input.query, {
+      signal: AbortSignal.timeout(READING_MS),
       limit: MOST,
       perSession: session === undefined ? PER_SESSION : MOST,
       ...(repo === undefined ? {} : { repo }),
@@ -46,19 +49,29 @@ export const searchTool = tool({
       ...(input.since === undefined ? {} : { sinceAt: readTime(input.since) }),
     })
     const own = session === undefined ? ownSessions(handle, context.caller) : new Set<string>()
-    const others = found.filter((one) => !own.has(one.session.session_uid))
+    const others = found.sessions.filter((one) => !own.has(one.session.session_uid))
     const hits = others.flatMap((one) => one.hits.map((hit) => ({ hit, session: one.session })))
     const from = input.cursor ?? 0
     if (hits.length === 0) refuseUnknownRepo(handle, repo)
     const where = repo === undefined ? '' : ' in this repository (repo "*" looks in all)'
     const narrowed = (['touched', 'session', 'since'] as const).filter((name) => input[name] !== undefined)
     const wider = narrowed.length === 0 ? '' : `, or leave out ${narrowed.join(' and ')}`
+    const next = found.next.map((one) => `"${one.query.replace(/\s+/g, ' ')}"`).slice(0, 2)
+    const hint = next.length === 0 ? `Try fewer or other words${wider}.` : `Try ${next.join(' or ')}${wider}.`
+    const told = answerWords(found)
+      .map((words) => `; ${words}`)
+      .join('')
     return {
       about:
         hits.length === 0
-          ? `Nothing found${where}. Try fewer or other words${wider}.`
-          : `${counted(hits.length, 'hit')} in ${counted(others.length, 'session')}${where}, best first.`,
-      data: { hits: hits.length, sessions: others.length, ...(repo === undefined ? {} : { repo }) },
+          ? `Nothing found${where}. ${hint}`
+          : `${counted(hits.length, 'hit')} in ${counted(others.length, 'session')}${where}, best first${told}.`,
+      data: {
+        hits: hits.length,
+        sessions: others.length,
+        ...(repo === undefined ? {} : { repo }),
+        ...(hits.length === 0 ? {} : { holds: found.holds, found_by: found.found_by }),
+      },
       entries: hits
         .slice(from, from + PAGE)
         .map(({ hit, session }, at) => hitEntry(hit, session.repo, from + at)),
@@ -68,13 +81,10 @@ export const searchTool = tool({
 })
 
 /** The repository the caller works in, where something of it is remembered. */
-function knownRepo({ handle, caller, config }: Context): string | undefined {
+function knownRepo({ handle, caller }: Context): FilterNames | undefined {
   if (caller.cwd === undefined) return undefined
-  const domains = config.get('domains')
-  const { repo } = placeResolver(domains)({ sessionUid: '', cwd: caller.cwd, gitRemote: null })
-  if (repo === null) return undefined
-  const known = handle.memory.prepare('SELECT 1 FROM sessions WHERE repo = ? LIMIT 1').get(repo)
-  return known ? repo : undefined
+  const names = reposAt(handle, caller.cwd).filter((name) => handle.sessions.hasValue('repo', name))
+  return names.length <= 1 ? names[0] : names
 }
 
 function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
@@ -84,12 +94,12 @@ function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
   const gone = hit.is_evicted ? ' (evicted: see digest)' : ''
   return {
     at,
-    text: line`${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.kind}${gone}  ${hit.line}`,
+    text: line`${id}  ${when ?? '?'}  ${repo ?? '-'}  ${hit.label ?? hit.kind}${gone}  ${hit.line}`,
     data: {
       id,
       at: when,
       repo,
-      kind: hit.kind,
+      kind: hit.label ?? hit.kind,
       ...(hit.tool === null ? {} : { tool: hit.tool }),
       ...(hit.is_evicted ? { evicted: true } : {}),
       text: hit.line,
@@ -100,8 +110,7 @@ function hitEntry(hit: SearchHit, repo: string | null, at: number): Entry {
 
 export const patternsTool = tool({
   name: 'patterns',
-  description:
-    'Given an error text: was it met before, and what solved it. Without: errors that keep recurring.',
+  description: 'Was this error met before, and what solved it. Without: recurring errors.',
   input: z.strictObject({ error: z.string().max(20_000).optional(), cursor }),
   run: (context, input) => {
     const from = input.cursor ?? 0
@@ -121,8 +130,7 @@ export const patternsTool = tool({
 
 function solved({ handle, caller }: Context, error: string, from: number): Answer {
   const own = ownSessions(handle, caller)
-  const { seen } = solvedBefore(handle, error)
-  const others = seen.filter((one) => !own.has(one.session_uid))
+  const { seen: others, mends } = solvedBefore(handle, error, own)
   const cured = others.filter((one) => one.resolved_by !== null).length
   return {
     about:
@@ -130,7 +138,7 @@ function solved({ handle, caller }: Context, error: string, from: number): Answe
         ? 'This error was not met before. Try search with its words.'
         : `Met in ${counted(others.length, 'session')}, overcome in ${cured}.`,
     data: { sessions: others.length, solved: cured },
-    entries: others.slice(from, from + PAGE).map((one, at) => solvedEntry(one, from + at)),
+    entries: others.slice(from, from + PAGE).map((one, at) => solvedEntry(one, mends, from + at)),
     more: from + PAGE < others.length ? from + PAGE : undefined,
   }
 }
@@ -138,11 +146,17 @@ function solved({ handle, caller }: Context, error: string, from: number): Answe
 const stepLines = (steps: readonly { seq: number; what: string }[]): Line[] =>
   steps.map((step) => line`  #${step.seq} ${step.what}`)
 
-function solvedEntry(one: Solved, at: number): Entry {
+function solvedEntry(one: Solved, mends: readonly Mend[], at: number): Entry {
   const cure = one.resolved_by
+  const isSame = ({ sessions }: Mend): boolean =>
+    sessions.some((other) => other.session_uid === one.session_uid)
+  const times = mends.find(isSame)?.times ?? 0
   const head = line`${one.session_uid}#${one.seqs[0] ?? 0}  ${one.last_at?.slice(0, 10) ?? '?'}  ${one.repo ?? '-'}  ${one.count}×  ${one.sample}`
   const more = cure
-    ? [line`solved at #${cure.resolved_seq} after:`, ...stepLines(cure.steps)]
+    ? [
+        line`solved at #${cure.resolved_seq}${times > 1 ? ` (so in ${times} sessions)` : ''} by:`,
+        ...stepLines(cure.steps),
+      ]
     : [line`not solved there`]
   return {
     at,
@@ -154,19 +168,24 @@ function solvedEntry(one: Solved, at: number): Entry {
       repo: one.repo,
       error: one.sample,
       count: one.count,
-      solved: cure && { at: `${one.session_uid}#${cure.resolved_seq}`, steps: cure.steps },
+      solved: cure && { at: `${one.session_uid}#${cure.resolved_seq}`, steps: cure.steps, sessions: times },
     },
   }
 }
 
 function patternEntry(pattern: Pattern, at: number): Entry {
-  const cure = pattern.last_resolution
+  const [best] = pattern.mends
+  const cured = best?.sessions[0]
   const about = pattern.sample || pattern.subject || 'the session as a whole'
   const [newest] = pattern.evidence
   const seen = newest ? `${newest.session_uid}#${newest.seqs[0] ?? 0}` : null
-  const solved = cure
-    ? [line`last solved in ${cure.session_uid}#${cure.resolved_seq} after:`, ...stepLines(cure.steps)]
-    : []
+  const solved =
+    best && cured
+      ? [
+          line`solved in ${counted(best.times, 'session')}, newest ${cured.session_uid}#${cured.resolved_seq}, by:`,
+          ...stepLines(best.steps),
+        ]
+      : []
   return {
     at,
     text: line`${pattern.kind}  ${pattern.count}× in ${counted(pattern.sessions, 'session')}  ${about}`,
@@ -179,7 +198,10 @@ function patternEntry(pattern: Pattern, at: number): Entry {
       repos: pattern.repos.slice(0, 5),
       last_seen: pattern.last_seen,
       see: seen,
-      solved: cure && { at: `${cure.session_uid}#${cure.resolved_seq}`, steps: cure.steps },
+      solved:
+        best && cured
+          ? { at: `${cured.session_uid}#${cured.resolved_seq}`, steps: best.steps, sessions: best.times }
+          : null,
     },
   }
 }

@@ -16,10 +16,9 @@ import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
 import { rawLost } from '../query/lost.ts'
 import { goneOf } from '../query/receipts.ts'
-import { firstPrompts, getSession, listSessions } from '../query/sessions.ts'
+import { getSession, listSessions } from '../query/sessions.ts'
 import { Bodies } from '../store/bodies.ts'
-import { orderOf } from '../store/order.ts'
-import type { ReadHandle } from '../store/store.ts'
+import type { Reader } from '../store/reader/index.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, type Line, line, sliceBytes } from './result.ts'
 import { type Context, cursor, id, tool } from './tool.ts'
@@ -43,7 +42,7 @@ export const sessionTool = tool({
     const { handle } = context
     const { uid, seq } = resolveEvent(handle, input.id)
     const session = getSession(handle, uid) as Session
-    const from = input.cursor ?? orderOf(handle.cache, uid).placeOf(seq ?? 0)
+    const from = input.cursor ?? handle.events.order(uid).placeOf(seq ?? 0)
     const events = sessionEvents(handle, uid, { kinds: KINDS, fromPlace: from })
     const gone = goneText(handle, session)
     return {
@@ -56,7 +55,7 @@ export const sessionTool = tool({
 })
 
 /** Why there is nothing to read. */
-function goneText(handle: ReadHandle, { session_uid: uid, evicted_at }: Session): string {
+function goneText(handle: Reader, { session_uid: uid, evicted_at }: Session): string {
   if (evicted_at !== null) return ' Its events were evicted: digest tells what it was.'
   const lost = rawLost(handle, uid)
   if (lost) return ` Note: ${lost.text}.`
@@ -71,10 +70,7 @@ function recent({ handle, caller }: Context, from: number): Answer {
     .slice(from)
   const page = sessions.slice(0, LISTED)
   // Not every agent gives its sessions a title.
-  const prompts = firstPrompts(
-    handle,
-    page.map((session) => session.session_uid),
-  )
+  const prompts = handle.sessions.firstPrompts(page.map((session) => session.session_uid))
   return {
     about:
       sessions.length > 0
@@ -98,15 +94,18 @@ const headOf = (session: Session): Record<string, unknown> => ({
   repo: session.repo,
   started_at: session.started_at,
   outcome: session.outcome,
+  ...(session.starred_at === null ? {} : { starred: true }),
+  ...(session.tags.length === 0 ? {} : { tags: session.tags.join(' ') }),
+  ...(session.notes.length === 0 ? {} : { notes: session.notes.map((note) => note.text).join(' · ') }),
 })
 
 function* entriesOf(
-  handle: ReadHandle,
+  handle: Reader,
   uid: string,
   events: Iterable<SessionEvent>,
   limit: number,
 ): Generator<Entry> {
-  const order = orderOf(handle.cache, uid)
+  const order = handle.events.order(uid)
   for (const event of events) {
     if (isInstruction(event)) continue
     const { text, isUnread } = eventText(handle, event)
@@ -115,7 +114,7 @@ function* entriesOf(
 }
 
 /** All of a message, what a call was given, the output of a tool; the summary where the body says nothing, or cannot be read. */
-function eventText(handle: ReadHandle, event: SessionEvent): { text: string; isUnread: boolean } {
+function eventText(handle: Reader, event: SessionEvent): { text: string; isUnread: boolean } {
   const bodies = new Bodies(handle)
   const body = bodies.body(event.payload_ref)
   const text = body && (isCall(event) ? givenText(body) : body.said)
@@ -192,21 +191,17 @@ export const contextTool = tool({
 })
 
 /** What to ask for where there is no such event. */
-function insteadOf(handle: ReadHandle, uid: string, seq: number): string {
+function insteadOf(handle: Reader, uid: string, seq: number): string {
   const lost = rawLost(handle, uid)
   if (lost) return lost.text
-  const { last } = handle.cache
-    .prepare(
-      'SELECT max(e.seq) AS last FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ?',
-    )
-    .get(uid) as { last: number | null }
+  const last = handle.events.lastSeq(uid)
   return last !== null && seq > last
     ? `the last one is #${last}; session, with the id, lists them`
     : 'it may have been evicted: digest tells what the session was'
 }
 
 /** All of one event's text, from a place in it on. */
-function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer {
+function whole(handle: Reader, event: SessionEvent, cursor: number): Answer {
   const { text, isUnread } = eventText(handle, event)
   const from = Math.min(cursor, text.length)
   const { part, end } = sliceBytes(text, from, WHOLE_BYTES)
@@ -221,20 +216,17 @@ function whole(handle: ReadHandle, event: SessionEvent, cursor: number): Answer 
 
 /** First and last place of so many shown events before and after another one. */
 function spanAround(
-  handle: ReadHandle,
+  handle: Reader,
   uid: string,
   seq: number,
   before: number,
   after: number,
 ): [number, number] {
-  const order = orderOf(handle.cache, uid)
-  const kinds = KINDS.map((kind) => EVENT_KINDS.indexOf(kind)).join(',')
-  const rows = handle.cache
-    .prepare(
-      `SELECT e.seq FROM cached c JOIN events e ON e.session = c.id WHERE c.session_uid = ? AND e.kind IN (${kinds})`,
-    )
-    .all(uid) as unknown as { seq: number }[]
-  const places = rows.map((row) => order.placeOf(row.seq)).sort((a, b) => a - b)
+  const order = handle.events.order(uid)
+  const places = handle.events
+    .seqsOf(uid, KINDS)
+    .map(order.placeOf)
+    .sort((a, b) => a - b)
   const place = order.placeOf(seq)
   const above = places.filter((one) => one < place)
   const [first = place] = above.slice(Math.max(0, above.length - before))
@@ -247,7 +239,7 @@ function spanAround(
 
 export const digestTool = tool({
   name: 'digest',
-  description: 'Sums a session up: outcome, files, tests, commits, errors.',
+  description: 'Sums up a session: outcome, files, tests, errors.',
   input: z.strictObject({ id, cursor }),
   run: ({ handle }, input) => {
     const uid = resolveSession(handle, input.id)

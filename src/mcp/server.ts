@@ -6,14 +6,15 @@ import { MCP_CLIENTS } from '../adapters/mcp.ts'
 import type { Config } from '../config.ts'
 import { causeOf, RecollectError } from '../errors.ts'
 import { sessionUid } from '../model.ts'
-import { HeldMemory } from '../store/held.ts'
 import { storePaths, unanswered } from '../store/reading.ts'
+import { SharedReader } from '../store/shared-reader.ts'
 import { usageTool } from './account.ts'
 import type { Caller } from './caller.ts'
-import { decideTool } from './decide.ts'
+import { decideTool, labelTool } from './decide.ts'
 import { patternsTool, searchTool } from './find.ts'
 import { lineageTool } from './lineage.ts'
 import { contextTool, digestTool, sessionTool } from './read.ts'
+import { recallTool } from './recall.ts'
 import { bounded, failed, type ToolResult } from './result.ts'
 import type { Tool } from './tool.ts'
 
@@ -39,13 +40,15 @@ const TOOLS: readonly Tool[] = [
   lineageTool,
   usageTool,
   patternsTool,
+  recallTool,
   decideTool,
+  labelTool,
 ]
 
 /** Makes a server for each connection, or each request over HTTP. */
 export function serverFactory(settings: ServerSettings): McpServerFactory {
   const { config } = settings
-  const memory = new HeldMemory(storePaths(config.home, config.get('store.db_path')))
+  const memory = new SharedReader(storePaths(config.home, config.get('store.db_path')))
   return () => {
     const server = new McpServer({ name: 'recollect', version: VERSION }, { instructions: INSTRUCTIONS })
     for (const one of TOOLS.filter((tool) => settings.mayWrite || !tool.writes)) {
@@ -86,7 +89,7 @@ function declared(schema: z.ZodType): z.ZodType {
 
 async function call(
   { config, caller }: ServerSettings,
-  memory: HeldMemory,
+  memory: SharedReader,
   tool: Tool,
   input: unknown,
   meta: Record<string, unknown> | undefined,

@@ -1,13 +1,16 @@
 // What a tool of the server is: a name, when to use it, what it takes, and the question it asks of the memory.
 import { z } from 'zod'
-import { type Config, parseTime } from '../config.ts'
+import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
-import type { ReadHandle } from '../store/store.ts'
+import { matching } from '../query/meant.ts'
+import type { FilterNames } from '../store/reader/filters.ts'
+import type { Reader } from '../store/reader/index.ts'
+import { parseTime, TIME_FORMS } from '../times.ts'
 import type { Caller } from './caller.ts'
 import type { Answer } from './result.ts'
 
 export interface Context {
-  handle: ReadHandle
+  handle: Reader
   config: Config
   caller: Caller
 }
@@ -41,21 +44,20 @@ export const time = z.string().max(40).optional()
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** After nothing was found: a repository that no session has is told, and where the others are listed. */
-export function refuseUnknownRepo(handle: ReadHandle, repo: string | undefined): void {
-  if (repo === undefined) return
-  if (handle.memory.prepare('SELECT 1 FROM sessions WHERE repo = ? LIMIT 1').get(repo)) return
+export function refuseUnknownRepo(handle: Reader, repo: FilterNames | undefined): void {
+  if (typeof repo !== 'string' || handle.sessions.values('repo').some(matching(repo))) return
   throw new RecollectError('USAGE', `no session has the repo ${repo}`, {
     where: 'repo',
     hint: 'usage by repo lists them; search takes * for all',
   })
 }
 
-/** A date, a date and time, or an age such as 7d. */
+/** Days, a date and time, or an age such as 7d. */
 export function readTime(text: string): number {
   const at = parseTime(text)
   if (at !== undefined) return at
   throw new RecollectError('USAGE', `${text} is no time`, {
     where: 'since',
-    hint: 'a date such as 2026-11-01, or an age such as 7d',
+    hint: TIME_FORMS,
   })
 }

@@ -77,7 +77,7 @@ async function answerTo(
         : new RecollectError('IO', 'the line could not be recorded', {
             where: `line ${line} of the input`,
             cause: error,
-            hint: 'nothing is known to be written for it: mend what the cause says, then send it again',
+            hint: 'nothing is known to be written for it: fix what the cause says, then send it again',
           })
     const exit = isAboutInput(ours) ? EXIT.partial : EXIT.failed
     return { answer: { ok: false, line, error: ours }, exit }

@@ -1,9 +1,9 @@
-// Declares the commands that relate sessions to each other and to people: lineage, decide.
+// Declares `lineage`.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
 import { addExamples } from './help.ts'
 
-export function addMemoryCommands(program: Command): void {
+export function addLineageCommand(program: Command): void {
   const lineage = program
     .command('lineage')
     .argument('[id]', `${ID_HELP}; without it: recent sessions`)
@@ -25,23 +25,4 @@ export function addMemoryCommands(program: Command): void {
     ['recollect lineage --since 7d', 'the trees of the last week'],
     ['recollect lineage @last --dot | dot -Tsvg', 'as a picture'],
   )
-
-  const decide = program
-    .command('decide')
-    .argument('<id>', ID_HELP)
-    .argument('<text...>', 'what was decided')
-    .description('write a decision down beside a session; it outlives the transcript')
-    .option(
-      '--tag <name>',
-      'a tag; may be given several times',
-      (tag: string, all: string[]) => [...all, tag],
-      [],
-    )
-    .option('--author <name>', 'who decided (you)')
-    .option('--json', 'one JSON document: the decision')
-    .action(async (id, words, options) => (await import('./decide.ts')).runDecide(id, words, options))
-  addExamples(decide, [
-    'recollect decide @last "Keep the lock: NFS renames in steps" --tag nfs',
-    'written down with the newest session',
-  ])
 }

@@ -1,0 +1,85 @@
+// Declares the commands that lead from a session to work, and back: resume, handoff, blame, recall.
+import type { Command } from 'commander'
+import { ID_HELP } from '../query/ids.ts'
+import { addExamples } from './help.ts'
+
+export function addActCommands(program: Command): void {
+  addResume(program)
+  addHandoff(program)
+  addBlame(program)
+  addRecall(program)
+}
+
+function addRecall(program: Command): void {
+  const recall = program
+    .command('recall')
+    .argument('<text...>', 'an error as it was printed, or a task in a few words')
+    .description('what past sessions know of it, to be handed to an agent')
+    .option('--bytes <count>', 'at most so many (1500)')
+    .option('--exclude-session <id>', 'not of this session: an agent leaves out its own')
+    .option('--json', 'one JSON document: {"asked":…,"kind":…,"items":[…],"text":…}')
+    .action(async (words, options) => (await import('./recall.ts')).runRecall(words, options))
+    .addHelpText(
+      'after',
+      '\nFenced as recorded data, with the events it stands on. Exit code: 0 something\nfits well, 1 nothing does, and then nothing is printed.',
+    )
+  addExamples(
+    recall,
+    ['recollect recall "TypeError: fetch failed"', 'what mended it last time'],
+    ['recollect recall "retry on 429 with jitter"', 'sessions that were about it'],
+  )
+}
+
+function addBlame(program: Command): void {
+  const blame = program
+    .command('blame')
+    .argument('<what>', 'FILE, FILE:LINE, FILE:FROM-TO, or a commit')
+    .description('which session, prompt and edit made a line, a file or a commit')
+    .option('--json', 'one JSON document')
+    .action(async (what, options) => (await import('./blame.ts')).showBlame(what, options))
+    .addHelpText(
+      'after',
+      '\nBy the text of edits, and by commits that sessions show; else it is unknown.\nExit code: 0 found, 1 unknown.',
+    )
+  addExamples(
+    blame,
+    ['recollect blame src/parse.ts:41', 'who wrote this line, and what was asked'],
+    ['recollect blame src/parse.ts', 'whose lines the file is made of'],
+    ['recollect blame HEAD~2', 'the session behind a commit'],
+  )
+}
+
+function addResume(program: Command): void {
+  const resume = program
+    .command('resume')
+    .argument(
+      '[id]',
+      `${ID_HELP}; without it: to be picked from a list, or in a pipe the last one of this repository`,
+    )
+    .description("take a session up again with its agent's own command, in its directory")
+    .option('--print', 'only print the command')
+    .option('--json', 'one JSON document; starts nothing')
+    .action(async (id, options) => (await import('./resume.ts')).resumeSession(id, options))
+    .addHelpText('after', "\nExit code: the agent's own; 2 where the session cannot be taken up.")
+  addExamples(
+    resume,
+    ['recollect resume', 'pick one: type to narrow, Enter resumes'],
+    ['recollect resume 7c36 --print', 'the command, to be looked at or changed'],
+  )
+}
+
+function addHandoff(program: Command): void {
+  const handoff = program
+    .command('handoff')
+    .argument('<id>', ID_HELP)
+    .description('a briefing for whoever goes on: goal, state, open errors, files, next step')
+    .option('--to <agent>', 'the agent that goes on; it is named in the lineage')
+    .option('--exec', 'start that agent with the briefing, in the directory of the session')
+    .option('--json', 'one JSON document')
+    .action(async (id, options) => (await import('./handoff.ts')).handOff(id, options))
+  addExamples(
+    handoff,
+    ['recollect handoff @last', 'to read, or to paste'],
+    ['recollect handoff 7c36 --to AGENT --exec', 'AGENT goes on where session 7c36… stopped'],
+  )
+}

@@ -1,0 +1,96 @@
+// `patterns`: what keeps failing over sessions, and whether an error was met before and overcome.
+import type { Mend } from '../digest/mends.ts'
+import { listPatterns, type Pattern } from '../digest/patterns.ts'
+import { solvedBefore } from '../digest/solved.ts'
+import { shortIds } from '../query/short-ids.ts'
+import { paint } from './colour.ts'
+import { formatDay, plural } from './format.ts'
+import { print, printFolded, printJson } from './print.ts'
+import { oneLine } from './text.ts'
+import { parseLimit, readTime } from './values.ts'
+import { withDigests } from './with-digests.ts'
+
+interface PatternOptions {
+  since?: string
+  limit?: string
+  json?: boolean
+}
+
+export function showPatterns(error: readonly string[], options: PatternOptions): void {
+  const text = error.join(' ').trim()
+  if (text === '') showRecurring(options)
+  else showSolved(text, options)
+}
+
+function showRecurring(options: PatternOptions): void {
+  const filter = {
+    ...(options.since === undefined ? {} : { sinceAt: readTime(options.since, '--since') }),
+    ...(options.limit === undefined ? {} : { limit: parseLimit(options.limit) }),
+  }
+  withDigests((handle) => {
+    const patterns = listPatterns(handle, filter)
+    const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
+    if (options.json) return printJson({ patterns })
+    if (patterns.length === 0) return print(nothingTwice(options.since))
+    printFolded(patterns.map((pattern) => patternText(pattern, shorten)).join('\n\n'))
+  })
+}
+
+const nothingTwice = (since: string | undefined): string =>
+  since === undefined ? 'nothing has happened twice' : `nothing that happened twice was seen since ${since}`
+
+function patternText(pattern: Pattern, shorten: (uid: string) => string): string {
+  const about = pattern.sample || pattern.subject || 'the session as a whole'
+  const repos = pattern.repos.length === 1 ? pattern.repos[0] : `${pattern.repos.length} repositories`
+  const [first, last] = [pattern.first_seen, pattern.last_seen].map((at) => (at ? formatDay(at) : '?'))
+  const seen = first === last ? first : `${first} to ${last}`
+  const where = [plural(pattern.sessions, 'session'), repos, pattern.flavors.join(' '), seen].filter(Boolean)
+  const lines = [
+    paint.bold(`${pattern.kind}  ${oneLine(about)}`),
+    `  ${pattern.count}× in ${where.join(', ')}`,
+  ]
+  const [newest] = pattern.evidence
+  if (newest) lines.push(`  recollect show ${shorten(newest.session_uid)}#${newest.seqs[0]}`)
+  const [best] = pattern.mends
+  if (best) lines.push(...mendLines(best, shorten))
+  return lines.join('\n')
+}
+
+/** A way to overcome an error: the newest session that did, with its steps, and how many there are. */
+function mendLines({ times, sessions, steps }: Mend, shorten: (uid: string) => string): string[] {
+  const [newest, ...others] = sessions
+  if (!newest) return []
+  const also = others.slice(0, MAX_ALSO).map((one) => `${shorten(one.session_uid)}#${one.resolved_seq}`)
+  return [
+    `  fixed in ${shorten(newest.session_uid)}#${newest.resolved_seq}${times === 1 ? '' : `, so in ${times} sessions`}, by:`,
+    ...steps.map((step) => `    #${step.seq} ${oneLine(step.what)}`),
+    ...(also.length > 0 ? [`    also ${also.join(', ')}`] : []),
+  ]
+}
+
+const MAX_ALSO = 4
+
+/** Whether an error was met before: ways to overcome it, then the sessions that did not. */
+function showSolved(text: string, options: PatternOptions): void {
+  withDigests((handle) => {
+    const answer = solvedBefore(handle, text)
+    if (options.json) return printJson(answer)
+    const { sample, mends, seen } = answer
+    if (seen.length === 0) return print(`not met before: ${oneLine(sample)}`)
+    const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
+    const open = seen.filter((one) => one.resolved_by === null)
+    const limit = options.limit === undefined ? SHOWN : parseLimit(options.limit)
+    printFolded(
+      [
+        paint.bold(oneLine(sample)),
+        `  met in ${plural(seen.length, 'session')}, overcome in ${seen.length - open.length}`,
+        ...mends.flatMap((mend) => mendLines(mend, shorten)),
+        ...open
+          .slice(0, limit)
+          .map((one) => `  not overcome in ${shorten(one.session_uid)}#${one.seqs[0] ?? 1}`),
+      ].join('\n'),
+    )
+  })
+}
+
+const SHOWN = 8
