@@ -87,6 +87,11 @@ const inlined = {
       '@bomb.sh/tab',
       '@pydantic/genai-prices',
       /^@modelcontextprotocol\//,
+      /^pg(?:-|$)/,
+      'pgpass',
+      'split2',
+      /^postgres-/,
+      'xtend',
     ],
   },
 }
@@ -98,6 +103,7 @@ const library = defineConfig({
     index: 'src/index.ts',
     record: 'src/record/index.ts',
     reader: 'src/sweep/thread.ts',
+    'file-changes': 'src/web/server/file-changes-thread.ts',
     ...adapters,
   },
   format: 'esm',
@@ -162,7 +168,7 @@ const page = defineConfig({
   dts: false,
   deps: { alwaysBundle: [/./] },
   outExtensions: () => ({ js: '.js' }),
-  copy: ['index.html', 'style.css', 'icon.svg'].map((name) => ({
+  copy: ['index.html', 'style.css', 'session.css', 'icon.svg'].map((name) => ({
     from: `src/web/page/${name}`,
     to: 'dist/page',
   })),

@@ -35,11 +35,12 @@ export default defineConfig({
     globalSetup: ['test/setup/build.ts'],
     setupFiles: ['test/setup/ending.ts', 'test/setup/home.ts'],
     // What hangs is to end: no promise about speed, and machines may be busy.
-    testTimeout: process.env['RECOLLECT_TEST_LONG'] ? 1_800_000 : 300_000,
-    hookTimeout: 300_000,
+    testTimeout: process.env['RECOLLECT_TEST_LONG'] ? 3_600_000 : 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
-    // vitest leaves one processor free, which of two is half.
-    maxWorkers: availableParallelism(),
+    // vitest leaves one processor free, which of two is half; and many tests wait for a while, for a process or a clock.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongOnesFirst },
   },
 })

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { openMemory, searchSessions, storePaths } from '../dist/index.js'
 import { generate } from './corpus.mjs'
 
@@ -36,7 +37,9 @@ if (!existsSync(memory)) {
 }
 
 const handle = openMemory(storePaths(memory))
-const count = (sql) => handle.cache.prepare(sql).get().n
+const open = (path) => new DatabaseSync(join(memory, path), { readOnly: true })
+const [remembered, cache] = [open('memory.db'), open('cache/cache.db')]
+const count = (sql) => cache.prepare(sql).get().n
 say(
   'memory',
   `${count('SELECT count(*) AS n FROM cached')} sessions, ${count('SELECT count(*) AS n FROM events')} events`,
@@ -44,7 +47,7 @@ say(
 
 /** Words of the corpus by how often they stand in it, so that rare and common ones are asked for alike. */
 function queries() {
-  handle.cache.exec('CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row)')
+  cache.exec('CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row)')
   const words = []
   for (const [least, most, take] of [
     [3, 50, 20],
@@ -53,7 +56,7 @@ function queries() {
     [5000, 50_000, 20],
     [50_000, 1e9, 10],
   ]) {
-    const rows = handle.cache
+    const rows = cache
       .prepare(
         "SELECT term FROM temp.vocabulary WHERE doc BETWEEN ? AND ? AND term GLOB '[a-z][a-z][a-z]*' ORDER BY term",
       )
@@ -71,9 +74,9 @@ function queries() {
 }
 
 const asked = queries()
-const [newest] = handle.memory.prepare('SELECT max(started_at) AS at FROM sessions').all()
-const [somewhere] = handle.memory.prepare('SELECT repo FROM sessions WHERE repo IS NOT NULL LIMIT 1').all()
-const [any] = handle.memory.prepare('SELECT session_uid AS uid FROM sessions LIMIT 1').all()
+const [newest] = remembered.prepare('SELECT max(started_at) AS at FROM sessions').all()
+const [somewhere] = remembered.prepare('SELECT repo FROM sessions WHERE repo IS NOT NULL LIMIT 1').all()
+const [any] = remembered.prepare('SELECT session_uid AS uid FROM sessions LIMIT 1').all()
 const FILTERS = {
   'no filter': {},
   'one repository': { repo: somewhere.repo },

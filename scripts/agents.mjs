@@ -1,69 +1,59 @@
-// npm run test:agents: the real agents, from npm, against a scripted model, with our hooks and our MCP server installed
-// by the commands people use. Needs the network once, for npm; the agents then run in a network namespace that has nothing
-// but loopback, with a clean environment and a temporary home. Not part of CI: the programs are 800 MB.
+// npm run test:agents: the real agents, from npm, against a scripted model. Needs the network for npm; the agents then run in a
+// network namespace that has nothing but loopback, with a clean environment and a temporary home. Not part of CI: the programs
+// are some GB.
 //
-//   node scripts/agents.mjs [claude codex grok] [--keep]
-import { spawn, spawnSync } from 'node:child_process'
+//   node scripts/agents.mjs [claude codex grok] [--keep]   with our hooks and our MCP server, installed by the commands people use
+//   node scripts/agents.mjs --drift [names] [--keep]       the newest release of each client, or name@version: what is new in
+//                                                          what it writes
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CLIENTS } from './agents/clients.mjs'
+import { driftOf } from './agents/drift.mjs'
 import { startModelServer } from './agents/model-server.mjs'
+import { cache, install, modulesOf, programs, run, versionsOf } from './agents/running.mjs'
 
 const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.cjs')
-const cache = process.env.RECOLLECT_TEST_AGENTS ?? join(tmpdir(), 'recollect-agents')
 const args = process.argv.slice(2)
-const names = args.filter((word) => CLIENTS[word])
-const chosen = names.length > 0 ? names : Object.keys(CLIENTS)
+const isDrift = args.includes('--drift')
+const INSIDE = '--inside='
 
-if (!args.includes('--inside')) {
-  install()
+/** [client, version, what is to be said of it] of those that can be run. */
+function planned() {
+  const wanted = args.map((word) => word.split('@')).filter(([name]) => CLIENTS[name])
+  const all = Object.keys(CLIENTS).filter((name) => isDrift || CLIENTS[name].register)
+  return (wanted.length > 0 ? wanted : all.map((name) => [name])).flatMap(([name, asked]) => {
+    const { checked } = CLIENTS[name]
+    const notes = []
+    for (const version of asked ? [asked] : isDrift ? versionsOf(name) : [checked]) {
+      const why = install(name, version)
+      if (why === undefined) return [[name, version, notes]]
+      notes.push(`${version} cannot be installed: ${why}`)
+    }
+    console.log(`skip ${name}: ${notes.join('; ')}`)
+    return []
+  })
+}
+
+const inside = args.find((word) => word.startsWith(INSIDE))
+if (inside === undefined) {
+  const plan = planned()
   const asRoot = process.getuid() === 0 ? [] : ['--map-root-user']
-  const inside = [
-    'sh',
-    '-c',
-    'ip link set lo up && exec "$@"',
-    'sh',
-    process.execPath,
-    ...process.argv.slice(1),
-    '--inside',
-  ]
-  const { status, error } = spawnSync('unshare', [...asRoot, '--net', ...inside], { stdio: 'inherit' })
+  const words = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+  const again = [process.execPath, ...process.argv.slice(1), `${INSIDE}${JSON.stringify(plan)}`]
+  // Some clients leave a program running behind them: it ends with the namespace, before its files are removed.
+  const spaces = [...asRoot, '--net', '--pid', '--fork', '--kill-child', '--mount-proc']
+  const place = mkdtempSync(join(tmpdir(), 'recollect-agents-'))
+  const options = { stdio: 'inherit', env: { ...process.env, TMPDIR: place, RECOLLECT_TEST_AGENTS: cache } }
+  const { status, error } = spawnSync('unshare', [...spaces, ...words, ...again], options)
   if (error) console.error(`cannot make a network namespace: ${error.message}`)
+  if (args.includes('--keep')) console.log(`kept ${place}`)
+  else rmSync(place, { recursive: true, force: true, maxRetries: 5 })
   process.exit(status ?? 1)
 }
 
-/** Into a directory of its own, once; install scripts would write to the home of whoever runs this. */
-function install() {
-  mkdirSync(cache, { recursive: true })
-  const manifest = join(cache, 'package.json')
-  const wanted = JSON.stringify({ private: true, packages: Object.values(CLIENTS).map((one) => one.package) })
-  if (existsSync(manifest) && readFileSync(manifest, 'utf8').includes(wanted.slice(1, -1))) return
-  writeFileSync(manifest, '{"private":true}')
-  const packages = Object.values(CLIENTS).map((one) => one.package)
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save']
-  const { status } = spawnSync('npm', ['install', ...flags, ...packages], { cwd: cache, stdio: 'inherit' })
-  if (status !== 0) process.exit(1)
-  writeFileSync(manifest, wanted)
-}
-
-/** Runs to its end; the model answers meanwhile, so nothing here may block. */
-async function run(program, words, env, cwd) {
-  const child = spawn(program, words, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
-  const code = await new Promise((done) => child.once('close', (code, signal) => done(code ?? signal)))
-  clearTimeout(timer)
-  return { code, stdout, stderr }
-}
-
-async function tryClient(name) {
+async function tryClient(name, version) {
   const client = CLIENTS[name]
   const home = mkdtempSync(join(tmpdir(), `recollect-agents-${name}-`))
   const project = join(home, 'proj')
@@ -76,8 +66,9 @@ async function tryClient(name) {
     }
   const server = await startModelServer(answer, log)
   const base = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb' }
-  const program = client.program(join(cache, 'node_modules'))
-  const agent = (...words) => run(program, words, { ...base, ...client.env(server.url) }, project)
+  const [program, ...first] = client.program(modulesOf(name, version), programs)
+  const agent = (...words) =>
+    run(program, [...first, ...words], { ...base, ...client.env(server.url) }, project)
   const recollect = (...words) => run(process.execPath, [CLI, ...words], base, project)
   const sessions = async () => {
     const { code, stdout } = await recollect('sessions', '--json')
@@ -102,8 +93,6 @@ async function tryClient(name) {
   } finally {
     server.close()
     await sweepsEnded(join(home, '.local', 'share', 'recollect'), recollect)
-    if (args.includes('--keep')) console.log(`kept ${home}`)
-    else rmSync(home, { recursive: true, force: true, maxRetries: 5 })
   }
   return checks.every(Boolean)
 }
@@ -187,5 +176,6 @@ async function sweepsEnded(memory, recollect) {
 }
 
 let isGood = true
-for (const name of chosen) isGood = (await tryClient(name)) && isGood
+for (const [name, version, notes] of JSON.parse(inside.slice(INSIDE.length)))
+  isGood = (await (isDrift ? driftOf(name, version, notes) : tryClient(name, version))) && isGood
 process.exit(isGood ? 0 : 1)

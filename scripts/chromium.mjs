@@ -8,7 +8,7 @@ export const hasChromium = () => existsSync(PATH)
 /** Loaded only here: who has no browser needs no driver either. */
 export async function launchChromium() {
   const { chromium } = await import('playwright-core')
-  return await chromium.launch({ executablePath: PATH, args: FLAGS })
+  return await chromium.launch({ executablePath: PATH, args: FLAGS, timeout: 120_000 })
 }
 
 const FLAGS = [

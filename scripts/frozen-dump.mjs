@@ -120,7 +120,7 @@ function dumpTables(subject, write) {
   }
 }
 
-function dumpBodies({ cache, payload }, write) {
+function dumpBodies(cache, { payload }, write) {
   const hashes = cache.prepare('SELECT lower(hex(hash)) AS hash FROM payloads ORDER BY 1').iterate()
   for (const { hash } of hashes) write(hash, payload(hash) ?? 'cannot be read')
 }
@@ -145,7 +145,8 @@ async function dumpExports(subject, write) {
   for (const format of ['md', 'html', 'jsonl', 'atif', 'otlp']) {
     const directory = join(subject.memory, 'exported', format)
     write(format, await subject.run('export', '--all', '--format', format, '--out', `${directory}/`))
-    for (const name of fs.readdirSync(directory).sort())
+    // Helper conversations are not exported: where there is nothing else, there are no files.
+    for (const name of fs.existsSync(directory) ? fs.readdirSync(directory).sort() : [])
       write(`${format} ${name}`, fs.readFileSync(join(directory, name), 'utf8'))
   }
 }
@@ -177,6 +178,7 @@ async function dumpAnswers(subject, uids, samples, write) {
   for (const by of 'day week month session model repo domain flavor'.split(' '))
     await ask(by, 'usage', { by })
   for (const error of samples) await ask(digestOf(error), 'patterns', { error })
+  for (const text of [...QUERIES, ...samples]) await ask(digestOf(text), 'recall', { text })
   await client.close()
 }
 
@@ -184,14 +186,16 @@ async function dumpSubject(subject) {
   await subject.run('sweep')
   const { openMemory, storePaths } = await import(join(ROOT, 'dist', 'index.js'))
   const handle = openMemory(storePaths(subject.memory))
+  const open = (path) => new DatabaseSync(join(subject.memory, path), { readOnly: true })
+  const [memory, cache] = [open('memory.db'), open('cache/cache.db')]
   const values = (what) =>
-    Array.from(handle.memory.prepare(`SELECT DISTINCT ${what} ORDER BY 1`).iterate(), (row) => row.value)
+    Array.from(memory.prepare(`SELECT DISTINCT ${what} ORDER BY 1`).iterate(), (row) => row.value)
   const uids = values('session_uid AS value FROM sessions')
   const days = values("date(started_at / 1000, 'unixepoch') AS value FROM sessions WHERE started_at > 0")
   const samples = values('sample AS value FROM failures')
   await subject.file('tables', (write) => dumpTables(subject, write))
-  await subject.file('bodies', (write) => dumpBodies(handle, write))
-  handle.close()
+  await subject.file('bodies', (write) => dumpBodies(cache, handle, write))
+  for (const one of [handle, memory, cache]) one.close()
   if (uids.length > 0) {
     await subject.file('documents', (write) => dumpDocuments(subject, uids, days, write))
     await subject.file('exports', (write) => dumpExports(subject, write))

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
 
 const inDirectory = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name))
@@ -52,6 +53,18 @@ describe('every document', () => {
         .map(([command]) => `${path}: ${command}`),
     )
     expect(unknown).toEqual([])
+  })
+})
+
+describe('every agent', () => {
+  const own = ['entire', 'run', 'turns', 'lineage']
+
+  it('stands in the README, and with its own row in docs/sources.md', () => {
+    const [readme, sources] = ['README.md', 'docs/sources.md'].map((path) => readFileSync(path, 'utf8'))
+    for (const { flavor, title } of ADAPTERS) {
+      if (!own.includes(flavor)) expect(readme).toMatch(new RegExp(`[ (]${title}[,; )]`))
+      expect(sources).toContain(`| [\`${flavor}\`](`)
+    }
   })
 })
 

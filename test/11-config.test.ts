@@ -4,8 +4,9 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ADAPTERS } from '../src/adapters/index.ts'
-import { Config, configDocs, nearest, parseBytes, parseDuration } from '../src/config.ts'
+import { Config, configDocs, nearest, parseBytes } from '../src/config.ts'
 import { extraRoots, rootsOf } from '../src/sources/roots.ts'
+import { parseDuration } from '../src/times.ts'
 import { overridesOf } from '../src/usage/overrides.ts'
 
 let home: string

@@ -1,9 +1,10 @@
 // The stored body of an event: what is told comes back as it was told, costs next to nothing where the record says it too, and
 // holds no secret that the record lost.
-import fc from 'fast-check'
+
 import { describe, expect, it } from 'vitest'
 import { bodyText, packTold, rawOf, readBody, type Told } from '../src/event/body.ts'
 import { changesOf, type Edit } from '../src/event/edits.ts'
+import fc from './setup/properties.ts'
 
 const asIs = { text: (text: string) => text, value: (value: unknown) => value }
 const store = (told: Told, raw: unknown): string =>

@@ -11,9 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EntireContent, EntireTranscript, JsonlGap } from '../src/record/index.ts'
+import fc from './setup/properties.ts'
 import {
   assistantBlocks,
   entireModifiedFiles,

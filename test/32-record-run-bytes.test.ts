@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyJson, encodeGo } from '../src/record/go-json.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from '../src/record/index.ts'
 import { decodeRun, encodeRun } from '../src/record/run-json.ts'
 import { goTime, isTime } from '../src/record/run-model.ts'
+import fc from './setup/properties.ts'
 
 const GOLDEN = join(import.meta.dirname, 'golden/run')
 const golden = (name: string) => readFileSync(join(GOLDEN, name), 'utf8')

@@ -13,7 +13,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   type JsonlGap,
@@ -26,6 +25,7 @@ import {
   searchRuns,
 } from '../src/record/index.ts'
 import { encodeRun } from '../src/record/run-json.ts'
+import fc from './setup/properties.ts'
 
 let base: string
 beforeEach(() => {

@@ -1,5 +1,5 @@
 // The tree of sessions from the log alone: what each event means, and that no input breaks it.
-import fc from 'fast-check'
+
 import { describe, expect, it } from 'vitest'
 import {
   buildSessionTree,
@@ -7,6 +7,7 @@ import {
   type SessionHistoryEvent,
   type SessionTree,
 } from '../src/record/index.ts'
+import fc from './setup/properties.ts'
 
 /** Events from `kind id<parent`, a minute apart. */
 function log(...lines: string[]): SessionHistoryEvent[] {

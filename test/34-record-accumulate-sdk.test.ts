@@ -1,8 +1,8 @@
 // The same bytes through our accumulator and through Anthropic's own TypeScript SDK must give the same message.
 import Anthropic from '@anthropic-ai/sdk'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulateMessage } from '../src/record/index.ts'
+import fc from './setup/properties.ts'
 
 type Event = Record<string, unknown> & { type: string }
 

@@ -1,8 +1,8 @@
 // The stream accumulator on its own: bytes cut anywhere, streams that break off, events nobody has seen yet.
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulateMessage, MessageAccumulator } from '../src/record/index.ts'
+import fc from './setup/properties.ts'
 
 const START = {
   type: 'message_start',

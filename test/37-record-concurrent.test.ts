@@ -8,9 +8,7 @@ const PROCESSES = 8
 const APPENDS = IS_LONG ? 500 : 50
 
 for (const format of Object.keys(formats)) {
-  test(`${format}: ${PROCESSES} processes append ${APPENDS} records of 1 KB to 2 MB each`, {
-    timeout: 300_000,
-  }, async () => {
+  test(`${format}: ${PROCESSES} processes append ${APPENDS} records of 1 KB to 2 MB each`, async () => {
     const directory = temporaryDirectory()
     const acknowledged = new Map<string, number[]>()
     const runs = Array.from({ length: PROCESSES }, async (_, i) => {

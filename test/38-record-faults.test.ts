@@ -76,7 +76,6 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 testNeeding(
   ['root', 'mount'],
   'a full disk: short writes are taken back, and freed space is used again',
-  60_000,
   async () => {
     const directory = mountTmpfs('size=512k')
     const writer = new TranscriptWriter(directory, { flush: 'fdatasync' })
@@ -109,7 +108,6 @@ testNeeding(
 testNeeding(
   ['root', 'mount'],
   'no inode left: a new session is refused as a full disk, the open one goes on',
-  60_000,
   async () => {
     const directory = mountTmpfs('size=1m,nr_inodes=6')
     const writer = new TranscriptWriter(directory)
@@ -125,7 +123,7 @@ testNeeding(
   },
 )
 
-testNeeding(['root', 'mount'], 'a disk turned read-only, and back', 60_000, async () => {
+testNeeding(['root', 'mount'], 'a disk turned read-only, and back', async () => {
   const directory = mountTmpfs('size=1m')
   const writer = new TranscriptWriter(directory)
   await writer.append('a', 's', turn(1))
@@ -140,7 +138,7 @@ testNeeding(['root', 'mount'], 'a disk turned read-only, and back', 60_000, asyn
   expect((await writer.read('a', 's')).map((entry) => entry.turnId)).toEqual(['1', '3'])
 })
 
-testNeeding(['root', 'setpriv'], 'a directory we may not write to', 60_000, async () => {
+testNeeding(['root', 'setpriv'], 'a directory we may not write to', async () => {
   const directory = temporaryDirectory()
   const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
   chmodSync(directory, 0o555)
@@ -154,7 +152,7 @@ testNeeding(['root', 'setpriv'], 'a directory we may not write to', 60_000, asyn
   await expectIntact('turns', directory, new Map([['w', [0, 1]]]))
 })
 
-testNeeding(['prlimit'], 'the limit on file size: a clear error, nothing torn', 60_000, async () => {
+testNeeding(['prlimit'], 'the limit on file size: a clear error, nothing torn', async () => {
   const directory = temporaryDirectory()
   const outcomes = tryAppends({ directory, count: 10, bytes: 9000 }, ['prlimit', '--fsize=50000'])
   expect(acknowledgedOf(outcomes)).toEqual([0, 1, 2, 3, 4])
@@ -172,7 +170,6 @@ testNeeding(['prlimit'], 'the limit on file size: a clear error, nothing torn', 
 testNeeding(
   ['prlimit', 'strace'],
   'a short write that cannot be taken back: told, named by readers, healed',
-  60_000,
   async () => {
     const directory = temporaryDirectory()
     const under = [...STRACE, '/dev/null', '-e', 'inject=ftruncate:error=EIO', 'prlimit', '--fsize=50000']
@@ -192,7 +189,6 @@ testNeeding(
 testNeeding(
   ['strace'],
   'an input or output error in the write is told, and the next append works',
-  60_000,
   async () => {
     const directory = temporaryDirectory()
     tryAppends({ directory, count: 1 })
@@ -210,7 +206,6 @@ testNeeding(
 testNeeding(
   ['strace'],
   'a failed flush is never tried again: the writer refuses, a new one goes on',
-  60_000,
   async () => {
     const directory = temporaryDirectory()
     const trace = join(directory, 'trace')
@@ -236,7 +231,7 @@ testNeeding(
   },
 )
 
-testNeeding(['strace'], 'a directory that cannot be flushed counts as a failed flush', 60_000, async () => {
+testNeeding(['strace'], 'a directory that cannot be flushed counts as a failed flush', async () => {
   for (const exists of [false, true]) {
     const directory = temporaryDirectory()
     if (exists) mkdirSync(join(directory, 'agents', 'agent', 'sessions'), { recursive: true })
@@ -347,7 +342,8 @@ test('a writer suspended at any moment and woken again never writes into the rec
   ended.then(() => {
     running = false
   })
-  for (let i = 0; i < 40 && running; i++) {
+  // On a busy machine it may be stopped in the midst of a write time and again.
+  for (let i = 0; (i < 40 || mine.length === 0) && running; i++) {
     child.kill('SIGSTOP')
     const outcome = await other.append('other', i, 20_000).then(
       () => 'ok',

@@ -41,7 +41,7 @@ async function killAt(format: string, call: string, n: number): Promise<boolean>
 }
 
 for (const format of Object.keys(formats)) {
-  testNeeding(['strace'], `${format}: killed before each call that changes the disk`, 600_000, async () => {
+  testNeeding(['strace'], `${format}: killed before each call that changes the disk`, async () => {
     const points: Record<string, number> = {}
     const calls = [...CALLS]
     const work = async () => {

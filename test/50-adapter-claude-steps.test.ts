@@ -1,7 +1,6 @@
 // Reading Claude Code's files in steps, and reading rubbish.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Item, Position } from '../src/adapters/adapter.ts'
 import { claude } from '../src/adapters/claude/index.ts'
@@ -23,6 +22,7 @@ import {
 } from './setup/claude.ts'
 import { filesBelow } from './setup/collect.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import fc from './setup/properties.ts'
 
 const fixtures = ['claude', 'claude-tui', 'claude-2.0', 'claude-1.0'].map(unpackAgent)
 

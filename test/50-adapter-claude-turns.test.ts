@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { EventItem, Item, Position } from '../src/adapters/adapter.ts'
 import { claude } from '../src/adapters/claude/index.ts'
-import { hashOf } from '../src/adapters/text.ts'
+import { hashOf } from '../src/adapters/kit/text.ts'
 import {
   assistant,
   call,

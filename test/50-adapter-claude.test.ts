@@ -1,8 +1,9 @@
 // What a path, a message, a tool call and a token count of Claude Code become: the traps, one by one.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { claude } from '../src/adapters/claude/index.ts'
+import { HOSTS } from '../src/adapters/claude/paths.ts'
 import {
   assistant,
   call,
@@ -24,9 +25,41 @@ import {
 
 describe('paths', () => {
   test('roots come from CLAUDE_CONFIG_DIR, else from the home directory', () => {
-    expect(claude.roots({ CLAUDE_CONFIG_DIR: '/a, /b' })).toEqual(['/a/projects', '/b/projects'])
-    expect(claude.roots({ HOME: '/h' })).toEqual(['/h/.claude/projects', '/h/.config/claude/projects'])
-    expect(claude.roots({ HOME: '/h', XDG_CONFIG_HOME: '/x' })[1]).toBe('/x/claude/projects')
+    const hosts = process.platform === 'darwin' ? HOSTS.map((folder) => `/h/Library/${folder}`) : []
+    expect(claude.roots({ HOME: '/h', CLAUDE_CONFIG_DIR: '/a, /b' })).toEqual([
+      '/a/projects',
+      '/a/transcripts',
+      '/b/projects',
+      '/b/transcripts',
+      ...hosts,
+    ])
+    expect(claude.roots({ HOME: '/h' })).toEqual([
+      '/h/.claude/projects',
+      '/h/.claude/transcripts',
+      '/h/.config/claude/projects',
+      '/h/.config/claude/transcripts',
+      ...hosts,
+    ])
+    expect(claude.roots({ HOME: '/h', XDG_CONFIG_HOME: '/x' })[2]).toBe('/x/claude/projects')
+  })
+
+  test('below a root of any name, transcripts lie side by side, and those of a host in folders of its own', () => {
+    expect(claude.claim('/c/transcripts/session.jsonl', true)).not.toBeNull()
+    expect(claude.claim('/c/transcripts/session.jsonl')).toBeNull()
+    expect(claude.claim('/c/transcripts/ses_1f.jsonl', true)).toBeNull()
+    const host = '/h/Library/Application Support/Claude/local-agent-mode-sessions/a/b/local_c'
+    expect(claude.claim(`${host}/.claude/projects/-w/${SESSION}.jsonl`, true)).not.toBeNull()
+    expect(claude.claim(`${host}/audit.jsonl`, true)).toBeNull()
+  })
+
+  test('a session in both places is one', () => {
+    const config = dirname(dirname(newProject()))
+    const records = [user('u1', null, 'hello')]
+    const items = [`projects/-w/${SESSION}.jsonl`, 'transcripts/run.jsonl'].map((file) =>
+      eventsOf(readAll(write(join(config, file), records))),
+    )
+    expect(items[0]).toHaveLength(1)
+    expect(items[1]).toEqual(items[0])
   })
 
   test.each([
@@ -40,6 +73,10 @@ describe('paths', () => {
     [`/h/.claude/projects/-w/${SESSION}/subagents/agent-a1.meta.json`, false],
     ['/h/.claude/projects/-w/sessions-index.json', false],
     ['/h/.claude/history.jsonl', false],
+    [`/h/.claude/transcripts/${SESSION}.jsonl`, true],
+    ['/h/.claude/transcripts/run.jsonl', true],
+    ['/h/.claude/transcripts/ses_4f2a.jsonl', false],
+    ['/h/.claude/transcripts/notes/run.jsonl', false],
     ['/h/.claude/.credentials.json', false],
     [`/h/.claude/file-history/${SESSION}/a@v1`, false],
     [`/h/.qwen/projects/-w/chats/${SESSION}.jsonl`, false],

@@ -1,12 +1,12 @@
 // Reading in any number of steps gives what reading at once gives; and nothing a file may hold makes the reader throw.
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Item, Position } from '../src/adapters/adapter.ts'
 import { codex } from '../src/adapters/codex/index.ts'
 import { filesBelow } from './setup/collect.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import fc from './setup/properties.ts'
 import { eventsOf, itemsOf, jsonl, newHome, writeRollout, zstdFrame } from './setup/rollout.ts'
 import { held } from './setup/steps.ts'
 
@@ -36,7 +36,7 @@ const ROLLOUTS = SCENARIOS.flatMap(rolloutsOf)
 function step(path: string, from: Position | null): { items: Item[]; position: Position | null } {
   const items: Item[] = []
   let position = from
-  for (const item of codex.read({ flavor: 'codex', path }, from)) {
+  for (const item of codex.read({ path }, from)) {
     if (item.type === 'position') position = JSON.parse(JSON.stringify(item.position)) as Position
     else if (!(item.type === 'gap' && item.pending)) items.push(structuredClone(item))
   }
@@ -81,7 +81,7 @@ test('stopped after any line, plain and compressed', () => {
       const whole = step(path, null).items
       const before: Item[] = []
       let lineCount = 0
-      for (const item of codex.read({ flavor: 'codex', path }, null)) {
+      for (const item of codex.read({ path }, null)) {
         if (item.type !== 'position') before.push(structuredClone(item))
         else if (lineCount++ % 7 === 3) {
           const stopped = JSON.parse(JSON.stringify(item.position)) as Position

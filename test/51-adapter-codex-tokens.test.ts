@@ -289,3 +289,20 @@ test('what a person stopped at once is one act', () => {
     'human_intervention',
   ])
 })
+
+test('tokens of the priority service stand under a name of their own', () => {
+  const count = counts()
+  const settings = (service_tier: string): Json =>
+    told('thread_settings_applied', { thread_settings: { model: 'gpt-5.5', service_tier } })
+  const rollout = [
+    meta(THREAD),
+    settings('priority'),
+    asked('go'),
+    said('one'),
+    count(5),
+    settings('default'),
+    said('two'),
+    count(7),
+  ]
+  expect(read(rollout).usage.map((one) => one.model)).toEqual(['gpt-5.5-priority', 'gpt-5.5'])
+})

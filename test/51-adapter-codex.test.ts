@@ -40,8 +40,8 @@ test('claims rollouts below sessions and archived_sessions, the index of names, 
     'archived_sessions/rollout-x.jsonl.zst',
     'sessions/rollout-x.json',
   ])
-    expect(codex.claim(`${home}/${name}`)).toEqual({ flavor: 'codex', path: `${home}/${name}` })
-  expect(codex.claim(`${home}/session_index.jsonl`)).toMatchObject({ flavor: 'codex', isShared: true })
+    expect(codex.claim(`${home}/${name}`)).toEqual({ path: `${home}/${name}` })
+  expect(codex.claim(`${home}/session_index.jsonl`)).toMatchObject({ isShared: true })
   for (const name of [
     'auth.json',
     'config.toml',
@@ -346,7 +346,7 @@ test('flat files and single-JSON files of 2025', () => {
   ])
   expect([...found.gaps, ...found.unknown]).toEqual([])
   const position = found.positions.get(document) ?? null
-  expect([...codex.read({ flavor: 'codex', path: document }, position)]).toEqual([])
+  expect([...codex.read({ path: document }, position)]).toEqual([])
   writeRollout(home, `rollout-2025-05-01-${CHILD}.json`, JSON.stringify(chat).slice(0, -9))
   expect(itemsOf(document)).toMatchObject([{ type: 'gap', reason: 'torn', pending: true }])
 })

@@ -1,7 +1,6 @@
 // Reading in any number of steps gives what reading at once gives; content of any shape never stops the reader.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { grok } from '../src/adapters/grok/index.ts'
 import { EVENT_KINDS } from '../src/model.ts'
@@ -24,6 +23,7 @@ import {
   user,
   writeSession,
 } from './setup/grok-session.ts'
+import fc from './setup/properties.ts'
 
 /** What is left when everything is merged, without the order in which the files were read, and what only stood in. */
 function settled(read: Collected): unknown {

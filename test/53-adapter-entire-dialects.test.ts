@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventItem, Item } from '../src/adapters/adapter.ts'
 import { entire } from '../src/adapters/entire/index.ts'
+import fc from './setup/properties.ts'
 import { news, readAll, readInSteps, resumed } from './setup/steps.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'recollect-dialects-'))

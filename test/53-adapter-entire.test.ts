@@ -10,7 +10,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Adapter, EventItem, Item, UsageItem } from '../src/adapters/adapter.ts'
 import { claude } from '../src/adapters/claude/index.ts'
@@ -19,6 +18,7 @@ import { entire } from '../src/adapters/entire/index.ts'
 import { type EntireBlock, EntireTranscript } from '../src/record/index.ts'
 import { collect, filesBelow } from './setup/collect.ts'
 import { unpackAgent } from './setup/fixtures.ts'
+import fc from './setup/properties.ts'
 import { held, news, readAll, readInSteps, resumed } from './setup/steps.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'recollect-entire-'))

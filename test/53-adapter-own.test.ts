@@ -10,7 +10,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Adapter, EdgeItem, EventItem, Item, UsageItem } from '../src/adapters/adapter.ts'
 import { lineage } from '../src/adapters/lineage/index.ts'
@@ -24,6 +23,7 @@ import {
   TranscriptWriter,
 } from '../src/record/index.ts'
 import { collect } from './setup/collect.ts'
+import fc from './setup/properties.ts'
 import { news, readAll, readInSteps, resumed } from './setup/steps.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'recollect-own-'))
@@ -223,7 +223,6 @@ describe('turns', () => {
 
   test('only sessions below agents/<agent>/sessions are claimed', () => {
     expect(turns.claim('/h/agents/a/sessions/s.jsonl')).toEqual({
-      flavor: 'turns',
       path: '/h/agents/a/sessions/s.jsonl',
     })
     for (const path of [

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Adapter, EventItem, Item, Position } from '../src/adapters/adapter.ts'
 import {
   bounded,
@@ -64,7 +64,7 @@ const ADAPTER: Adapter = {
   flavor: 'made-up',
   version: 1,
   roots: (env) => [join(env['HOME'] ?? '', '.made-up')],
-  claim: (path) => (path.endsWith('.db') ? databaseSource('made-up', path) : null),
+  claim: (path) => (path.endsWith('.db') ? databaseSource(path) : null),
   read: ({ path }, from) => readDatabase(path, from, READER),
 }
 
@@ -79,6 +79,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const one of open) if (one.isOpen) one.close()
+  vi.unstubAllEnvs()
 })
 
 function program(mode = 'wal'): Database {
@@ -132,12 +133,15 @@ describe('a database', () => {
     // As a program that was killed leaves it: no checkpoint, no shared memory.
     for (const suffix of ['', '-wal']) copyFileSync(`${path}${suffix}`, join(directory, `left.db${suffix}`))
     path = join(directory, 'left.db')
+    // A place of its own for what the reader copies: in the common one other test files come and go.
+    const room = join(directory, '..', 'room')
+    mkdirSync(room)
     const before = state()
-    const room = readdirSync(temporaryRoom())
+    vi.stubEnv('TMPDIR', room)
     expect(said(read().events)).toEqual(['hello'])
     expect(state()).toEqual(before)
     expect(existsSync(`${path}-shm`)).toBe(false)
-    expect(readdirSync(temporaryRoom())).toEqual(room)
+    expect(readdirSync(room)).toEqual([])
   })
 
   it.each(['wal', 'delete'])('that was closed is read where it lies (%s)', (mode) => {
@@ -259,8 +263,6 @@ describe('a database', () => {
   })
 })
 
-const temporaryRoom = (): string => join(directory, '..', '..')
-
 describe('a database that is being written to', () => {
   // Every transaction adds one to each of two tables and may checkpoint: a mixed copy would show different counts.
   const WRITER = `
@@ -276,9 +278,11 @@ describe('a database that is being written to', () => {
       a.run('s', 'x'.repeat(at % 5000))
       b.run('s', '{}')
       database.exec('COMMIT')
+      // Nobody writes without a breath: some copies are to succeed, however the two processes share the processors.
+      if (at % 20 === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     }`
 
-  it('is read as it was at one moment', { timeout: 60_000 }, async () => {
+  it('is read as it was at one moment', async () => {
     const writer = spawn(process.execPath, ['-e', WRITER, path], {
       cwd: join(import.meta.dirname, '..'),
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -286,7 +290,9 @@ describe('a database that is being written to', () => {
     try {
       await once(writer.stdout, 'data')
       const seen = new Set<number>()
-      for (let tries = 0; tries < 40; tries++) {
+      for (let tries = 0; tries < 40 || seen.size <= 3; tries++) {
+        // Every other time at a stand, wherever it is: on a busy machine it may else always be faster.
+        writer.kill(tries % 2 === 0 ? 'SIGCONT' : 'SIGSTOP')
         const counts: number[][] = []
         const items = readDatabase(path, null, {
           tables: ['session', 'message'],
@@ -310,7 +316,6 @@ describe('a database that is being written to', () => {
         expect(sessions).toBe(messages)
         seen.add(sessions as number)
       }
-      expect(seen.size).toBeGreaterThan(3)
     } finally {
       writer.kill('SIGKILL')
       await once(writer, 'exit')

@@ -10,6 +10,7 @@ import { sessionEvents } from '../../src/query/events.ts'
 import { search } from '../../src/query/search.ts'
 import { getSession, listSessions } from '../../src/query/sessions.ts'
 import type { Batch } from '../../src/store/batch.ts'
+import { databasesOf } from '../../src/store/databases.ts'
 import type { Place, SessionPlace, Store, WriteReport } from '../../src/store/store.ts'
 import { batchesOf, event, usage, uuid } from '../setup/scripted.ts'
 import { temporary } from '../setup/sweeping.ts'
@@ -45,42 +46,46 @@ class Steps {
 
   batches(source: string, items: Item[], isResumed = false): Batch[] {
     const path = this.path(source)
-    return batchesOf(path, items, isResumed ? this.store.cursor(path) : undefined)
+    return batchesOf(path, items, isResumed ? this.store.reader.sources.cursor(path) : undefined)
   }
 
   write(source: string, ...items: Item[]): WriteReport {
     const batches = this.batches(source, items)
-    return this.store.write(batches)
+    return this.store.ingest.write(batches)
   }
 
   append(source: string, ...items: Item[]): WriteReport {
     const batches = this.batches(source, items, true)
-    return this.store.write(batches)
+    return this.store.ingest.write(batches)
   }
 
   settle(place: (session: SessionPlace) => Place = nowhere): number {
-    return this.store.settle(place)
+    return this.store.ingest.settle(place)
   }
 
   events(uid = A): SessionEvent[] {
-    return [...sessionEvents(this.store.read(), uid)]
+    return [...sessionEvents(this.store.reader, uid)]
   }
 
   session(uid = A) {
-    const session = getSession(this.store.read(), uid)
+    const session = getSession(this.store.reader, uid)
     if (!session) throw new Error(`no session ${uid}`)
     return session
   }
 
   edges(): string[] {
-    const rows = this.store.read().memory.prepare('SELECT * FROM edges ORDER BY session_uid').all()
+    const rows = databasesOf(this.store.reader)
+      .memory.prepare('SELECT * FROM edges ORDER BY session_uid')
+      .all()
     return (rows as unknown as Record<string, string>[]).map(
       (row) => `${row['session_uid']} ${row['kind']} ${row['parent_uid']}`,
     )
   }
 
   gaps(): string[] {
-    const rows = this.store.read().cache.prepare('SELECT * FROM gaps ORDER BY offset, reason, detail').all()
+    const rows = databasesOf(this.store.reader)
+      .cache.prepare('SELECT * FROM gaps ORDER BY offset, reason, detail')
+      .all()
     return (rows as unknown as Record<string, string>[]).map(
       (row) => `${row['offset']} ${row['reason']} ${row['detail']}`,
     )
@@ -101,7 +106,7 @@ export function storeContract(name: string, open: Open): void {
     beforeEach(() => {
       it_ = new Steps(open, reopens)
       return () => {
-        expect(it_.store.verify().problems).toEqual([])
+        expect(it_.store.archive.verify().problems).toEqual([])
         it_.end()
       }
     })
@@ -131,8 +136,8 @@ function writing(steps: () => Steps): void {
       [4, 3],
     ])
     const ref = it_.events()[2]?.payload_ref as string
-    expect(rawOf(it_.store.read().payload(ref) as string)).toEqual({ said: 'k3' })
-    expect(it_.store.read().payload(`blob://${'0'.repeat(32)}`)).toBeUndefined()
+    expect(rawOf(it_.store.reader.payload(ref) as string)).toEqual({ said: 'k3' })
+    expect(it_.store.reader.payload(`blob://${'0'.repeat(32)}`)).toBeUndefined()
   })
 
   it('links a child that came before its parent', () => {
@@ -160,10 +165,10 @@ function writing(steps: () => Steps): void {
     const bad = it_.batches('t', [event('b', 'k1')])
     // biome-ignore lint/suspicious/noExplicitAny: a row no store may take
     ;(bad[0] as Batch).cursor.path = null as any
-    expect(() => it_.store.write([...good, ...bad])).toThrow()
+    expect(() => it_.store.ingest.write([...good, ...bad])).toThrow()
     expect(it_.events().map((one) => one.seq)).toEqual([1])
-    expect(it_.store.cursor(it_.path('s'))?.offset).toBe(1)
-    it_.store.write(good)
+    expect(it_.store.reader.sources.cursor(it_.path('s'))?.offset).toBe(1)
+    it_.store.ingest.write(good)
     expect(it_.events().map((one) => one.seq)).toEqual([1, 2])
     it_.settle()
     expect(it_.session().cost).toMatchObject({ output_tokens: 5, turns: 2 })
@@ -172,10 +177,10 @@ function writing(steps: () => Steps): void {
   it('moves the cursor with the rows', () => {
     const it_ = steps()
     it_.write('s', event('a', 'k1'), event('a', 'k2'))
-    const cursor = it_.store.cursor(it_.path('s'))
-    expect(cursor).toMatchObject({ ...it_.store.mark(it_.path('s')) })
+    const cursor = it_.store.reader.sources.cursor(it_.path('s'))
+    expect(cursor).toMatchObject({ ...it_.store.reader.sources.mark(it_.path('s')) })
     expect(cursor).toMatchObject({ offset: 2, flavor: 'test', sessionUid: A, missingAt: null, generation: 0 })
-    expect(JSON.parse(it_.store.cursor(it_.path('s'))?.state as string)).toMatchObject({
+    expect(JSON.parse(it_.store.reader.sources.cursor(it_.path('s'))?.state as string)).toMatchObject({
       adapter: { seen: 2 },
     })
   })
@@ -185,14 +190,18 @@ function writing(steps: () => Steps): void {
     const body = { said: 'the same '.repeat(2000) }
     const same = { payload: body, said: body.said }
     const count = (): number =>
-      (it_.store.read().cache.prepare('SELECT count(*) AS n FROM payloads').get() as { n: number }).n
+      (
+        databasesOf(it_.store.reader).cache.prepare('SELECT count(*) AS n FROM payloads').get() as {
+          n: number
+        }
+      ).n
     it_.write('s', event('a', 'k1', same), event('a', 'k2', same))
     expect(count()).toBe(1)
     it_.append('s', event('a', 'k3', same))
     it_.write('t', event('b', 'k1', same))
     expect(count()).toBe(1)
     const ref = it_.events('test:b')[0]?.payload_ref as string
-    expect(rawOf(it_.store.read().payload(ref) as string)).toEqual(body)
+    expect(rawOf(it_.store.reader.payload(ref) as string)).toEqual(body)
   })
 
   it('notes facts field by field; a person names a session for good', () => {
@@ -272,8 +281,8 @@ function repeating(steps: () => Steps): void {
       [1, 'user_msg'],
       [2, 'error'],
     ])
-    expect(search(it_.store.read(), 'before')).toEqual([])
-    expect(search(it_.store.read(), 'after')).toMatchObject([{ seq: 2 }])
+    expect(search(it_.store.reader, 'before')).toEqual([])
+    expect(search(it_.store.reader, 'after')).toMatchObject([{ seq: 2 }])
     it_.append('s', event('a', 'k1', { kind: 'lifecycle', role: 'system' }))
     it_.settle()
     expect(it_.session().cost.turns).toBe(0)
@@ -396,8 +405,7 @@ function forking(steps: () => Steps): void {
     it_.settle()
     it_.write('f', main, ...said('f', [1, 2, 3]))
     it_.settle()
-    const row = it_.store
-      .read()
+    const row = databasesOf(it_.store.reader)
       .memory.prepare("SELECT relation FROM sessions WHERE session_uid = 'test:f'")
       .get()
     expect(row).toEqual({ relation: 'fork' })
@@ -446,7 +454,7 @@ function counting(steps: () => Steps): void {
     it_.write('s', usage('a', 'turn', 9))
     it_.write('c', usage('child', 'inner', 4, { nested: true }))
     it_.settle()
-    const all = listSessions(it_.store.read(), { withSubagents: true })
+    const all = listSessions(it_.store.reader, { withSubagents: true })
     expect(all.reduce((sum, one) => sum + one.cost.output_tokens, 0)).toBe(9)
   })
 }
@@ -456,8 +464,8 @@ function moving(steps: () => Steps): void {
     const it_ = steps()
     it_.write('s', { type: 'session', session: 'a', cwd: '/x' }, event('a', 'k1'))
     it_.settle()
-    it_.store.moveSource(it_.path('s'), it_.path('t'))
-    expect([...it_.store.marks()].map((one) => one.path)).toEqual([it_.path('t')])
+    it_.store.ingest.moveSource(it_.path('s'), it_.path('t'))
+    expect([...it_.store.reader.sources.marks()].map((one) => one.path)).toEqual([it_.path('t')])
     expect(it_.session().source_path).toBe(it_.path('t'))
     it_.append('t', event('a', 'k2'))
     expect(it_.events().map((one) => one.parent_seq)).toEqual([null, 1])
@@ -469,19 +477,19 @@ function moving(steps: () => Steps): void {
     it_.write('t', event('a', 'k2'))
     it_.settle()
     const sole = () => [it_.session().is_sole_copy, it_.session('test:within').is_sole_copy]
-    it_.store.markMissing([it_.path('s')], 5)
+    it_.store.ingest.markMissing([it_.path('s')], 5)
     expect(sole()).toEqual([false, true])
-    it_.store.markMissing([it_.path('t')], 6)
+    it_.store.ingest.markMissing([it_.path('t')], 6)
     expect(sole()).toEqual([true, true])
     // A relative of it is written to: it is settled again, and still the only copy.
     it_.write('u', event('a', 'k3'))
     it_.settle()
-    it_.store.markMissing([it_.path('u')], 7)
+    it_.store.ingest.markMissing([it_.path('u')], 7)
     it_.settle()
     expect(sole()).toEqual([true, true])
-    it_.store.markMissing([it_.path('s')], null)
+    it_.store.ingest.markMissing([it_.path('s')], null)
     expect(sole()).toEqual([false, false])
-    expect(it_.store.mark(it_.path('s'))?.missingAt).toBeNull()
+    expect(it_.store.reader.sources.mark(it_.path('s'))?.missingAt).toBeNull()
   })
 }
 
@@ -531,7 +539,7 @@ function hostility(steps: () => Steps): void {
     it_.settle()
     expect(it_.write('s', ...items)).toMatchObject({ newEventCount: 0, changedEventCount: 0 })
     it_.settle()
-    const sessions = listSessions(it_.store.read(), { withSubagents: true })
+    const sessions = listSessions(it_.store.reader, { withSubagents: true })
     expect(sessions.length).toBe(2)
     const text = JSON.stringify([sessions, ...sessions.map((one) => it_.events(one.session_uid))])
     expect(text).not.toMatch(/\\u0000|\\ud800/)

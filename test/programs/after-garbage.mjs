@@ -22,6 +22,6 @@ await setImmediate()
 
 const [, addon] = [...addons].find(([path]) => path.includes('sqlite'))
 const memory = openMemory(storePaths(process.argv[2]))
-const { count } = memory.memory.prepare('SELECT count(*) AS count FROM sessions').get()
+const count = memory.sessions.countAll()
 memory.close()
 console.log(JSON.stringify({ isHeld: addon.deref() !== undefined, count }))

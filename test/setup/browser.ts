@@ -1,17 +1,21 @@
 // The page in a real browser, with everything written down that must not happen: requests that leave the origin, refusals
 // of the browser, errors, dialogs.
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { describe } from 'vitest'
 import { hasChromium, launchChromium } from '../../scripts/chromium.mjs'
 import type { ServerOptions } from '../../src/web/server/index.ts'
 import { serve, type WebClient } from './web.ts'
 
 const isHere = hasChromium()
+/** What does not come at all: a busy machine takes its time. */
+const PATIENCE_MS = 120_000
 
 /** Skipped by name, with what to install, where there is no browser. */
 export const describeInBrowser = (name: string, tests: () => void): void => {
   describe.skipIf(!isHere)(isHere ? name : `${name} (needs Chromium: apt-get install -y chromium)`, tests)
 }
+
+type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>
 
 export interface Seen {
   outside: string[]
@@ -36,17 +40,13 @@ export class BrowserSession {
   /** Opens the printed address in a new browser, over the memory at `home`. */
   static async open(
     home: string,
-    context: NonNullable<Parameters<Browser['newContext']>[0]> = {},
+    context: ContextOptions = {},
     server: Partial<ServerOptions> = {},
   ): Promise<BrowserSession> {
     const seen: Seen = { outside: [], violations: [], errors: [], dialogs: [] }
     const client = await serve(home, server)
     const browser = await launchChromium()
-    const opened: BrowserContext = await browser.newContext({
-      viewport: { width: 1280, height: 900 },
-      ...context,
-    })
-    const page = await opened.newPage()
+    const page = await newPage(browser, { viewport: { width: 1280, height: 900 }, ...context })
     await watch(page, client.origin, seen)
     await page.goto(client.server.url)
     // The address leads on by itself.
@@ -67,6 +67,12 @@ export class BrowserSession {
     await this.#browser.close()
     await this.client.server.close()
   }
+}
+
+export async function newPage(browser: Browser, context: ContextOptions = {}): Promise<Page> {
+  const opened = await browser.newContext(context)
+  opened.setDefaultTimeout(PATIENCE_MS)
+  return await opened.newPage()
 }
 
 async function watch(page: Page, origin: string, seen: Seen): Promise<void> {

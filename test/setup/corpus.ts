@@ -1,5 +1,6 @@
 // Broken homes: puts a case of test/corpus into a temporary home, sweeps it with the real program under a memory meter,
 // and looks at what the store holds afterwards.
+
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   accessSync,
@@ -23,6 +24,7 @@ import { pathToFileURL } from 'node:url'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
 import { sessionEvents } from '../../src/query/events.ts'
+import { databasesOf } from '../../src/store/databases.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
 import { openStore } from '../../src/store/sqlite.ts'
 import { sweep } from '../../src/sweep/index.ts'
@@ -208,7 +210,7 @@ export class BrokenHome {
     if (IS_LONG) return JSON.parse(this.run(['verify', '--json']).stdout).problems
     const store = openStore(storePaths(this.memory))
     try {
-      return store.verify().problems
+      return store.archive.verify().problems
     } finally {
       store.close()
     }
@@ -226,7 +228,9 @@ export class BrokenHome {
   said(): Record<string, string[]> {
     return this.#read((handle) => {
       const said: Record<string, string[]> = {}
-      for (const { session_uid: uid } of handle.cache.prepare('SELECT session_uid FROM cached').all() as {
+      for (const { session_uid: uid } of databasesOf(handle)
+        .cache.prepare('SELECT session_uid FROM cached')
+        .all() as {
         session_uid: string
       }[]) {
         const kinds = ['user_msg', 'assistant_msg'] as const
@@ -239,7 +243,7 @@ export class BrokenHome {
 
   gaps(): Gap[] {
     return this.#read((handle) => {
-      const rows = handle.cache.prepare('SELECT * FROM gaps').all() as unknown as GapRow[]
+      const rows = databasesOf(handle).cache.prepare('SELECT * FROM gaps').all() as unknown as GapRow[]
       return rows.map(({ path, file, offset, length, reason, is_pending }) => ({
         file: relative(this.home, path),
         ...(file === '' ? {} : { companion: file }),
@@ -255,7 +259,9 @@ export class BrokenHome {
   dump(): string {
     const tables = ['sources', 'gaps', 'unknown_records', 'cached', 'events', 'findings']
     return this.#read((handle) =>
-      tables.map((table) => JSON.stringify(handle.cache.prepare(`SELECT * FROM ${table}`).all())).join('\n'),
+      tables
+        .map((table) => JSON.stringify(databasesOf(handle).cache.prepare(`SELECT * FROM ${table}`).all()))
+        .join('\n'),
     )
   }
 

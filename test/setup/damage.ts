@@ -1,8 +1,9 @@
 // Damage done to the files of a memory.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CACHE_MIGRATIONS } from '../../src/store/cache-schema.ts'
 import { openDatabase } from '../../src/store/database.ts'
-import { CACHE_MIGRATIONS, MEMORY_MIGRATIONS } from '../../src/store/schema.ts'
+import { MEMORY_MIGRATIONS } from '../../src/store/memory-schema.ts'
 
 /** The payload files of a memory. */
 export function segmentsOf(memory: string): string[] {

@@ -1,10 +1,12 @@
 // Everything a memory holds, as a value that two memories of equal content share: rows by name and native key, never by
 // row id; payloads by what they say; the full-text index word by word. Times of our own doing are left out.
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENT_KINDS } from '../../src/model.ts'
 import type { Database } from '../../src/store/database.ts'
+import { databasesOf } from '../../src/store/databases.ts'
 import type { StorePaths } from '../../src/store/reading.ts'
 import { FLAG } from '../../src/store/rows.ts'
 import { openStore } from '../../src/store/sqlite.ts'
@@ -40,7 +42,8 @@ const hex = (value: unknown): string | null =>
 export function dumpStore(paths: StorePaths, base = ''): Dump {
   const store = openStore(paths)
   try {
-    const { cache, memory, payload } = store.read()
+    const { cache, memory } = databasesOf(store.reader)
+    const { payload } = store.reader
     const all = (database: Database, sql: string): Row[] =>
       (database.prepare(sql).all() as unknown as Row[]).map((row) => relative(row, base))
     const sessions = all(memory, 'SELECT * FROM sessions ORDER BY session_uid')

@@ -1,14 +1,17 @@
 // Which fields of the documents may be null, by the types of the program: the compiler refuses a table that has one too many
 // or one too few, and the test compares the tables with docs/json-output.md.
+import type { Mend } from '../../src/digest/mends.ts'
 import type { Pattern } from '../../src/digest/patterns.ts'
+import type { Solved } from '../../src/digest/solved.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import type { Status } from '../../src/doctor/status.ts'
 import type { Decision, Session, SessionEvent } from '../../src/model.ts'
+import type { AnsweredSession, SearchDocument } from '../../src/query/answer.ts'
 import type { LimitRow, LimitWindow } from '../../src/query/limits.ts'
 import type { LineageEdge, LineageNode } from '../../src/query/lineage.ts'
 import type { RawLost } from '../../src/query/lost.ts'
 import type { Receipt } from '../../src/query/receipts.ts'
-import type { SearchHit, SessionHits } from '../../src/query/search.ts'
+import type { SearchHit } from '../../src/query/search.ts'
 import type { UsageReport, UsageRow } from '../../src/query/usage.ts'
 
 type Nullable<T> = { [K in keyof T]-?: null extends T[K] ? K : never }[keyof T]
@@ -25,6 +28,7 @@ const SESSION = nullsOf<Session>()({
   git_branch: true,
   model: true,
   title: true,
+  title_source: true,
   started_at: true,
   ended_at: true,
   task_ref: true,
@@ -32,12 +36,17 @@ const SESSION = nullsOf<Session>()({
   ingested_at: true,
   analyzed_at: true,
   evicted_at: true,
+  starred_at: true,
+  host: true,
+  host_id: true,
+  user: true,
 })
 const USAGE_ROW = nullsOf<UsageRow>()({
   key: true,
   cost_usd: true,
   reported_cost_usd: true,
   cache_savings_usd: true,
+  tree_cost_usd: true,
 })
 const RAW_LOST = nullsOf<RawLost>()({ source_path: true })
 const RECEIPT = nullsOf<Receipt>()({})
@@ -64,8 +73,9 @@ export const NULLS: [section: string, prefix: string, fields: string[]][] = [
       duration_ms: true,
     }),
   ],
-  ['search', 'sessions[].', [...SESSION, ...nullsOf<SessionHits>()({ evicted: true })]],
-  ['search', 'hits[].', nullsOf<SearchHit>()({ seq: true, ts: true, tool: true })],
+  ['search', '', nullsOf<SearchDocument>()({ found_by: true, scanned: true, unread: true })],
+  ['search', 'sessions[].', [...SESSION, ...nullsOf<AnsweredSession>()({ evicted: true })]],
+  ['search', 'hits[].', nullsOf<SearchHit>()({ seq: true, ts: true, label: true, tool: true })],
   ['status', 'flavors[].', nullsOf<Status['flavors'][number]>()({ last_at: true, read_at: true })],
   ['doctor', 'findings[].', nullsOf<Finding>()({ subject: true, fix: true })],
   ['decide', '', nullsOf<Decision>()({})],
@@ -107,4 +117,7 @@ export const NULLS: [section: string, prefix: string, fields: string[]][] = [
     'patterns[].',
     nullsOf<Pattern>()({ first_seen: true, last_seen: true, last_resolution: true }),
   ],
+  ['patterns', 'patterns[].mends[].', nullsOf<Mend>()({ last_at: true })],
+  ['patterns', 'mends[].', nullsOf<Mend>()({ last_at: true })],
+  ['patterns', 'seen[].', nullsOf<Solved>()({ repo: true, last_at: true, resolved_by: true })],
 ]

@@ -6,6 +6,7 @@ export const IS_LONG = process.env['RECOLLECT_TEST_LONG'] !== undefined
 type Amount =
   | 'CORRUPTIONS'
   | 'EVICTIONS'
+  | 'FLEET_KILLS'
   | 'FUZZ'
   | 'HOOKS'
   | 'KILLS'
@@ -19,3 +20,7 @@ type Amount =
 
 export const amountOf = (name: Amount, short: number, long: number): number =>
   Number(process.env[`RECOLLECT_TEST_${name}`] ?? (IS_LONG ? long : short))
+
+/** What random choices begin with: the same with every change, another in each long run. RECOLLECT_TEST_SEED repeats a run. */
+export const seedOf = (short: number): number =>
+  Number(process.env['RECOLLECT_TEST_SEED'] ?? (IS_LONG ? Date.now() % 2 ** 31 : short))

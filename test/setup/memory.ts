@@ -1,12 +1,15 @@
 // A memory in a temporary home: sweeps given directories of the real agents' files and hands out what was remembered.
+
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
 import type { Digest } from '../../src/digest/digest.ts'
+import { type Databases, databasesOf } from '../../src/store/databases.ts'
+import type { Reader } from '../../src/store/reader/index.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
 import { openStore } from '../../src/store/sqlite.ts'
-import type { ReadHandle, Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { sweep } from '../../src/sweep/index.ts'
 import type { SweepReport } from '../../src/sweep/report.ts'
 import { unpackAgent } from './fixtures.ts'
@@ -28,10 +31,11 @@ export class TestMemory {
     return sweep({ config: new Config({ env }), adapters: ADAPTERS, env, ...(signal ? { signal } : {}) })
   }
 
-  read<T>(work: (handle: ReadHandle) => T): T {
+  /** With the databases behind it, for tests that look below the reader. */
+  read<T>(work: (handle: Reader & Databases) => T): T {
     const handle = openForReading(this.paths)
     try {
-      return work(handle)
+      return work(Object.assign(handle, databasesOf(handle)))
     } finally {
       handle.close()
     }

@@ -1,5 +1,6 @@
 // A memory in a directory of its own, filled by real sweeps over generated transcripts whose words are unique to each
 // session, so that a search of the files shows what is left of one.
+
 import { createHash } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { claude } from '../../src/adapters/claude/index.ts'
 import { Config } from '../../src/config.ts'
 import { type RetentionEvent, type RetentionReport, retain } from '../../src/retention/apply.ts'
 import { policyOf } from '../../src/retention/policy.ts'
+import { databasesOf } from '../../src/store/databases.ts'
 import { storePaths } from '../../src/store/reading.ts'
 import { openStore } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -144,15 +146,15 @@ export class Memory {
 
   /** As if no digest had been written. */
   unanalyze(): void {
-    this.with((store) => store.read().memory.exec('UPDATE sessions SET analyzed_at = NULL'))
+    this.with((store) => databasesOf(store.reader).memory.exec('UPDATE sessions SET analyzed_at = NULL'))
   }
 
   /** As if digests had been written, in the order given. */
   analyze(made: readonly { uid: string }[]): void {
     this.with((store) => {
-      const set = store
-        .read()
-        .memory.prepare('UPDATE sessions SET analyzed_at = ingested_at + ? WHERE session_uid = ?')
+      const set = databasesOf(store.reader).memory.prepare(
+        'UPDATE sessions SET analyzed_at = ingested_at + ? WHERE session_uid = ?',
+      )
       for (const [at, { uid }] of made.entries()) set.run(at, uid)
     })
   }
@@ -184,15 +186,14 @@ export class Memory {
   rows(sql: string, ...values: (string | number)[]): Record<string, unknown>[] {
     return this.with(
       (store) =>
-        store
-          .read()
+        databasesOf(store.reader)
           .memory.prepare(sql)
           .all(...values) as unknown as Record<string, unknown>[],
     )
   }
 
   problems(): string[] {
-    return this.with((store) => store.verify().problems)
+    return this.with((store) => store.archive.verify().problems)
   }
 
   remove(): void {

@@ -2,7 +2,6 @@
 // has to find of each: the other half of the round trip is in the test that sweeps them.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import {
   type EntireBlock,
   EntireTranscript,
@@ -13,6 +12,7 @@ import {
   TranscriptWriter,
 } from '../../src/record/index.ts'
 import { jsonLines, record } from '../support/pipe.ts'
+import fc from './properties.ts'
 
 /** One event as both sides tell it: the recorder's account, and what the memory shows. */
 export interface Told {

@@ -34,7 +34,7 @@ export function batchesOf(path: string, items: Item[], known?: Cursor): Batch[] 
       yield { type: 'position', position: { offset, state: { seen: offset } } }
     },
   }
-  const source = { flavor: FLAVOR, path }
+  const source = { path }
   const facts = factsOf(source)
   if (!facts) throw new Error('the file is not there')
   return [...readSource(adapter, source, { cursor: known, isResumed: known !== undefined }, facts, context)]

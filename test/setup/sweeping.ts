@@ -1,12 +1,15 @@
 // A home with agents' files in it and a memory beside it, for tests that sweep for real.
+
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
+import { type Databases, databasesOf } from '../../src/store/databases.ts'
+import type { Reader } from '../../src/store/reader/index.ts'
 import { openForReading, type StorePaths, storePaths } from '../../src/store/reading.ts'
 import { openStore } from '../../src/store/sqlite.ts'
-import type { ReadHandle, VerifyReport } from '../../src/store/store.ts'
+import type { VerifyReport } from '../../src/store/store.ts'
 import { type SweepOptions, sweep } from '../../src/sweep/index.ts'
 import type { SweepReport } from '../../src/sweep/report.ts'
 import { type Dump, dumpStore } from './dump.ts'
@@ -57,16 +60,17 @@ export class World {
   verify(): VerifyReport {
     const store = openStore(this.paths)
     try {
-      return store.verify()
+      return store.archive.verify()
     } finally {
       store.close()
     }
   }
 
-  read<T>(work: (handle: ReadHandle) => T): T {
+  /** With the databases behind it, for tests that look below the reader. */
+  read<T>(work: (handle: Reader & Databases) => T): T {
     const handle = openForReading(this.paths)
     try {
-      return work(handle)
+      return work(Object.assign(handle, databasesOf(handle)))
     } finally {
       handle.close()
     }

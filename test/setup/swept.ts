@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ADAPTERS } from '../../src/adapters/index.ts'
 import { Config } from '../../src/config.ts'
+import type { Reader } from '../../src/store/reader/index.ts'
 import { openForReading, storePaths } from '../../src/store/reading.ts'
-import type { ReadHandle } from '../../src/store/store.ts'
 import { sweep } from '../../src/sweep/index.ts'
 import { temporary } from './temporary.ts'
 
 /** Roots by flavor; the memory is closed when the test ends. */
-export async function sweptMemory(roots: Record<string, string[]>): Promise<ReadHandle> {
+export async function sweptMemory(roots: Record<string, string[]>): Promise<Reader> {
   const home = temporary('swept')
   const empty = join(home, 'nobody')
   mkdirSync(empty)

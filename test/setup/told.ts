@@ -16,6 +16,7 @@ export interface Told {
 
 interface Setting {
   cwd?: string
+  branch?: string
   model?: string
   /** Of the first step; each comes a minute after the one before. */
   at?: string
@@ -29,7 +30,7 @@ const uuidOf = (name: string): string => {
 
 /** `name` has at most six letters: ids are made of it. */
 export function tell(home: string, name: string, steps: readonly Step[], setting: Setting = {}): Told {
-  const { cwd = '/w/shop', model = 'model-1', at = '2026-11-01T10:00:00Z', title } = setting
+  const { cwd = '/w/shop', branch = 'main', model = 'model-1', at = '2026-11-01T10:00:00Z', title } = setting
   const id = uuidOf(name)
   const lines: unknown[] = []
   let parent: string | null = null
@@ -53,7 +54,7 @@ export function tell(home: string, name: string, steps: readonly Step[], setting
       cwd,
       sessionId: id,
       version: '2.1.200',
-      gitBranch: 'main',
+      gitBranch: branch,
       type,
       message,
       uuid,

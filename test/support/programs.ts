@@ -17,6 +17,7 @@ export interface LoopArguments {
   seed?: number
   flush?: 'os' | 'fdatasync'
   minBytes?: number
+  stays?: boolean
   lockTimeoutMs?: number
 }
 
@@ -42,14 +43,9 @@ export function temporaryDirectory(parent = tmpdir()): string {
 }
 
 /** `test`, or a skip whose title says what is missing: programs (as Debian package names them) or `root`. */
-export function testNeeding(
-  needs: string[],
-  title: string,
-  timeout: number,
-  body: () => Promise<void>,
-): void {
+export function testNeeding(needs: string[], title: string, body: () => Promise<void>): void {
   const missing = needs.filter((need) => (need === 'root' ? process.getuid?.() !== 0 : !isHere(need)))
-  if (missing.length === 0) test(title, { timeout }, body)
+  if (missing.length === 0) test(title, body)
   else test.skip(`${title} [needs ${missing.join(', ')}]`, body)
 }
 
