@@ -245,12 +245,28 @@ describeInBrowser('one session', () => {
     expect(await at('e')).toBeGreaterThan(prompt)
     await web.page.locator('.slot.target', { hasText: 'AssertionError' }).waitFor()
     expect(await at('K')).toBe(prompt)
-    const here = new URL(web.page.url()).pathname
+  })
+
+  it('leads to the sessions beside it by keys, in every tab and while it is still loading', async () => {
+    const place = (): string => new URL(web.page.url()).pathname
+    await open(failed.uid, '?tab=cost')
+    const here = place()
+    // Of the next session nothing arrives but who stands beside it.
+    let hold = false
+    await web.page.route('**/api/sessions/**', (route) =>
+      hold && !route.request().url().endsWith('/neighbours') ? undefined : route.continue(),
+    )
+    hold = true
     await web.page.keyboard.press(']')
-    await expect.poll(() => new URL(web.page.url()).pathname).not.toBe(here)
-    await web.page.locator('.verdict-card').waitFor()
+    await expect.poll(place).not.toBe(here)
+    const next = place()
     await web.page.keyboard.press('[')
-    await expect.poll(() => new URL(web.page.url()).pathname).toBe(here)
+    await expect.poll(place).toBe(here)
+    // Two keys are two sessions, however long the first takes.
+    await web.page.keyboard.press(']')
+    await web.page.keyboard.press(']')
+    await expect.poll(() => [here, next].includes(place())).toBe(false)
+    await web.page.unroute('**/api/sessions/**')
   })
 
   it('says which events could not be read, and tries again', async () => {

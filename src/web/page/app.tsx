@@ -8,7 +8,7 @@ import { spansYears } from './format.ts'
 import { useKeys } from './keys.ts'
 import { Palette } from './palette.tsx'
 import { Empty, useCurrentInView } from './parts.tsx'
-import { go, path } from './router.ts'
+import { go, path, uidInAddress } from './router.ts'
 import { setTheme, THEMES, type Theme, theme } from './theme.ts'
 import { CompareView } from './views/compare.tsx'
 import { HealthView } from './views/health.tsx'
@@ -45,9 +45,8 @@ wide.addEventListener('change', () => {
 })
 
 function Current(): JSX.Element {
-  const session = /^\/s\/(.+)$/.exec(path.value)
-  if (session) {
-    const uid = decodeURIComponent(session[1] as string)
+  const uid = uidInAddress()
+  if (uid !== undefined) {
     return (
       <div class="session-page">
         {isWide.value && <SessionsBeside uid={uid} />}

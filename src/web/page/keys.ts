@@ -1,5 +1,5 @@
 // Keys that work wherever nothing is being typed.
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 type Handler = (event: KeyboardEvent) => unknown
 
@@ -28,7 +28,8 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
 export function useKeys(keys: Record<string, Handler>): void {
   const now = useRef(keys)
   now.current = keys
-  useEffect(() => {
+  // Before the view is painted: a key that follows what one sees must not be lost.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       if (isTyping(event.target)) {

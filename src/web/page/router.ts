@@ -55,6 +55,12 @@ const joined = (pathname: string, query: URLSearchParams): string =>
 export const sessionPath = (uid: string, values: Params = {}): string =>
   to(`/s/${encodeURIComponent(uid)}`, values)
 
+/** Which session the address leads to, if it leads to one. */
+export function uidInAddress(): string | undefined {
+  const [, uid] = /^\/s\/(.+)$/.exec(path.value) ?? []
+  return uid === undefined ? undefined : decodeURIComponent(uid)
+}
+
 /** Plain clicks on our own links stay in the page; anything else is the browser's. */
 export function followLinks(event: MouseEvent): void {
   if (

@@ -9,11 +9,12 @@ import type { RawLost } from '../../../query/lost.ts'
 import type { Receipt } from '../../../query/receipts.ts'
 import type { TreeCost } from '../../../query/tree-cost.ts'
 import type { Verdict } from '../../server/verdict.ts'
-import { useAnswer } from '../api.ts'
+import { ask, useAnswer } from '../api.ts'
 import { bytes, plural, titleOf } from '../format.ts'
+import { useKeys } from '../keys.ts'
 import { useOutlines } from '../outlines.ts'
 import { Answered, ProblemBox, useCurrentInView, When } from '../parts.tsx'
-import { param, sessionPath, withParams } from '../router.ts'
+import { go, param, sessionPath, uidInAddress, withParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { FilesTab } from './files.tsx'
 import { LineageList } from './lineage.tsx'
@@ -42,7 +43,30 @@ export interface SessionDocument {
 const TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw'] as const
 type Tab = (typeof TABS)[number]
 
+interface Neighbours {
+  newer: string | null
+  older: string | null
+}
+
+/** One after the other: a key pressed twice goes two sessions on, also when the first answer is still on its way. */
+let going: Promise<void> = Promise.resolve()
+
+/** To the session before or after the one in the address, as the list has them. */
+function goBeside(side: keyof Neighbours): void {
+  going = going.then(async () => {
+    const uid = uidInAddress()
+    if (uid === undefined) return
+    const found = await ask<Neighbours>(`sessions/${encodeURIComponent(uid)}/neighbours`).catch(
+      () => undefined,
+    )
+    const next = found?.[side] ?? null
+    // Whoever went elsewhere meanwhile stays there.
+    if (next !== null && uidInAddress() === uid) go(sessionPath(next))
+  })
+}
+
 export function SessionView({ uid }: { uid: string }): JSX.Element {
+  useKeys({ ']': () => goBeside('older'), '[': () => goBeside('newer') })
   const answer = useAnswer<SessionDocument>(`sessions/${encodeURIComponent(uid)}`)
   return <Answered answer={answer}>{(document) => <Session document={document} />}</Answered>
 }

@@ -1,9 +1,8 @@
 // Reading a transcript by keys: events, prompts and errors one by one, and everything that scrolls.
 
 import { useEffect, useRef } from 'preact/hooks'
-import { ask } from '../api.ts'
 import { useKeys } from '../keys.ts'
-import { go, param, sessionPath, setParams } from '../router.ts'
+import { param, setParams } from '../router.ts'
 import type { List } from '../virtual.ts'
 import type { Following, Jumping } from './transcript-place.ts'
 import type { Row } from './transcript-rows.ts'
@@ -20,22 +19,6 @@ export interface Reading {
 
 export const isPrompt = (row: Row): boolean =>
   row.kind === 'user_msg' && row.depth === 0 && (row.flags & 8) === 0
-
-export interface Neighbours {
-  newer: string | null
-  older: string | null
-}
-
-/** To the sessions before and after this one, as the list has them. */
-function goBeside(uid: string, side: keyof Neighbours): void {
-  ask<Neighbours>(`sessions/${encodeURIComponent(uid)}/neighbours`).then(
-    (found) => {
-      const next = found[side]
-      if (next !== null) go(sessionPath(next))
-    },
-    () => {},
-  )
-}
 
 const PAGE_SHARE = 0.9
 const LINE = 60
@@ -78,8 +61,6 @@ export function useReadingKeys(reading: Reading): void {
     K: () => move(-1, isPrompt),
     e: () => move(1, isError),
     E: () => move(-1, isError),
-    ']': () => goBeside(uid, 'older'),
-    '[': () => goBeside(uid, 'newer'),
     ArrowDown: () => scroll(LINE),
     ArrowUp: () => scroll(-LINE),
     PageDown: () => scroll(page()),

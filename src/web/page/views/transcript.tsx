@@ -8,7 +8,7 @@ import { useMarks } from '../find-marks.ts'
 import { foldsOf } from '../folds.ts'
 import { count } from '../format.ts'
 import { Empty, UnreadNote } from '../parts.tsx'
-import { param, path, sessionPath, withParams } from '../router.ts'
+import { param, sessionPath, uidInAddress, withParams } from '../router.ts'
 import { type List, useVirtual } from '../virtual.ts'
 import { AgentRow } from './agent-row.tsx'
 import { Step } from './event.tsx'
@@ -242,8 +242,6 @@ function Body({ row, bodies, isFound }: { row: Row; bodies: Bodies; isFound: boo
     </div>
   )
 }
-
-const uidInAddress = (): string => decodeURIComponent(path.value.replace(/^\/s\//, ''))
 
 /** A link may be older than the transcript, or typed. */
 function NoSuchEvent(props: { seq: number; outline: Outline | undefined }): JSX.Element | null {
