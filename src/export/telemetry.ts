@@ -55,13 +55,7 @@ class Sending {
   readonly #report: TelemetryReport
   readonly #now: () => number
 
-  constructor(
-    config: Config,
-    notes: Notes,
-    endpoint: string,
-    report: TelemetryReport,
-    now: () => number,
-  ) {
+  constructor(config: Config, notes: Notes, endpoint: string, report: TelemetryReport, now: () => number) {
     this.#config = config
     this.#notes = notes
     this.#endpoint = endpoint
