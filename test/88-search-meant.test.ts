@@ -8,7 +8,9 @@ import { searchSessions } from '../src/query/search.ts'
 import { listSessions } from '../src/query/sessions.ts'
 import { TimeZone } from '../src/query/timezone.ts'
 import { usageReport } from '../src/query/usage.ts'
+import { databasesOf } from '../src/store/databases.ts'
 import type { SessionFilter } from '../src/store/reader/filters.ts'
+import { openStore } from '../src/store/sqlite.ts'
 import { loadPrices } from '../src/usage/prices.ts'
 import { cli, World } from './setup/sweeping.ts'
 import { tell } from './setup/told.ts'
@@ -44,8 +46,14 @@ beforeAll(async () => {
   told('gone', gone, 'claude-opus-5-5', 'feature/8')
   told('inner', inner, 'claude-opus-5', 'main')
   told('other', join(world.base, 'work', 'workshop'), 'gpt-9', 'main')
+  world.configure('[identity]\nhost = "Attic"\n')
   await world.sweep()
   rmSync(gone, { recursive: true })
+  const store = openStore(world.paths)
+  databasesOf(store.reader).memory.exec(`
+    INSERT INTO hosts VALUES ('b', '0123456789abcdef', 'build-7.example', 'ada'), ('n', 'fedcba9876543210', 'nobody', 'ada');
+    UPDATE sessions SET host = 'b' WHERE session_uid IN ('${uids['tree']}', '${uids['other']}')`)
+  store.close()
 })
 
 const found = (filter: SessionFilter): string[] =>
@@ -90,6 +98,34 @@ describe('a name', () => {
       const report = usageReport(handle, { group: 'repo', zone: new TimeZone('UTC'), prices, model: 'opus' })
       expect(report.rows.map((row) => row.key).sort()).toEqual(['shop', 'tax'])
     })
+  })
+})
+
+describe('a machine', () => {
+  it('is named by its name, its id, a part of one or a pattern', () => {
+    for (const host of ['build-7.example', '0123456789abcdef', 'BUILD', '0123', 'build-?.*', '*.example'])
+      expect(found({ host }), host).toEqual(['other', 'tree'])
+    expect(found({ host: 'attic' })).toEqual(['gone', 'inner', 'main'])
+    expect(found({ host: '*' })).toHaveLength(5)
+    expect(found({ host: 'build', repo: 'shop' })).toEqual(['tree'])
+    expect(found({ host: 'nobody' })).toEqual([])
+  })
+
+  it('narrows searches, usage, lineage and the weekly account alike, and one that nobody knows is refused', () => {
+    const asked = (...args: string[]): unknown =>
+      JSON.parse(cli(world.env, ...args, '--host', 'build', '--json').stdout)
+    expect(asked('search', 'checkout')).toMatchObject({ sessions: { length: 2 } })
+    expect(asked('usage', 'session')).toMatchObject({ rows: { length: 2 } })
+    expect(asked('sessions', '--sort', 'cost')).toMatchObject({ sessions: { length: 2 } })
+    expect(asked('lineage')).toMatchObject({ nodes: { length: 2 } })
+    expect(asked('retro', '--since', '2000-01-01')).toMatchObject({ totals: { sessions: 2 } })
+    for (const args of [['sessions'], ['search', 'checkout'], ['usage'], ['lineage']])
+      expect(cli(world.env, ...args, '--host', 'atic')).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/no session has the host atic.*\n.*--host\n.*did you mean Attic\?/s),
+      })
+    expect(cli(world.env, 'usage', 'blocks', '--host', 'build').code).toBe(2)
+    expect(cli(world.env, 'sessions', '--host', '').code).toBe(2)
   })
 })
 

@@ -149,8 +149,39 @@ describe('telemetry', () => {
     expect((await world.sweep()).telemetry).toMatchObject({ sent: 0, problems: [] })
     expect(bodies).toEqual([])
     const config = new Config({ env: world.env })
-    expect(await sendTelemetry(config, Date.now() + 7_200_000)).toMatchObject({ sent: 1, problems: [] })
+    expect(await sendTelemetry(config, () => Date.now() + 7_200_000)).toMatchObject({ sent: 1, problems: [] })
     expect(agents()).toHaveLength(1)
+  })
+
+  it('asks a collector that stays away ever less often, and begins anew once it answered', async () => {
+    await world.sweep()
+    set()
+    const config = new Config({ env: world.env })
+    const MINUTE = 60_000
+    let now = Date.now()
+    /** After how many minutes it was asked again, of a time in which somebody sweeps every minute. */
+    const askedAgain = async (): Promise<number> => {
+      for (let minutes = 1; ; minutes++) {
+        now += MINUTE
+        answers = [401]
+        if ((await sendTelemetry(config, () => now))?.problems.length) return minutes
+      }
+    }
+    answers = [401]
+    await sendTelemetry(config, () => now)
+    const waits: number[] = []
+    for (let times = 0; times < 8; times++) waits.push(await askedAgain())
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+    answers = []
+    now += 60 * MINUTE
+    expect(await sendTelemetry(config, () => now)).toMatchObject({ sent: 1, problems: [] })
+    appendFileSync(path, `${JSON.stringify(user('u2', 'a2', 'Again', fields))}\n`)
+    world.configure('')
+    await world.sweep()
+    set()
+    answers = [401]
+    expect((await sendTelemetry(config, () => now))?.problems).toHaveLength(1)
+    expect(await askedAgain()).toBe(1)
   })
 
   it('gives up what is refused, and sends the others', async () => {

@@ -19,7 +19,7 @@ const SHOWN_MS = 7 * DAY
 
 export async function showBlocks(options: UsageCommand): Promise<void> {
   refuseTwoForms(options)
-  for (const name of ['repo', 'domain', 'model', 'timezone'] as const)
+  for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
       throw new RecollectError('USAGE', `a window is an account's: --${name} says nothing of it`, {
         where: `--${name}`,

@@ -30,6 +30,7 @@ const VALUES: Record<string, Source> = {
   since: fixed(['1d', '7d', '30d', '90d']),
   repo: recorded((suggest) => distinct('repo', suggest)),
   branch: recorded((suggest) => distinct('branch', suggest)),
+  host: recorded(hostsSeen),
   domain: recorded((suggest) => distinct('domain', suggest)),
   model: recorded((suggest) => distinct('model', suggest)),
   tool: recorded(distinctTools),
@@ -82,6 +83,12 @@ function distinct(column: 'repo' | 'branch' | 'domain' | 'model', suggest: Sugge
 function distinctTools(suggest: Suggest): void {
   fromMemory((handle) => {
     for (const name of handle.sessions.recentTools(SAFE_SIGNS, MOST)) suggest(name, '')
+  })
+}
+
+function hostsSeen(suggest: Suggest): void {
+  fromMemory((handle) => {
+    for (const { name, sessions } of handle.sessions.hosts()) suggest(name, plural(sessions, 'session'))
   })
 }
 

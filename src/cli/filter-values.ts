@@ -12,7 +12,7 @@ import { parseChoice, parseFlavor, parseName, readTime } from './values.ts'
 
 export function filterFrom(flags: FilterFlags): SessionFilter {
   const filter: SessionFilter = {}
-  for (const name of ['repo', 'branch', 'domain', 'model', 'touched', 'tool'] as const) {
+  for (const name of ['repo', 'branch', 'host', 'domain', 'model', 'touched', 'tool'] as const) {
     const value = flags[name]
     if (value !== undefined) filter[name] = parseName(value, `--${name}`)
   }
@@ -60,12 +60,20 @@ export function refuseUnknown(handle: Reader, filter: SessionFilter): void {
     else if (!known.includes(value) && (name === 'domain' || !known.some(matching(value))))
       throw unknown(name, value, known)
   }
+  if (typeof filter.host === 'string') refuseUnknownHost(handle, filter.host)
   const tags = filter.tags === undefined ? [] : handle.sessions.tags().map((one) => one.tag)
   for (const tag of filter.tags ?? []) if (!tags.includes(tag)) throw unknown('tag', tag, tags)
   if (filter.tool === undefined) return
   const tools = handle.sessions.tools()
   const wanted = filter.tool.toLowerCase()
   if (!tools.some((tool) => tool.toLowerCase() === wanted)) throw unknown('tool', filter.tool, tools)
+}
+
+function refuseUnknownHost(handle: Reader, typed: string): void {
+  const hosts = handle.sessions.hosts()
+  const isMeant = matching(typed)
+  if (!hosts.some(({ name, id }) => isMeant(name) || isMeant(id)))
+    throw unknown('host', typed, [...new Set(hosts.map((one) => one.name))])
 }
 
 function refuseElsewhere(handle: Reader, directory: string, known: readonly string[]): void {

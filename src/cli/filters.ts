@@ -7,6 +7,7 @@ export interface FilterFlags {
   repo?: string
   here?: boolean
   branch?: string
+  host?: string
   domain?: string
   model?: string
   outcome?: string
@@ -32,6 +33,7 @@ export function addFilters(command: Command): Command {
     )
     .option('--here', 'in the repository of this directory, its other working trees included')
     .option('--branch <name>', 'on this branch (a part or a pattern will do)')
+    .option('--host <name>', 'on this machine (its name or id; a part or a pattern will do)')
     .option('--domain <name>', 'in this domain')
     .option('--model <name>', 'with this model (a part or a pattern will do)')
     .option('--outcome <outcome>', OUTCOMES.join(', '))

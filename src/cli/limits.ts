@@ -13,7 +13,7 @@ import { parseFlavor, readTime } from './values.ts'
 
 export function showLimits(options: UsageCommand): void {
   refuseTwoForms(options)
-  for (const name of ['repo', 'domain', 'model', 'timezone'] as const)
+  for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
       throw new RecollectError('USAGE', `an allowance is an account's: --${name} says nothing of it`, {
         where: `--${name}`,

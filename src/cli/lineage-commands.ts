@@ -10,6 +10,7 @@ export function addLineageCommand(program: Command): void {
     .description('which session came from which')
     .option('--flavor <name>', 'without an id: written by this agent')
     .option('--repo <name>', 'without an id: in this repository')
+    .option('--host <name>', 'without an id: on this machine')
     .option('--since <time>', 'without an id: active since (a date, or an age such as 7d)')
     .option('--limit <count>', 'without an id: the trees of this many sessions (20)')
     .option('--dot', 'a graph for dot (Graphviz)')

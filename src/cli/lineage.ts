@@ -27,6 +27,7 @@ import { withMemory } from './with-memory.ts'
 export interface LineageCommand {
   flavor?: string
   repo?: string
+  host?: string
   since?: string
   limit?: string
   dot?: boolean
@@ -55,9 +56,10 @@ function recent(handle: Reader, options: LineageCommand): string[] {
   }
   if (options.flavor !== undefined) filter.flavor = parseFlavor(options.flavor)
   if (options.repo !== undefined) filter.repo = parseName(options.repo, '--repo')
+  if (options.host !== undefined) filter.host = parseName(options.host, '--host')
   if (options.since !== undefined) filter.sinceAt = readTime(options.since, '--since')
   const found = listSessions(handle, filter)
-  const isLogAsked = filter.repo === undefined && (filter.flavor ?? LOG) === LOG
+  const isLogAsked = filter.repo === undefined && filter.host === undefined && (filter.flavor ?? LOG) === LOG
   const named = isLogAsked ? loggedUids(handle, filter.limit ?? 0, filter.sinceAt) : []
   if (found.length + named.length === 0) refuseUnknown(handle, filter)
   return [...found.map((session) => session.session_uid), ...named]

@@ -12,6 +12,7 @@ export function addRetroCommands(program: Command): void {
     .option('--until <day>', 'up to and with this day')
     .option('--flavor <name>', 'written by this agent')
     .option('--repo <name>', 'in this repository')
+    .option('--host <name>', 'on this machine')
     .option('--domain <name>', 'in this domain')
     .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")
     .option('--format <name>', 'text, md, html or json', 'text')

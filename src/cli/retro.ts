@@ -33,6 +33,7 @@ export interface RetroCommand {
   until?: string
   flavor?: string
   repo?: string
+  host?: string
   domain?: string
   timezone?: string
   format: string
@@ -49,7 +50,7 @@ export async function showRetro(options: RetroCommand): Promise<void> {
     zone,
   }
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
-  for (const name of ['repo', 'domain'] as const)
+  for (const name of ['repo', 'host', 'domain'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {

@@ -33,6 +33,7 @@ function addUsage(program: Command): void {
     .option('--until <time>', 'up to and with this day, or up to this time')
     .option('--flavor <name>', 'written by this agent')
     .option('--repo <name>', 'in this repository')
+    .option('--host <name>', 'on this machine')
     .option('--domain <name>', 'in this domain')
     .option('--model <name>', 'by this model')
     .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")

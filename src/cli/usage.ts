@@ -33,6 +33,7 @@ export interface UsageCommand {
   until?: string
   flavor?: string
   repo?: string
+  host?: string
   domain?: string
   model?: string
   timezone?: string
@@ -52,7 +53,7 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
   if (options.until !== undefined) question.untilAt = slotAt(options.until, zone, '--until')
   refuseReversed(question)
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
-  for (const name of ['repo', 'domain', 'model'] as const)
+  for (const name of ['repo', 'host', 'domain', 'model'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
   const overrides = overridesOf(config)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))

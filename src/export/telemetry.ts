@@ -30,16 +30,16 @@ const FIRST_PAUSE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
 
 /** Undefined where no collector is set. */
-export async function sendTelemetry(config: Config, now = Date.now()): Promise<TelemetryReport | undefined> {
+export async function sendTelemetry(config: Config, now = Date.now): Promise<TelemetryReport | undefined> {
   const endpoint = config.get('otlp.endpoint')
   if (endpoint === '') return undefined
   const report: TelemetryReport = { sent: 0, rejectedSpans: 0, hasMore: false, problems: [] }
   let notes: Notes | undefined
   try {
     notes = openNotes(storePaths(config.home, config.get('store.db_path')))
-    const paused = notes.telemetry.pausedUntil(endpoint) > now
-    if (paused) report.hasMore = true
-    else await new Sending(config, notes, endpoint, report).run(now)
+    const absence = notes.telemetry.absence(endpoint)
+    if (absence && absence.untilAt > now()) report.hasMore = true
+    else await new Sending(config, notes, endpoint, report, now).run()
   } catch (error) {
     report.problems.push(fromSystem(error, 'cannot send telemetry', placeOf(tracesUrl(endpoint))))
   } finally {
@@ -53,15 +53,18 @@ class Sending {
   readonly #notes: Notes
   readonly #endpoint: string
   readonly #report: TelemetryReport
+  readonly #now: () => number
 
-  constructor(config: Config, notes: Notes, endpoint: string, report: TelemetryReport) {
+  constructor(config: Config, notes: Notes, endpoint: string, report: TelemetryReport, now: () => number) {
     this.#config = config
     this.#notes = notes
     this.#endpoint = endpoint
     this.#report = report
+    this.#now = now
   }
 
-  async run(now: number): Promise<void> {
+  async run(): Promise<void> {
+    const startedAt = this.#now()
     const { reader, telemetry } = this.#notes
     const waiting = telemetry.unsent(this.#endpoint, AT_ONCE)
     const byUid = new Map(waiting.map((one) => [one.uid, one]))
@@ -78,7 +81,7 @@ class Sending {
     }
     this.#report.hasMore = waiting.length === AT_ONCE
     for (const uid of tasks) {
-      if (Date.now() - now > MAX_MS) {
+      if (this.#now() - startedAt > MAX_MS) {
         this.#report.hasMore = true
         return
       }
@@ -103,6 +106,7 @@ class Sending {
       // Also where only a sub-agent of it went on: how far it was sent stands with it.
       if (!own.some((one) => one.uid === uid))
         telemetry.noteSent(this.#endpoint, { ...first, uid, ingestedAt: endOf(session.ingested_at) }, untilAt)
+      telemetry.notePresent()
       this.#report.sent++
       return true
     } catch (error) {
@@ -115,14 +119,16 @@ class Sending {
     const problem = fromSystem(error, 'cannot send telemetry', placeOf(tracesUrl(this.#endpoint)))
     if (!(problem instanceof RecollectError)) throw problem
     this.#report.problems.push(problem)
-    const isAway = problem.code !== 'REFUSED'
-    const attempts = Math.max(0, ...own.map((one) => one.attempts))
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts)
-    for (const one of own)
-      if (isAway) telemetry.noteAbsent(this.#endpoint, one, Date.now() + pause)
-      else telemetry.noteFailed(this.#endpoint, one, 0)
     this.#report.hasMore = true
-    return !isAway
+    if (problem.code === 'REFUSED') {
+      telemetry.notePresent()
+      for (const one of own) telemetry.noteFailed(this.#endpoint, one)
+      return true
+    }
+    const times = (telemetry.absence(this.#endpoint)?.times ?? 0) + 1
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (times - 1))
+    telemetry.noteAbsent(this.#endpoint, { times, untilAt: this.#now() + pause })
+    return false
   }
 }
 

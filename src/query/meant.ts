@@ -5,7 +5,7 @@ import { type Checkout, checkoutAt } from '../files/checkout.ts'
 import type { FilterNames } from '../store/reader/filters.ts'
 import type { Reader } from '../store/reader/index.ts'
 
-const NAMED = ['repo', 'model', 'branch'] as const
+const NAMED = ['repo', 'model', 'branch', 'host'] as const
 
 type Named = Partial<Record<(typeof NAMED)[number], FilterNames>>
 
@@ -22,10 +22,20 @@ export function meant<F extends Named>(handle: Reader, filter: F): F {
 function namesOf(handle: Reader, name: (typeof NAMED)[number], typed: FilterNames): FilterNames {
   if (typeof typed !== 'string') return typed
   if (name === 'repo' && isDirectory(typed)) return reposAt(handle, resolve(typed))
+  if (name === 'host') return hostsOf(handle, typed)
   if (handle.sessions.hasValue(name, typed)) return typed
   const isMeant = matching(typed)
   const found = handle.sessions.values(name).filter(isMeant)
   return found.length === 0 ? typed : found
+}
+
+/** A machine has a name, which others may have as well, and an id, which nobody else has. */
+function hostsOf(handle: Reader, typed: string): FilterNames {
+  const all = handle.sessions.hosts()
+  const exact = all.filter(({ name, id }) => name === typed || id === typed)
+  const isMeant = matching(typed)
+  const found = exact.length > 0 ? exact : all.filter(({ name, id }) => isMeant(name) || isMeant(id))
+  return found.length === 0 ? typed : found.map((one) => one.id)
 }
 
 /** No name of a repository holds a slash: it is the last part of a path or an address. */

@@ -19,6 +19,7 @@ export interface RetroQuestion {
   prices: PriceBook
   flavor?: string
   repo?: FilterNames
+  host?: FilterNames
   domain?: string
 }
 
@@ -53,7 +54,7 @@ export function retroReport(handle: Reader, typed: RetroQuestion): RetroReport {
   }
 }
 
-function scopeOf({ zone, flavor, repo, domain }: RetroQuestion, period: Period): Scope {
+function scopeOf({ zone, flavor, repo, host, domain }: RetroQuestion, period: Period): Scope {
   return {
     period,
     sinceAt: startOf(period.firstDay, zone),
@@ -62,6 +63,7 @@ function scopeOf({ zone, flavor, repo, domain }: RetroQuestion, period: Period):
       withSubagents: true,
       ...(flavor === undefined ? {} : { flavor }),
       ...(repo === undefined ? {} : { repo }),
+      ...(host === undefined ? {} : { host }),
       ...(domain === undefined ? {} : { domain }),
     },
   }

@@ -10,6 +10,15 @@ export interface Unsent {
   attempts: number
 }
 
+/** How long a collector that is away is left alone. */
+export interface Absence {
+  times: number
+  untilAt: number
+}
+
+/** The row that is about the collector itself, and no session's. */
+const COLLECTOR = ''
+
 /** So often one that is refused is tried, until it grows. */
 const MOST_ATTEMPTS = 5
 
@@ -52,14 +61,18 @@ export class Telemetry {
     this.#save(uid, endpoint, ingestedAt, untilAt, 0, 0)
   }
 
-  /** Until `nextAt` the collector is left alone. */
-  noteFailed(endpoint: string, { uid, untilAt, attempts }: Unsent, nextAt: number): void {
-    this.#save(uid, endpoint, 0, untilAt, attempts + 1, nextAt)
+  noteFailed(endpoint: string, { uid, untilAt, attempts }: Unsent): void {
+    this.#save(uid, endpoint, 0, untilAt, attempts + 1, 0)
   }
 
-  /** It cannot be reached: that is no fault of the session's. */
-  noteAbsent(endpoint: string, { uid, untilAt, attempts }: Unsent, nextAt: number): void {
-    this.#save(uid, endpoint, 0, untilAt, attempts, nextAt)
+  /** It cannot be reached, as often in a row, and is left alone until then: that is no fault of a session's. */
+  noteAbsent(endpoint: string, { times, untilAt }: Absence): void {
+    this.#save(COLLECTOR, endpoint, 0, 0, times, untilAt)
+  }
+
+  /** It answered. */
+  notePresent(): void {
+    this.#memory.prepare('DELETE FROM telemetry WHERE session_uid = ?').run(COLLECTOR)
   }
 
   #save(uid: string, endpoint: string, ...told: number[]): void {
@@ -71,13 +84,13 @@ export class Telemetry {
       .run(uid, endpoint, ...told)
   }
 
-  pausedUntil(endpoint: string): number {
-    return (
-      row<{ at: number | null }>(
-        this.#memory,
-        'SELECT max(next_at) AS at FROM telemetry WHERE endpoint = ?',
-        endpoint,
-      )?.at ?? 0
+  /** Undefined where the collector answered when it was last asked. */
+  absence(endpoint: string): Absence | undefined {
+    return row<Absence>(
+      this.#memory,
+      'SELECT attempts AS times, next_at AS untilAt FROM telemetry WHERE session_uid = ? AND endpoint = ?',
+      COLLECTOR,
+      endpoint,
     )
   }
 }

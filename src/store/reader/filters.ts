@@ -12,13 +12,15 @@ type Memory = Pick<Databases, 'memory'>
 /** One name, or any of several. */
 export type FilterNames = string | readonly string[]
 
-/** `repo`, `model` and `branch` are exact names here; whoever asks in `query/` may give parts and patterns (`query/meant.ts`). */
+/** `repo`, `model`, `branch` and `host` are exact names here; whoever asks in `query/` may give parts and patterns (`query/meant.ts`). */
 export interface SessionFilter {
   flavor?: string
   repo?: FilterNames
   domain?: string
   model?: FilterNames
   branch?: FilterNames
+  /** A machine, by its name or its id. */
+  host?: FilterNames
   outcome?: Outcome
   /** A file the session read or changed: its path, or the end of it. */
   touched?: string
@@ -74,6 +76,7 @@ export function sessionConditions(filter: NarrowedFilter): Conditions {
   add('s.domain = ?', filter.domain)
   add(...named('s.model', filter.model))
   add(...named('s.git_branch', filter.branch))
+  add(...onHost(filter.host))
   add('s.outcome = ?', filter.outcome)
   add('s.ended_at >= ?', filter.sinceAt)
   add('s.started_at <= ?', filter.untilAt)
@@ -104,6 +107,12 @@ export const named = (column: string, names: FilterNames | undefined): [string, 
   names === undefined || typeof names === 'string'
     ? [`${column} = ?`, names]
     : [`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(names)]
+
+/** The session was on one of these machines. */
+export const onHost = (names: FilterNames | undefined): [string, string | undefined] => [
+  's.host IN (SELECT h.host FROM json_each(?) j JOIN hosts h ON j.value IN (h.name, h.id))',
+  names === undefined ? undefined : JSON.stringify([names].flat()),
+]
 
 const BY_WORDS = `s.session_uid IN (SELECT t.session_uid FROM digest_words JOIN digest_texts t ON t.id = digest_words.rowid
   WHERE digest_words MATCH ?`

@@ -87,6 +87,13 @@ const values = ({ memory }: Databases, column: Column): string[] =>
     `SELECT ${COLUMNS[column]} AS value FROM sessions WHERE ${COLUMNS[column]} IS NOT NULL GROUP BY 1 ${otherModels(column)}`,
   ).map((one) => one.value)
 
+/** The machines that sessions were on. */
+const hosts = ({ memory }: Databases): { name: string; id: string; sessions: number }[] =>
+  rows(
+    memory,
+    'SELECT h.name, h.id, count(*) AS sessions FROM hosts h JOIN sessions s USING (host) GROUP BY h.id ORDER BY sessions DESC',
+  )
+
 /** Matches what holds anything but these signs: the inside of a bracket of GLOB. */
 const otherThan = (signs: string): string => `*[^${signs}]*`
 
@@ -156,6 +163,7 @@ export const nameQuestions = {
   sharingBeginning,
   nativeIds,
   values,
+  hosts,
   frequentValues,
   newestNamed,
   tools,

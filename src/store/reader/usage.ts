@@ -3,7 +3,14 @@ import type { Tokens } from '../../model.ts'
 import { prepared, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { SLOT_MS, slotsTable } from '../slots.ts'
-import { type Conditions, type FilterNames, named, type SessionFilter, sessionConditions } from './filters.ts'
+import {
+  type Conditions,
+  type FilterNames,
+  named,
+  onHost,
+  type SessionFilter,
+  sessionConditions,
+} from './filters.ts'
 import { type PriceSteps, priceClasses, stepwise } from './price-classes.ts'
 
 type Memory = Pick<Databases, 'memory'>
@@ -17,6 +24,7 @@ export interface UsageFilter {
   repo?: FilterNames
   domain?: string
   model?: FilterNames
+  host?: FilterNames
   /** Only these sessions. */
   sessions?: readonly string[]
 }
@@ -136,6 +144,7 @@ function usageConditions(filter: UsageFilter): Conditions {
   add(...named('s.repo', filter.repo))
   add('s.domain = ?', filter.domain)
   add(...named('u.model', filter.model))
+  add(...onHost(filter.host))
   if (filter.sessions)
     add('u.session_uid IN (SELECT value FROM json_each(?))', JSON.stringify(filter.sessions))
   return { where: where.join(' AND ') || '1', values }

@@ -26,7 +26,7 @@ export function usageQuestion(params: Params, memory: Memory): UsageQuestion {
   const untilAt = params.slot('until', zone)
   if (sinceAt !== undefined) question.sinceAt = sinceAt
   if (untilAt !== undefined) question.untilAt = untilAt
-  for (const name of ['flavor', 'repo', 'domain', 'model'] as const) {
+  for (const name of ['flavor', 'repo', 'host', 'domain', 'model'] as const) {
     const value = params.text(name)
     if (value !== undefined) question[name] = value
   }
@@ -37,7 +37,7 @@ export function usageQuestion(params: Params, memory: Memory): UsageQuestion {
 export function toolsQuestion(params: Params): Span {
   const zone = params.zone()
   const filter: SessionFilter = { withSubagents: true }
-  for (const name of ['flavor', 'repo', 'domain', 'model'] as const) {
+  for (const name of ['flavor', 'repo', 'host', 'domain', 'model'] as const) {
     const value = params.text(name)
     if (value !== undefined) filter[name] = value
   }
@@ -54,7 +54,7 @@ export function searchOptions(params: Params, handle: Reader): AnswerOptions {
     scan: params.flag('scan'),
     signal: AbortSignal.timeout(READING_MS),
   }
-  for (const name of ['flavor', 'repo', 'branch', 'domain', 'model', 'tool', 'touched'] as const) {
+  for (const name of ['flavor', 'repo', 'branch', 'host', 'domain', 'model', 'tool', 'touched'] as const) {
     const value = params.text(name)
     if (value !== undefined) options[name] = value
   }
