@@ -1,68 +1,104 @@
-// Sessions of agents on the kit, swept while they grow, in any order: the memory is the one that a single sweep makes.
+// Sessions of agents on the kit, swept while they grow, in any order and in several numbers of steps: the memory is the one
+// that a single sweep makes.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { agent as continues } from '../src/adapters/continue/agent.ts'
-import { agent as letta } from '../src/adapters/letta/agent.ts'
-import { agent as omp } from '../src/adapters/omp/agent.ts'
-import { agent as pi } from '../src/adapters/pi/agent.ts'
+import { describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { FLAG } from '../src/store/rows.ts'
 import { filesBelow } from './setup/collect.ts'
-import { differences } from './setup/dump.ts'
-import { agentArchive, unpackAgent } from './setup/fixtures.ts'
+import { type Dump, differences } from './setup/dump.ts'
+import { unpackAgent } from './setup/fixtures.ts'
 import { randomFrom } from './setup/growing.ts'
-import { IS_LONG } from './setup/long.ts'
+import { IS_LONG, seedOf } from './setup/long.ts'
 import { World } from './setup/sweeping.ts'
 
 const CLIENTS = [
-  ['continue', continues],
-  ['letta', letta],
-  ['omp', omp],
-  ['pi', pi],
-  ['pi-0.87', pi],
-] as const
+  'cline',
+  'continue',
+  'copilot',
+  'droid',
+  'gemini',
+  'goose',
+  'kilo',
+  'kimi',
+  'letta',
+  'omp',
+  'opencode',
+  'pi',
+  'pi-0.87',
+  'qwen',
+]
+/** Where several files, or several runs, make up what is known. */
+const CHOSEN = /^(?:fork|resume|subagent|kill_resume)$/
+const STEPS = IS_LONG ? [1, 2, 3, 5, 8] : [2, 5]
 
-const CHOSEN = ['fork', 'resume', 'subagent']
+type Tree = ReadonlyMap<string, Buffer>
 
-const worlds: World[] = []
-afterEach(() => {
-  for (const world of worlds.splice(0)) world.remove()
-})
+const treeOf = (home: string): Tree =>
+  new Map(
+    filesBelow(home)
+      .filter((path) => !path.endsWith('expected.json'))
+      .map((path) => [relative(home, path), readFileSync(path)]),
+  )
 
-function newWorld(): World {
-  const world = new World()
-  worlds.push(world)
-  return world
+/** A log grows at its end, and so does that of a database, of which any beginning is what it was once. */
+const isGrowing = (name: string): boolean =>
+  name.endsWith('-wal') || (name.endsWith('.jsonl') && ADAPTERS.some(({ claim }) => claim(name, true)))
+
+/** How much of a file is there: of one that is written anew as a whole, nothing or all. */
+function* growth(files: Tree, steps: number, random: () => number): Generator<[name: string, bytes: Buffer]> {
+  for (let step = 1; step <= steps; step++)
+    for (const [name, bytes] of [...files].sort(() => random() - 0.5)) {
+      if (isGrowing(name)) yield [name, bytes.subarray(0, Math.ceil((bytes.length * step) / steps))]
+      else if (step === steps || random() < 0.5) yield [name, bytes]
+    }
 }
 
-describe.each(CLIENTS.filter(([client]) => agentArchive(client)))('%s', (client, agent) => {
+async function swept(contents: Iterable<[string, Buffer]>, isTime: () => boolean): Promise<Dump> {
+  const world = new World()
+  try {
+    for (const [name, bytes] of contents) {
+      const path = join(world.home, name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, bytes)
+      if (isTime()) await world.sweep()
+    }
+    await world.sweep()
+    expect(world.verify().problems).toEqual([])
+    return settled(world.dump())
+  } finally {
+    world.remove()
+  }
+}
+
+/** Which of two files was read first decides the numbers of events, and nothing else. */
+function settled(dump: Dump): Dump {
+  const files = new Map<unknown, number>()
+  for (const { session_uid: uid } of dump.sources) files.set(uid, (files.get(uid) ?? 0) + 1)
+  const events = Object.entries(dump.events).map(([uid, rows]) => [
+    uid,
+    Object.fromEntries(
+      Object.entries(rows)
+        .filter(([, row]) => !((row['flags'] as number) & FLAG.repeated))
+        .map(([key, row]) => [key, (files.get(uid) ?? 0) > 1 ? { ...row, seq: null } : row]),
+    ),
+  ])
+  return { ...dump, events: Object.fromEntries(events) as Dump['events'] }
+}
+
+describe.each(CLIENTS)('%s', (client) => {
   it('swept in steps and in any order', async () => {
     const all = unpackAgent(client)
-    const scenarios = readdirSync(all).filter((name) => IS_LONG || CHOSEN.includes(name))
+    const scenarios = readdirSync(all).filter((name) => IS_LONG || CHOSEN.test(name))
+    const seed = seedOf(9)
     for (const scenario of scenarios) {
-      const home = join(all, scenario)
-      const files = filesBelow(home).filter((path) => !path.endsWith('expected.json'))
-      const atOnce = newWorld()
-      for (const path of files) put(atOnce, home, path, readFileSync(path))
-      await atOnce.sweep()
-      const grown = newWorld()
-      const random = randomFrom(scenario.length)
-      // Files that are written anew come whole or not at all; the others in pieces.
-      const isLines = (path: string): boolean => path.endsWith('.jsonl') && agent.claim(path, true) !== null
-      for (const part of [0.3, 0.7, 1])
-        for (const path of [...files].sort(() => random() - 0.5)) {
-          const bytes = readFileSync(path)
-          if (isLines(path)) put(grown, home, path, bytes.subarray(0, Math.ceil(bytes.length * part)))
-          else if (part === 1 || random() < 0.5) put(grown, home, path, bytes)
-          if (random() < 0.4) await grown.sweep()
-        }
-      await grown.sweep()
-      expect(differences(grown.dump(), atOnce.dump()), `${client}/${scenario}`).toEqual([])
+      const files = treeOf(join(all, scenario))
+      const atOnce = await swept(files, () => false)
+      for (const steps of STEPS) {
+        const random = randomFrom(seed + steps)
+        const inSteps = await swept(growth(files, steps, random), () => random() < 0.4)
+        expect(differences(inSteps, atOnce), `${scenario} in ${steps} steps, seed ${seed}`).toEqual([])
+      }
     }
   })
 })
-
-function put(world: World, home: string, path: string, bytes: Uint8Array): void {
-  const file = join(world.home, relative(home, path))
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, bytes)
-}

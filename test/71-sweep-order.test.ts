@@ -323,12 +323,8 @@ test('notes on a sub-agent of Grok that are read before, with or after the line 
     expect(differences(await swept(files, order, () => true), wanted)).toEqual([])
 })
 
-/** Scenarios in which several files speak of one session, or of sessions that have something in common. */
+/** Scenarios in which several files speak of one session, or of sessions that have something in common. Agents on the kit: 71-sweep-kit. */
 const TOGETHER = /fork|subagent|rewind/
-/** Resumed after a kill, this client leaves a second file of the session. */
-const isTold = (client: string, scenario: string): boolean =>
-  TOGETHER.test(scenario) || (client === 'gemini' && scenario === 'kill_resume')
-
 describe.each([
   'codex',
   'codex-tui',
@@ -338,12 +334,9 @@ describe.each([
   'grok-1.0.5',
   'claude',
   'claude-2.0',
-  'gemini',
-  'qwen',
-  'cline',
 ])('files of %s', (client) => {
   const directory = unpackAgent(client)
-  test.each(readdirSync(directory).filter((name) => isTold(client, name)))('%s', async (scenario) => {
+  test.each(readdirSync(directory).filter((name) => TOGETHER.test(name)))('%s', async (scenario) => {
     await expectNoOrder(treeOf(join(directory, scenario)), 1)
   })
 })

@@ -15,7 +15,7 @@ import { temporary, World } from './setup/sweeping.ts'
 /** Many steps where it matters which session came first, fewer elsewhere. */
 const stepsOf = (scenario: string): number => (/fork|rewind|subagent|compact/.test(scenario) ? 20 : 5)
 /** Of all the scenarios of a client at once. */
-const STEPS_TOGETHER = 8
+const STEPS_TOGETHER = 5
 
 /**
  * Where several files make up a session, the order in which events were first seen may differ; where the format has no

@@ -102,23 +102,25 @@ export function readSession(
       path,
       from,
       () => newState(path, answers),
-      (state, { record }) => step(state, path, memo, record),
+      (state, { record }) => step(state, path, record),
+      { atEnd: (state) => placed(state, path, memo) },
     )
   return readDocument(path, from, function* (document) {
     const state = newState(path, answers)
     const { messages, ...header } = isRecord(document) ? document : {}
-    yield* step(state, path, memo, header)
-    for (const one of list(messages)) yield* step(state, path, memo, isRecord(one) ? one : { message: one })
+    yield* step(state, path, header)
+    for (const one of list(messages)) yield* step(state, path, isRecord(one) ? one : { message: one })
+    yield* placed(state, path, memo)
   })
 }
 
-function* step(state: State, path: string, memo: SweepMemo, record: Fields): Generator<Item> {
+function* step(state: State, path: string, record: Fields): Generator<Item> {
   const patch = record['$set']
   const rewind = str(record['$rewindTo'])
   if (rewind !== undefined) yield* rewound(state, rewind)
   else if (str(record['id']) !== undefined) yield* message(state, record, false)
   else if (isRecord(patch)) yield* patched(state, patch)
-  else if (str(record['sessionId']) !== undefined) yield* header(state, path, memo, record)
+  else if (str(record['sessionId']) !== undefined) yield* header(state, path, record)
   else yield* unknown(state, record, 'record without id')
   state.first ??= state.last
 }
@@ -130,23 +132,21 @@ function* unknown(state: State, record: Fields, name: string): Generator<Item> {
   yield { type: 'unknown', name }
 }
 
-function* header(state: State, path: string, memo: SweepMemo, record: Fields): Generator<Item> {
+function* header(state: State, path: string, record: Fields): Generator<Item> {
   const { sessionId, startTime, lastUpdated: _, projectHash: __, ...rest } = record
   const isFirst = state.first === null
   if (isFirst) state.session = str(sessionId) ?? state.session
   state.startedAt = str(startTime) ?? ''
   const ts = time(startTime)
-  const parent = basename(dirname(dirname(path))) === 'chats' ? basename(dirname(path)) : undefined
+  const parent = parentOf(path)
   if (isFirst && parent) yield { type: 'edge', kind: 'subagent', session: state.session, parent, at: ts }
   // The header of a process that took the session up again.
   if (!isFirst)
     yield { type: 'edge', kind: 'resumed', session: state.session, parent: null, at: ts, evidence: 'header' }
-  const place = isFirst ? cwdOf(dirname(parent ? dirname(dirname(path)) : dirname(path)), memo) : undefined
-  yield* place?.gaps ?? []
   const isSubagent = rest['kind'] === 'subagent' || parent !== undefined
   const facts = factsItem(state, {
     startedAt: isFirst ? (ts ?? undefined) : undefined,
-    cwd: place?.cwd ?? str(list(rest['directories'])[0]),
+    cwd: str(list(rest['directories'])[0]),
     relation: isSubagent ? 'subagent' : undefined,
     title: isSubagent ? undefined : str(rest['summary']),
   })
@@ -159,6 +159,20 @@ function* header(state: State, path: string, memo: SweepMemo, record: Fields): G
     summary,
     payload: { startTime, ...rest },
   })
+}
+
+/** A sub-agent's file lies in a folder that is called as its parent's id. */
+const parentOf = (path: string): string | undefined =>
+  basename(dirname(dirname(path))) === 'chats' ? basename(dirname(path)) : undefined
+
+/** The file that says where the session is at work may come after the session's own: what it says holds. */
+function* placed(state: State, path: string, memo: SweepMemo): Generator<Item> {
+  if (state.first === null) return
+  const { cwd, gaps } = cwdOf(dirname(dirname(parentOf(path) ? dirname(path) : path)), memo)
+  yield* gaps
+  if (!cwd || cwd === state.told.cwd) return
+  state.told.cwd = cwd
+  yield { type: 'session', session: state.session, cwd }
 }
 
 /** The project's folder says it itself; before it did, a list says which directory it stands for, by name or by hash. */

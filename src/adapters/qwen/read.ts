@@ -6,6 +6,7 @@ import {
   disjointTokens,
   exitCodeIn,
   factsItem,
+  hashOf,
   type Item,
   isRecord,
   jsonBeside,
@@ -64,15 +65,19 @@ interface State extends Thread {
   origin: string | null
   /** [parent, key] of the latest prompts: a rewind goes back to the parent of one. */
   prompts: [string, string][]
+  /** What the sidecar said when the lines were read. */
+  born: Birth
 }
 
 export function read({ path }: Source, from: Position | null, memo = newMemo()): Iterable<Item> {
   if (path.endsWith('.json')) return readSession(path, from, memo, 'qwen')
   const isSubagent = basename(path).startsWith('agent-')
   const session = isSubagent ? basename(dirname(path)) : basename(path, '.jsonl')
-  const fresh = (): State => ({ ...newThread(session), isFresh: true, origin: null, prompts: [] })
   const born = isSubagent ? memo.get(`birth of ${path}`, () => birthOf(path)) : {}
-  return readLines(path, from, fresh, (state, { record }) => step(state, record, born))
+  const fresh = (): State => ({ ...newThread(session), isFresh: true, origin: null, prompts: [], born })
+  // Told again, once the sidecar says what it did not say before: the lines themselves do not.
+  const isNews = from !== null && hashOf((from.state as State).born) !== hashOf(born)
+  return readLines(path, isNews ? null : from, fresh, (state, { record }) => step(state, record, born))
 }
 
 interface Birth {
