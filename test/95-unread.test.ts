@@ -246,7 +246,7 @@ describeInBrowser('the page', () => {
       await expectNote(`/search?q=${DEEP}`, unreadOf(1))
       await expectNote(`${session}?all=1`, window.unread)
       await page.locator('.came').first().waitFor({ state: 'attached' })
-      expect(await page.locator('.transcript').textContent()).toContain('It is mended.')
+      await page.locator('.transcript').getByText('It is mended.').first().waitFor()
       expect(browser.seen.errors).toEqual([])
     } finally {
       await browser.close()

@@ -66,7 +66,7 @@ describeInBrowser('access', () => {
             .first()
             .waitFor()
           if (path.includes('act=')) await web.page.locator('dialog[open]').waitFor()
-          await web.page.locator('.loading').waitFor({ state: 'detached' })
+          await web.settled()
           // The menu of a session as it is when it is open.
           await web.page.evaluate(
             "for (const menu of document.querySelectorAll('details.menu')) menu.open = true",

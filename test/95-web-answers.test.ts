@@ -170,12 +170,13 @@ describeInBrowser('answers', () => {
   it('of a search tell all there is, and more of it is shown when asked for', async () => {
     await web.goto('/search?q=walrus')
     const status = web.page.locator('.main-column [role=status]')
-    await status.waitFor()
-    expect(await status.textContent()).toBe(`${SESSIONS} hits in ${SESSIONS} sessions, the first 40 below`)
+    await expect
+      .poll(() => status.textContent())
+      .toBe(`${SESSIONS} hits in ${SESSIONS} sessions, the first 40 below`)
     expect(await web.page.locator('.hit-group').count()).toBe(40)
     await web.page.getByRole('button', { name: `Show 12 more of ${SESSIONS}` }).click()
     await expect.poll(() => web.page.locator('.hit-group').count()).toBe(SESSIONS)
-    expect(await status.textContent()).toBe(`${SESSIONS} hits in ${SESSIONS} sessions`)
+    await expect.poll(() => status.textContent()).toBe(`${SESSIONS} hits in ${SESSIONS} sessions`)
   })
 
   it('are narrowed by several values of a facet, and sorted', async () => {
@@ -184,8 +185,8 @@ describeInBrowser('answers', () => {
     await web.page.locator('.facets a', { hasText: 'billing' }).click()
     await expect.poll(() => total.textContent()).toBe('13')
     await web.page.locator('.facets a', { hasText: 'atlas' }).click()
+    await expect.poll(() => new URL(web.page.url()).searchParams.getAll('repo')).toEqual(['billing', 'atlas'])
     await expect.poll(() => total.textContent()).toBe(String(SESSIONS))
-    expect(new URL(web.page.url()).searchParams.getAll('repo')).toEqual(['billing', 'atlas'])
     await web.page.getByLabel('order').selectOption('recent')
     await expect.poll(() => text('.hit-text')).toContain(`number ${SESSIONS}.`)
     await web.goto('/sessions?repo=billing&repo=notes')

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { launchChromium } from '../scripts/chromium.mjs'
 import { SweepLock } from '../src/store/sweep-lock.ts'
-import { describeInBrowser } from './setup/browser.ts'
+import { describeInBrowser, newPage } from './setup/browser.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { cliPath, temporary } from './setup/sweeping.ts'
 import { serve } from './setup/web.ts'
@@ -34,7 +34,7 @@ describeInBrowser('the first run', () => {
     )
     origin = new URL(url).origin
     browser = await launchChromium()
-    page = await browser.newPage()
+    page = await newPage(browser)
     await page.goto(url)
     await page.waitForURL(`${origin}/`)
   })

@@ -167,8 +167,11 @@ describeInBrowser('a transcript full of attacks', () => {
   async function readAll(): Promise<string> {
     let text = ''
     for (let last = -1; ; ) {
+      await web.settled()
       await web.page.evaluate('document.querySelectorAll("details").forEach(d => { d.open = true })')
-      await web.page.waitForTimeout(60)
+      // What was opened is drawn, and may ask for more.
+      await web.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+      await web.settled()
       text += await web.page.locator('main').textContent()
       const at = (await web.page.evaluate(
         '(el => { if (!el) return -1; el.scrollTop += el.clientHeight * 0.8; return el.scrollTop })(document.querySelector(".scroller"))',
@@ -243,11 +246,13 @@ describeInBrowser('a transcript full of attacks', () => {
         `/sessions?q=${word}&flavor=${word}`,
         `/s/${word}`,
         `/${word}`,
-      ])
+      ]) {
         await web.goto(path)
+        await web.page.locator('main > *').first().waitFor()
+        await web.settled()
+        await expectNothing()
+      }
     }
-    await web.page.waitForTimeout(200)
-    await expectNothing()
   })
 
   it('would be stopped by the browser if something were tried', async () => {

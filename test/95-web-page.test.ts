@@ -91,7 +91,7 @@ describeInBrowser('the page', () => {
   it('shows prompts, calls with their answers, and changes as what went and what came', async () => {
     await web.goto(`/s/${tools}`)
     const call = web.page.locator('.call', { hasText: 'calc.js' }).filter({ hasText: 'edit' }).first()
-    await call.waitFor()
+    await call.locator('.line.added').first().waitFor()
     expect(await call.locator('.line.removed').first().textContent()).toContain('return a - b;')
     expect(await call.locator('.line.added').first().textContent()).toContain('return a + b;')
     expect(await web.page.locator('.said.prompt').count()).toBeGreaterThan(0)
@@ -124,21 +124,24 @@ describeInBrowser('the page', () => {
     await web.page.locator('.row-title').first().waitFor()
     const titles = await web.page.locator('.row-title').allTextContents()
     for (const key of ['j', 'j', 'j', 'k']) await web.page.keyboard.press(key)
-    expect(await web.page.locator('.row.chosen .row-title').textContent()).toBe(titles[1])
+    await expect.poll(() => web.page.locator('.row.chosen .row-title').textContent()).toBe(titles[1])
+    const focused = (what: string): Promise<unknown> => web.page.evaluate(`document.activeElement.${what}`)
     await web.page.keyboard.press('/')
-    expect(await web.page.evaluate('document.activeElement.id')).toBe('filter')
+    await expect.poll(() => focused('id')).toBe('filter')
     await web.page.keyboard.press('Escape')
+    await expect.poll(() => focused('id')).toBe('')
     await web.page.keyboard.press('Enter')
     await web.page.locator('.session-head h1').waitFor()
     expect(web.page.url()).toContain('/s/')
     await web.page.keyboard.press('?')
     await web.page.locator('dialog[open]').waitFor()
     await web.page.keyboard.press('Escape')
+    await web.page.locator('dialog[open]').waitFor({ state: 'detached' })
     await web.page.keyboard.press('g')
     await web.page.keyboard.press('u')
     await expect.poll(() => web.heading()).toContain('Usage')
     await web.page.keyboard.press('Tab')
-    expect(await web.page.evaluate('document.activeElement.textContent')).toContain('Skip')
+    await expect.poll(() => focused('textContent')).toContain('Skip')
   })
 
   it('opens an event by its address, and finds text inside a session', async () => {
@@ -190,8 +193,14 @@ describeInBrowser('the page', () => {
 
   it('compares two sessions', async () => {
     await web.goto(`/compare?a=${tools}`)
+    const { sessions } = (await web.page.evaluate(
+      `fetch('/api/sessions?limit=8&q=Run').then(answer => answer.json())`,
+    )) as { sessions: unknown[] }
     await web.page.getByLabel('find the second session').fill('Run')
-    await web.page.locator('.picks button').first().click()
+    const picks = web.page.locator('.picks button')
+    // Until then those of the question before stand there.
+    await expect.poll(() => picks.count()).toBe(sessions.length)
+    await picks.first().click()
     await web.page.getByRole('heading', { name: 'Figures' }).waitFor()
     expect(new URL(web.page.url()).searchParams.get('b')).toBeTruthy()
   })

@@ -175,16 +175,18 @@ describeInBrowser('one session', () => {
     await expect.poll(() => marks('found-here')).toBeGreaterThan(0)
     const target = web.page.locator('.slot.target')
     // The call was folded, and of its output only the beginning is shown at first.
-    expect(await target.locator('details:not([open])').count()).toBe(0)
+    await expect.poll(() => target.locator('details:not([open])').count()).toBe(0)
     const inView = (): Promise<boolean> =>
       web.page.evaluate(`(() => {
+        const [found] = CSS.highlights.get('found-here') ?? []
+        if (!found) return false
         const outer = document.querySelector('.scroller').getBoundingClientRect()
-        const mark = [...CSS.highlights.get('found-here')][0].getBoundingClientRect()
+        const mark = found.getBoundingClientRect()
         const head = document.querySelector('.slot.target summary').getBoundingClientRect()
         return mark.top >= outer.top && mark.bottom <= outer.bottom && head.top >= outer.top - 1 && head.bottom <= outer.bottom && outer.bottom <= innerHeight
       })()`) as Promise<boolean>
     await expect.poll(inView).toBe(true)
-    expect(await web.page.locator('.hit-rail .tick.is-here').count()).toBe(1)
+    await expect.poll(() => web.page.locator('.hit-rail .tick.is-here').count()).toBe(1)
     await web.page.fill('#find', 'needlethought')
     await web.page.keyboard.press('Enter')
     await target.locator('.thought[open]').waitFor()
@@ -202,18 +204,21 @@ describeInBrowser('one session', () => {
     await expect.poll(() => params().get('folds')).toMatch(/^\d+$/)
     await web.page.reload()
     await web.page.locator('.call[open] .terminal', { hasText: 'line 0' }).waitFor()
-    const top = (): Promise<unknown> =>
+    // What stands on top, once all of it is there.
+    const top = (): Promise<string> =>
       web.page.evaluate(`(() => {
+        if (!document.querySelector('.scroller') || document.querySelector('.step.pending')) return ''
         const { top } = document.querySelector('.scroller').getBoundingClientRect()
-        return [...document.querySelectorAll('.slot')].find((slot) => slot.getBoundingClientRect().bottom > top + 1)?.dataset.seq
-      })()`)
-    await web.page.locator('.scroller').evaluate((scroller) => scroller.scrollTo(0, 2200))
-    await expect.poll(() => web.page.evaluate('Boolean(history.state?.place)')).toBe(true)
+        return [...document.querySelectorAll('.slot')].find((slot) => slot.getBoundingClientRect().bottom > top + 1)?.dataset.seq ?? ''
+      })()`) as Promise<string>
+    // As a reader does it: who scrolls leaves the place that the page holds.
+    for (let n = 0; n < 4; n++) await web.page.keyboard.press('PageDown')
+    await expect.poll(top).toMatch(/^(?!1$)\d+$/)
     const place = await top()
+    // At once: the place is kept although the scrolling has hardly ended.
     await web.page.getByRole('link', { name: 'Cost', exact: true }).click()
     await web.page.getByText('Cost per turn').first().waitFor()
     await web.page.goBack()
-    await web.page.locator('.slot').first().waitFor()
     await expect.poll(top).toBe(place)
   })
 
@@ -245,6 +250,37 @@ describeInBrowser('one session', () => {
     expect(await at('e')).toBeGreaterThan(prompt)
     await web.page.locator('.slot.target', { hasText: 'AssertionError' }).waitFor()
     expect(await at('K')).toBe(prompt)
+  })
+
+  it('lets the reader go from where it stands, however long its bodies take', async () => {
+    await open(failed.uid)
+    let release = (): void => {}
+    const held = new Promise<void>((done) => {
+      release = done
+    })
+    await web.page.route('**/events?*', async (route) => {
+      await held
+      await route.continue()
+    })
+    const { seq } = await ask<{ seq: number[] }>(`sessions/${encodeURIComponent(failed.uid)}/outline`)
+    const middle = seq[Math.floor(seq.length / 2)] as number
+    await open(failed.uid, `?seq=${middle}`)
+    const target = web.page.locator('.slot.target')
+    const isInView = (): Promise<unknown> =>
+      web.page.evaluate(`(() => {
+        const box = document.querySelector('.slot.target')?.getBoundingClientRect()
+        const outer = document.querySelector('.scroller')?.getBoundingClientRect()
+        return box !== undefined && box.bottom > outer.top && box.top < outer.bottom
+      })()`)
+    await target.locator('.pending').waitFor()
+    release()
+    await target.locator('.step:not(.pending)').waitFor()
+    await expect.poll(isInView).toBe(true)
+    await web.page.keyboard.press('Home')
+    await expect.poll(scrollTop).toBe(0)
+    await web.page.locator('.slot[data-seq="1"] .step:not(.pending)').waitFor()
+    expect(await scrollTop()).toBe(0)
+    await web.page.unroute('**/events?*')
   })
 
   it('leads to the sessions beside it by keys, in every tab and while it is still loading', async () => {
@@ -283,8 +319,9 @@ describeInBrowser('one session', () => {
   it('shows all changes as code hosts do: relative, together, by prompt, word by word', async () => {
     await open(failed.uid, '?tab=files')
     const cards = web.page.locator('.file-card')
-    await cards.first().waitFor()
-    expect(await cards.locator('summary .path').allTextContents()).toEqual(['README.md', 'src/cart.ts'])
+    await expect
+      .poll(() => cards.locator('summary .path').allTextContents())
+      .toEqual(['README.md', 'src/cart.ts'])
     const cart = cards.nth(1)
     // Two edits, of one file by two names, are one change.
     await expect
@@ -299,6 +336,9 @@ describeInBrowser('one session', () => {
     await web.page.getByLabel('changes of').selectOption({ index: 2 })
     await expect.poll(() => cards.locator('summary .path').allTextContents()).toEqual(['README.md'])
     await web.page.goBack()
+    await expect
+      .poll(() => cards.locator('summary .path').allTextContents())
+      .toEqual(['README.md', 'src/cart.ts'])
     await web.page.locator('.file-list li a').nth(1).click()
     await web.page.getByLabel('all edits up to here').check()
     await expect.poll(() => params().get('together')).toBe('1')
@@ -315,7 +355,7 @@ describeInBrowser('one session', () => {
     await expect.poll(() => longest.textContent()).toMatch(/Bash: echo \d+/)
     expect(await longest.textContent()).not.toContain('waiting')
     await expect.poll(() => longest.textContent()).toMatch(/\$0\.\d+/)
-    expect(await web.page.locator('.ticks li').count()).toBeGreaterThan(3)
+    await expect.poll(() => web.page.locator('.ticks li').count()).toBeGreaterThan(3)
     await web.page.locator('.context-line polyline').waitFor()
     await web.page.getByLabel('errors only').check()
     await expect.poll(() => longest.locator('tbody tr').count()).toBe(1)
@@ -344,8 +384,7 @@ describeInBrowser('one session', () => {
     failed.say('One more thing.').say('And another.')
     await memory.sweep()
     const fresh = web.page.locator('button.fresh')
-    await fresh.waitFor()
-    expect(await fresh.textContent()).toMatch(/^2 new/)
+    await expect.poll(() => fresh.textContent()).toMatch(/^2 new/)
     await fresh.click()
     await web.page.locator('.slot', { hasText: 'And another.' }).waitFor()
     await fresh.waitFor({ state: 'detached' })
@@ -359,7 +398,6 @@ describeInBrowser('one session', () => {
       )
       .toBeGreaterThan(100)
     await web.goto('/health')
-    await web.page.locator('h1').waitFor()
     failed.say('Said while nobody looked.')
     await memory.sweep()
     await transcript(failed.uid)

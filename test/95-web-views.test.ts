@@ -119,8 +119,8 @@ describeInBrowser('the views', () => {
     await expect.poll(() => before.textContent()).toMatch(/Agent|Task/)
     await web.page.locator('.slot.nested .said.task').first().waitFor()
     // What an agent asked of another one is no landmark of the person's.
-    const prompts = await web.page.locator('.rail li').count()
-    expect(await web.page.locator('.said.prompt').count()).toBe(prompts)
+    const counted = (what: string): Promise<number> => web.page.locator(what).count()
+    await expect.poll(async () => (await counted('.said.prompt')) - (await counted('.rail li'))).toBe(0)
     await head.getByRole('button').click()
     await expect.poll(() => web.page.locator('.slot.nested .said').count()).toBe(0)
   })
@@ -128,15 +128,14 @@ describeInBrowser('the views', () => {
   it('shows pictures, terminal colours, folded thinking, gaps and what was taken out', async () => {
     await web.goto(`/s/${TOLD}`)
     const picture = web.page.locator('img.picture')
-    await picture.waitFor()
-    expect(await web.page.evaluate('document.querySelector("img.picture").naturalWidth')).toBe(2)
+    await expect.poll(() => web.page.evaluate('document.querySelector("img.picture")?.naturalWidth')).toBe(2)
     expect(await picture.getAttribute('src')).toMatch(/^blob:/)
     const thought = web.page.locator('details.thought')
     expect(await thought.getAttribute('open')).toBeNull()
     await web.page.locator('.call summary').click()
     const coloured = web.page.locator('.terminal span', { hasText: 'src' }).first()
     await coloured.waitFor()
-    expect(await web.page.locator('.terminal').textContent()).toBe('src plain')
+    await expect.poll(() => web.page.locator('.terminal').textContent()).toBe('src plain')
     await web.page.locator('.warnings', { hasText: '1 gap' }).waitFor()
     await web.goto(`/s/${first('claude-2.1.200/big_unicode_secret')}`)
     await web.page.locator('.warnings', { hasText: 'taken out' }).waitFor()
@@ -145,7 +144,16 @@ describeInBrowser('the views', () => {
 
   it('prints all of a transcript, not only what is in view', async () => {
     await web.goto(`/s/${first('claude-2.1.200/big_unicode_secret')}`)
-    await web.page.locator('.said').first().waitFor()
+    // All of it was drawn once the end is in view.
+    await web.page.locator('.slot .step:not(.pending)').first().waitFor()
+    await web.page.keyboard.press('End')
+    await expect
+      .poll(() =>
+        web.page.evaluate(
+          "(el => el.scrollTop + el.clientHeight >= el.scrollHeight - 1 && !el.querySelector('.pending'))(document.querySelector('.scroller'))",
+        ),
+      )
+      .toBe(true)
     await web.page.evaluate(
       'window.print = () => { window.onPaper = [document.querySelectorAll(".printed .step").length, document.querySelectorAll(".printed details:not([open])").length]; dispatchEvent(new Event("afterprint")) }',
     )
@@ -180,8 +188,7 @@ describeInBrowser('the views', () => {
     const { compactions } = await ask<Spend>(`sessions/${uid}/spend`)
     await web.goto(`/s/${uid}?tab=context`)
     const marks = web.page.locator('.area-mark')
-    await marks.first().waitFor()
-    expect(await marks.count()).toBe(compactions.length)
+    await expect.poll(() => marks.count()).toBe(compactions.length)
     expect(await marks.first().textContent()).toContain('compact')
   })
 
@@ -190,14 +197,13 @@ describeInBrowser('the views', () => {
     const span = web.page.locator('.zoom .muted')
     await span.waitFor()
     const whole = await span.textContent()
-    const map = (await web.page.locator('.mini-map svg').boundingBox()) as {
-      x: number
-      y: number
-      width: number
-    }
-    await web.page.mouse.move(map.x + map.width * 0.25, map.y + 20)
+    // The verdict above grows as its parts arrive, and moves what is to be dragged.
+    await web.settled()
+    const map = web.page.locator('.mini-map svg')
+    const { width = 0 } = (await map.boundingBox()) ?? {}
+    await map.hover({ position: { x: width * 0.25, y: 20 } })
     await web.page.mouse.down()
-    await web.page.mouse.move(map.x + map.width * 0.5, map.y + 20, { steps: 4 })
+    await map.hover({ position: { x: width * 0.5, y: 20 } })
     await web.page.mouse.up()
     await expect.poll(() => span.textContent()).not.toBe(whole)
     const zoomed = await span.textContent()
@@ -238,7 +244,7 @@ describeInBrowser('the views', () => {
       await web.page.getByLabel('previous edit').click()
       await state.getByText(`edit ${Number(last) - 1} of ${last}`).waitFor()
       await expect.poll(() => web.page.locator('.file-steps .diff').textContent()).not.toBe(diff)
-      expect(new URL(web.page.url()).searchParams.get('step')).toBe(String(Number(last) - 2))
+      await expect.poll(() => new URL(web.page.url()).searchParams.get('step')).toBe(String(Number(last) - 2))
       await web.page.getByRole('slider').press('ArrowRight')
       await state.getByText(`edit ${last} of ${last}`).waitFor()
     }
@@ -277,9 +283,11 @@ describeInBrowser('the views', () => {
     await web.page.goBack()
     // The list is found as it was left.
     await chosen.waitFor()
-    expect(await web.page.locator('.session-list').evaluate((list) => list.scrollTop)).toBeGreaterThan(0)
+    await expect
+      .poll(() => web.page.locator('.session-list').evaluate((list) => list.scrollTop))
+      .toBeGreaterThan(0)
     await web.page.getByLabel('order').selectOption('cost')
-    await expect.poll(() => web.page.url()).toContain('sort=cost')
+    await web.page.waitForURL('**sort=cost')
     await web.page.goBack()
     await expect.poll(() => web.page.getByLabel('order').inputValue()).toBe('recent')
   })
@@ -313,9 +321,10 @@ describeInBrowser('the views', () => {
     await web.page.locator('.row-title').first().waitFor()
     for (const badge of await web.page.locator('.row .badge').allTextContents())
       expect(badge.trim()).toMatch(/^\S+ (success|failed|abandoned|unknown)( so far)?$/)
-    expect(await web.page.locator('svg.spark').count()).toBeGreaterThan(0)
+    await web.page.locator('svg.spark').first().waitFor()
     await web.goto(`/s/${first('claude-2.1.200/tools')}`)
     await web.page.locator('.verdict').first().waitFor()
+    await web.page.locator('.line.removed').first().waitFor()
     for (const verdict of await web.page.locator('.verdict').allTextContents())
       expect(verdict.trim()).toMatch(/^(✓ ok|✕ (failed|exit \d+)|… no answer)/)
     expect(await web.page.locator('.line.added').first().textContent()).toMatch(/^\s*\d*\s*\+/)
@@ -338,11 +347,10 @@ describeInBrowser('the views', () => {
   it('calls sessions by what they are about, also where they are counted', async () => {
     await web.goto('/usage?group=session&since=')
     const links = web.page.locator('.usage-session')
-    await links.first().waitFor()
     const { rows } = await ask<{ rows: { key: string; name: string }[] }>('usage?group=session')
     const names = rows.map((row) => row.name.trim().replace(/\s+/g, ' ').slice(0, 160)).filter(Boolean)
     expect(names.length).toBeGreaterThan(3)
-    expect(await links.allTextContents()).toEqual(expect.arrayContaining(names))
+    await expect.poll(() => links.allTextContents()).toEqual(expect.arrayContaining(names))
   })
 
   it('keeps the figures of an axis in the picture, however small the sums', async () => {
@@ -374,9 +382,8 @@ describeInBrowser('the views', () => {
 
   it('has nothing left to read where all was read', async () => {
     await web.goto('/health')
-    await web.page.getByText('not read yet').first().waitFor()
-    const left = await web.page.locator('dt:text-is("not read yet") + dd').allInnerTexts()
-    expect(new Set(left)).toEqual(new Set(['0 B']))
+    const left = web.page.locator('dt:text-is("not read yet") + dd')
+    await expect.poll(async () => new Set(await left.allInnerTexts())).toEqual(new Set(['0 B']))
   })
 
   it('says what runs now, what fills the disk and what needs attention, with doctor’s findings', async () => {
@@ -386,13 +393,13 @@ describeInBrowser('the views', () => {
       .getByText('What is wrong on this picture?')
       .waitFor()
     const storage = web.page.locator('.card', { hasText: 'Durable memory' })
-    expect(await storage.locator('.share-bar').count()).toBe(2)
+    await expect.poll(() => storage.locator('.share-bar').count()).toBe(2)
     const notices = web.page.locator('.notices')
     await notices.getByText(/could not be read/).waitFor()
     await web.goto('/health')
     const doctor = web.page.locator('.card', { hasText: 'Doctor' })
     await doctor.getByText('source.gaps').waitFor()
-    expect(await doctor.locator('.findings li').count()).toBeGreaterThan(4)
+    await expect.poll(() => doctor.locator('.findings li').count()).toBeGreaterThan(4)
   })
 
   it('fits other widths than 360 and 1280 pixels, up to 4k', async () => {
@@ -470,7 +477,7 @@ describeInBrowser('a server that was started again', () => {
       expect(await open.page.locator('.offline').textContent()).toContain(
         'open the address that recollect ui printed',
       )
-      expect(await open.page.getByText('The server does not answer.').count()).toBe(0)
+      await open.page.getByText('The server does not answer.').waitFor({ state: 'detached' })
       // What was read stays on screen.
       expect(await open.page.locator('.row-title').count()).toBeGreaterThan(0)
       const other = await open.page.context().newPage()

@@ -47,6 +47,7 @@ describeInBrowser('widths', () => {
         .locator('main :is(.card, .row-title, .hits, .scroller, .figures, .empty, .lineage)')
         .first()
         .waitFor()
+      await web.settled()
       for (const width of WIDTHS) {
         await web.page.setViewportSize({ width, height: 900 })
         // Drawings learn of their width after it was laid out.

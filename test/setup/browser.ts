@@ -1,7 +1,7 @@
 // The page in a real browser, with everything written down that must not happen: requests that leave the origin, refusals
 // of the browser, errors, dialogs.
 import type { Browser, Page } from 'playwright-core'
-import { describe } from 'vitest'
+import { describe, expect } from 'vitest'
 import { hasChromium, launchChromium } from '../../scripts/chromium.mjs'
 import type { ServerOptions } from '../../src/web/server/index.ts'
 import { serve, type WebClient } from './web.ts'
@@ -58,7 +58,11 @@ export class BrowserSession {
     await this.page.goto(this.client.origin + path)
   }
 
-  /** Through the page's own router, as a click on a link would. */
+  /** Everything that the view asked for is there. */
+  async settled(): Promise<void> {
+    await expect.poll(() => this.page.locator('.step.pending, .loading, .part-loading').count()).toBe(0)
+  }
+
   heading(): Promise<string | null> {
     return this.page.locator('h1').first().textContent()
   }

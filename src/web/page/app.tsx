@@ -2,10 +2,10 @@
 
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask, changes, isOnline, signedOut } from './api.ts'
 import { spansYears } from './format.ts'
-import { useKeys } from './keys.ts'
+import { isTyping, useKeys } from './keys.ts'
 import { Palette } from './palette.tsx'
 import { Empty, useCurrentInView } from './parts.tsx'
 import { go, path, uidInAddress } from './router.ts'
@@ -72,7 +72,7 @@ export function App(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isAsking, setAsking] = useState(false)
   useJumps(() => dialog.current?.showModal())
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
       event.preventDefault()
@@ -119,12 +119,8 @@ function useJumps(showKeys: () => void): void {
   const isAfterG = useRef(false)
   useKeys({
     '?': showKeys,
-    g: () => {
-      isAfterG.current = true
-      setTimeout(() => {
-        isAfterG.current = false
-      }, 1200)
-    },
+    // Nothing by itself, and the browser's own meaning of the key is kept from it.
+    g: () => {},
     ...Object.fromEntries(
       VIEWS.map(([to, , , key]) => [
         key,
@@ -134,6 +130,17 @@ function useJumps(showKeys: () => void): void {
       ]),
     ),
   })
+  // After those above: the key before this one, however long ago it was.
+  useLayoutEffect(() => {
+    const note = (event: Event): void => {
+      if (event instanceof KeyboardEvent && event.key === 'Shift') return
+      isAfterG.current = event instanceof KeyboardEvent && event.key === 'g' && !isTyping(event.target)
+    }
+    for (const way of ['keydown', 'pointerdown']) addEventListener(way, note)
+    return () => {
+      for (const way of ['keydown', 'pointerdown']) removeEventListener(way, note)
+    }
+  }, [])
 }
 
 const SIGNS: Record<Theme, string> = { system: '◐', light: '☀', dark: '☾' }

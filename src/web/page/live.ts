@@ -12,12 +12,15 @@ export const changed = signal<ReadonlyMap<string, Brief>>(new Map())
 export const sweeping = signal<SweepProgress | null>(null)
 
 type Message =
-  | { event: 'hello' | 'problem' | 'away' }
+  | { event: 'problem' | 'away' }
+  /** What the memory holds as the listening begins: something else than when this page was opened means that something was missed. */
+  | { event: 'hello'; version: string }
   | { event: 'change'; sessions: Brief[] }
   | { event: 'sweep'; progress: SweepProgress | null }
 
 const RETRY_MS = 2000
 const tabs = new BroadcastChannel('recollect-live')
+const openedWith = document.querySelector<HTMLMetaElement>('meta[name=recollect-version]')?.content
 let wasOpen = false
 let isBehind = false
 
@@ -52,7 +55,7 @@ function heard(message: Message): void {
   else {
     if (message.event === 'change')
       changed.value = new Map(message.sessions.map((one) => [one.session_uid, one]))
-    const isFirst = message.event === 'hello' && !wasOpen && isOnline.value
+    const isFirst = message.event === 'hello' && message.version === openedWith && !wasOpen && isOnline.value
     wasOpen = true
     isOnline.value = true
     if (!isFirst) askAgain()
@@ -71,7 +74,7 @@ function open(): () => void {
   let end = (): void => source.close()
   const on = (event: string, message: (data: string) => Message): void =>
     source.addEventListener(event, (told) => tell(message((told as MessageEvent<string>).data)))
-  on('hello', () => ({ event: 'hello' }))
+  on('hello', (data) => ({ event: 'hello', version: (JSON.parse(data) as { version: string }).version }))
   on('problem', () => ({ event: 'problem' }))
   on('change', (data) => ({
     event: 'change',

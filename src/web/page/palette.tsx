@@ -1,6 +1,6 @@
 // Ctrl-K: sessions, views and actions by a few letters of their name.
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { BriefPage } from '../../query/narrow.ts'
 import { change, useAnswer } from './api.ts'
 import { titleOf, when } from './format.ts'
@@ -56,7 +56,8 @@ export function Palette({ views, close }: { views: Entry[]; close: () => void })
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
-  useEffect(() => dialog.current?.showModal(), [])
+  // At once: what is typed next belongs to it.
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   const { entries, problem } = useEntries(typed.trim(), views)
   const at = Math.min(chosen, entries.length - 1)
   const run = (entry: Entry | undefined): void => {

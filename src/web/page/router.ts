@@ -21,7 +21,9 @@ addEventListener('popstate', () => {
 export function go(to: string, options: { replace?: boolean } = {}): void {
   if (to === address.value) return
   cameBack.value = false
-  if (options.replace) history.replaceState(null, '', to)
+  // The place that was reached stays known; who goes to another event leaves it.
+  const isOtherEvent = new URL(to, location.origin).searchParams.get('seq') !== (param('seq') ?? null)
+  if (options.replace) history.replaceState(isOtherEvent ? null : history.state, '', to)
   else history.pushState(null, '', to)
   const isOtherView = new URL(to, location.origin).pathname !== path.value
   address.value = to

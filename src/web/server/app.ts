@@ -48,7 +48,7 @@ export function buildApp({ memory, live, pageToken, assets, env, ...runners }: A
     // A view's address has no dot in its first part; a file's has.
     return /^[\w-]+\.\w+$/.test(name)
       ? asset(context, assets, name)
-      : context.html(assets.document(pageToken))
+      : context.html(assets.document(pageToken, live.version()))
   })
   return app
 }
@@ -90,7 +90,7 @@ function liveStream(context: Context, live: Live): Response {
       send(event, 'error' in told ? { error: fromUnforeseen(told.error) } : told)
     })
     stream.onAbort(end)
-    send('hello', {})
+    send('hello', { version: live.version() })
     // Without a word now and then, neither side learns that the other is gone.
     const beat = setInterval(() => send('beat', {}), HEARTBEAT_MS)
     await ended

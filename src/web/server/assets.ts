@@ -11,8 +11,8 @@ const TYPES: Record<string, string> = {
 }
 
 export interface Assets {
-  /** The document with a place for the token. */
-  document(pageToken: string): string
+  /** The document, which holds the token and what the memory held when it was sent. */
+  document(pageToken: string, memoryVersion: string): string
   file(name: string): { body: string; type: string } | undefined
 }
 
@@ -39,7 +39,8 @@ export function loadAssets(): Assets {
     if (type) files.set(name, { body: readFileSync(join(directory, name), 'utf8'), type })
   }
   return {
-    document: (pageToken) => document.replace('PAGE_TOKEN', pageToken),
+    document: (pageToken, memoryVersion) =>
+      document.replace('PAGE_TOKEN', pageToken).replace('MEMORY_VERSION', memoryVersion),
     file: (name) => files.get(name),
   }
 }

@@ -49,13 +49,23 @@ export class Live {
     this.#watchers.clear()
   }
 
+  /** Another value after every commit; nothing where there is no memory yet, or none that can be read. */
+  version(): string {
+    try {
+      return encodeURIComponent(this.#memory.version())
+    } catch {
+      return ''
+    }
+  }
+
   #start(): void {
+    // Watched first: what is committed meanwhile is told, and not taken for known.
+    this.#watch()
     try {
       this.#memory.refresh()
     } catch {
       // It cannot be read now; a change may mend that, and readers are told when they ask.
     }
-    this.#watch()
   }
 
   /** The cache's directory may appear later, or be removed and made again. */

@@ -1,6 +1,6 @@
 // Search over everything that was said and done, as one types: where it is held, by facet, in any order, page by page.
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { answerWords } from '../../../query/answer-words.ts'
 import type { SearchHit } from '../../../query/hits.ts'
 import { FACETS } from '../../../query/narrow.ts'
@@ -65,7 +65,7 @@ export function SearchView(): JSX.Element {
 
 function SearchHead({ query }: { query: string }): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.focus(), [])
+  useLayoutEffect(() => input.current?.focus(), [])
   useKeys({ '/': () => input.current?.focus() })
   const isNarrowed = [...FACETS, 'kind', 'since', 'until', 'tool'].some((name) => param(name) !== undefined)
   return (

@@ -1,6 +1,6 @@
 // What can be done with a session: taken up again, handed off, written beside, exported, forgotten.
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Brief } from '../../../query/briefs.ts'
 import type { ForgetDocument } from '../../../retention/json.ts'
 import { change, type Problem, useAnswer } from '../api.ts'
@@ -159,7 +159,7 @@ const close = (): void => setParams({ act: undefined }, { replace: true })
 
 function Dialog({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} class="act-window" aria-label={title} onClose={close}>
       <h2>{title}</h2>

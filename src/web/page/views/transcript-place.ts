@@ -1,6 +1,6 @@
 // Where in a transcript the reader is: the event in the address, the place that was left, the end that is followed, and how
 // far it was read the last time.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Outline } from '../../../query/outline.ts'
 import { param } from '../router.ts'
 import type { List } from '../virtual.ts'
@@ -15,8 +15,48 @@ interface Place {
 const placeLeft = (): Place | undefined => (history.state as { place?: Place } | null)?.place
 
 const SETTLED_MS = 150
-/** Heights settle as bodies come, so it looks again. */
-const LOOKS_MS = [120, 350, 700]
+/** Whoever does one of these wants to be elsewhere. */
+const WAYS = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const
+
+/** Where the window is to stay until the reader does something: heights settle as bodies come, and nobody knows how long that takes. */
+interface Aim {
+  /** Another value whenever the place has moved. */
+  mark: () => string
+  go: () => void
+  /** With every drawing. */
+  look?: () => void
+}
+
+export type Holding = (aim: Aim) => void
+
+export function useHolding(list: List): Holding {
+  const held = useRef<{ aim: Aim; mark: string } | undefined>(undefined)
+  useLayoutEffect(() => {
+    const leave = (): void => {
+      held.current = undefined
+    }
+    // Before whatever is pressed is carried out: that may aim at another place.
+    for (const way of WAYS) addEventListener(way, leave, { passive: true, capture: true })
+    return () => {
+      for (const way of WAYS) removeEventListener(way, leave, { capture: true })
+    }
+  }, [])
+  const keep = (): void => {
+    const now = held.current
+    if (!now || !list.scrollElement) return
+    const mark = now.aim.mark()
+    if (mark !== now.mark) {
+      now.mark = mark
+      now.aim.go()
+    }
+    now.aim.look?.()
+  }
+  useEffect(keep)
+  return (aim) => {
+    held.current = { aim, mark: '' }
+    keep()
+  }
+}
 
 export interface Jumping {
   /** The next jump moves only as far as it must, as a key does. */
@@ -28,35 +68,34 @@ export function useJump(
   list: List,
   rows: readonly Row[],
   outline: Outline | undefined,
+  hold: Holding,
   reveal: () => void,
 ): Jumping {
   const seq = param('seq')
   const isReady = rows.length > 0 && outline !== undefined
   const align = useRef<'center' | 'auto'>('center')
-  const revealing = useRef(reveal)
-  revealing.current = reveal
+  const now = useRef({ rows, outline, reveal })
+  now.current = { rows, outline, reveal }
   useEffect(() => {
-    if (!isReady || !outline) return
+    if (!isReady) return
     const left = placeLeft()
-    const back = left ? rows.findIndex((row) => row.key === left.key) : -1
-    if (back === -1 && seq === undefined) return
+    const backTo = (): number => now.current.rows.findIndex((row) => row.key === left?.key)
+    if (left && backTo() !== -1) {
+      hold({
+        mark: () => markOf(list, backTo()),
+        go: () => list.scrollToOffset((list.measurementsCache[backTo()]?.start ?? 0) + left.offset),
+      })
+      return
+    }
+    if (seq === undefined) return
     const how = align.current
     align.current = 'center'
-    const look = (): void => {
-      if (left && back !== -1) {
-        list.scrollToIndex(back, { align: 'start' })
-        requestAnimationFrame(() => list.scrollElement?.scrollBy(0, left.offset))
-        return
-      }
-      goTo(list, rowOf(rows, outline, Number(seq)), how)
-      requestAnimationFrame(() => revealing.current())
-    }
-    look()
-    const timers = LOOKS_MS.map((wait) => setTimeout(look, wait))
-    const stop = (): void => timers.forEach(clearTimeout)
-    // Who scrolls meanwhile wants to be elsewhere.
-    list.scrollElement?.addEventListener('wheel', stop, { once: true, passive: true })
-    return stop
+    const index = (): number => rowOf(now.current.rows, now.current.outline as Outline, Number(seq))
+    hold({
+      mark: () => markOf(list, index()),
+      go: () => goTo(list, index(), how),
+      look: () => now.current.reveal(),
+    })
   }, [seq, isReady])
   useLeaving(list, rows)
   return {
@@ -64,6 +103,12 @@ export function useJump(
       align.current = 'auto'
     },
   }
+}
+
+/** Where a row is and how tall. */
+function markOf(list: List, index: number): string {
+  const { start, size } = list.measurementsCache[index] ?? {}
+  return `${index} ${start} ${size}`
 }
 
 /** One that is taller than the window is met at its head. */
@@ -83,6 +128,9 @@ function useLeaving(list: List, rows: readonly Row[]): void {
     if (!scroller) return
     let timer: ReturnType<typeof setTimeout> | undefined
     const note = (): void => {
+      if (timer === undefined) return
+      clearTimeout(timer)
+      timer = undefined
       const top = list.getVirtualItemForOffset(scroller.scrollTop)
       const row = top && now.current[top.index]
       if (!row) return
@@ -94,14 +142,16 @@ function useLeaving(list: List, rows: readonly Row[]): void {
       timer = setTimeout(note, SETTLED_MS)
     }
     scroller.addEventListener('scroll', listen, { passive: true })
+    // What is pressed may lead elsewhere before the scrolling has settled.
+    const ways = ['pointerdown', 'keydown', 'pagehide'] as const
+    for (const way of ways) addEventListener(way, note, { capture: true })
     return () => {
       clearTimeout(timer)
       scroller.removeEventListener('scroll', listen)
+      for (const way of ways) removeEventListener(way, note, { capture: true })
     }
   }, [scroller])
 }
-
-const NEAR_END = 30
 
 export interface Following {
   /** Rows that came since the end was last in view. */
@@ -110,20 +160,16 @@ export interface Following {
 }
 
 /** Stays at the end while the end is in view, and counts what comes otherwise. */
-export function useFollowing(list: List, rowCount: number, eventCount: number): Following {
+export function useFollowing(list: List, rowCount: number, eventCount: number, hold: Holding): Following {
   const isAtEnd = rowCount > 0 && (list.range?.endIndex ?? 0) >= rowCount - 1
   const seen = useRef(rowCount)
   const last = useRef({ rowCount, eventCount })
   const wasAtEnd = useRef(false)
-  const toEnd = (): void => {
-    const go = (): void => list.scrollToIndex(rowCount - 1, { align: 'end' })
-    go()
-    // The end moves as heights settle; who has left it since is let alone.
-    for (const wait of LOOKS_MS)
-      setTimeout(() => {
-        if ((list.range?.endIndex ?? 0) > rowCount - NEAR_END) go()
-      }, wait)
-  }
+  const toEnd = (): void =>
+    hold({
+      mark: () => `${list.options.count} ${list.getTotalSize()}`,
+      go: () => list.scrollToIndex(list.options.count - 1, { align: 'end' }),
+    })
   useEffect(() => {
     // The first rows, or a switch that shows more of the same events: nothing came.
     const isSame = last.current.eventCount === 0 || last.current.eventCount === eventCount

@@ -14,7 +14,7 @@ import { AgentRow } from './agent-row.tsx'
 import { Step } from './event.tsx'
 import { PromptRail } from './prompts.tsx'
 import { useReadingKeys } from './transcript-keys.ts'
-import { type Following, useFollowing, useJump, useLastSeen } from './transcript-place.ts'
+import { type Following, useFollowing, useHolding, useJump, useLastSeen } from './transcript-place.ts'
 import { PrintButton, Printed, usePrinting } from './transcript-print.tsx'
 import { HitRail, useRowNumbers } from './transcript-rail.tsx'
 import { type Row, rowsOf, type Shown, type Told } from './transcript-rows.ts'
@@ -75,8 +75,9 @@ export function Transcript({ uid, told, title }: Props): JSX.Element {
   })
   const bodies = useBodies()
   const find = useFind(uid)
-  const jumping = useJump(list, rows, outline, useMarks(scroller, find.query))
-  const following = useFollowing(list, rows.length, total)
+  const hold = useHolding(list)
+  const jumping = useJump(list, rows, outline, hold, useMarks(scroller, find.query))
+  const following = useFollowing(list, rows.length, total, hold)
   const lastSeen = useLastSeen(uid, seqAt(rows, list.range?.endIndex ?? -1))
   useReadingKeys({ uid, rows, list, numbers, errors, jumping, following })
   const printing = usePrinting(rows)
