@@ -4,12 +4,14 @@ import { lastSweepAt } from '../doctor/clock.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { tellHub } from '../hub/index.ts'
 import { resolveSession } from '../query/sessions.ts'
+import { forgetCopies } from '../remote/index.ts'
 import { type RetentionOptions, retain } from '../retention/apply.ts'
 import { forget, planForget } from '../retention/forget.ts'
 import { forgetJson, planJson } from '../retention/json.ts'
 import { planNow } from '../retention/planning.ts'
 import { policyOf } from '../retention/policy.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
+import { adaptersOf } from '../sources/plugins.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
 import { openStore } from '../store/sqlite.ts'
 import { SweepLock } from '../store/sweep-lock.ts'
@@ -103,13 +105,22 @@ export async function runUnpin(typed: string): Promise<void> {
 
 export async function runForget(typed: string, options: { yes?: boolean; json?: boolean }): Promise<void> {
   if (!options.yes && !(await isForgetWanted(typed, options))) return
-  await alone((retention) => {
+  await alone(async (retention) => {
     const uid = resolveSession(retention.store.reader, typed)
+    // Copies of another machine's files first: a kill in between leaves a session that can still be forgotten.
+    const config = new Config()
+    const machines = await forgetCopies(
+      config.home,
+      retention.store.reader.sources.of(uid),
+      await adaptersOf(config),
+    )
     const { isErased } = forget(retention, uid)
+    const at = machines.length === 0 ? '' : ` on ${machines.join(', ')}`
     if (options.json) printJson({ session_uid: uid, forgotten: true, erased: isErased })
     else
       printLines([
-        `${uid} is forgotten; no sweep brings it back. The agent's own file was not touched.`,
+        `${uid} is forgotten; no sweep brings it back. The agent's own file${at} was not touched.`,
+        ...(at === '' ? [] : ['what was copied of it is removed']),
         ...(isErased ? [] : ['a reader held up erasing; the next sweep finishes it']),
       ])
   })

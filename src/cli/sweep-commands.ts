@@ -10,6 +10,7 @@ export function addSweepCommands(program: Command): void {
     .option('--full', 'read every source again from its beginning')
     .option('--repair', 'take out what is damaged in the memory, and read that again')
     .option('--spool', 'as hooks start it: wait for its turn, then look only where they said')
+    .option('--from <machine>', "read another machine's agents over ssh: ssh:host")
     .option('--dry-run', 'say what would be read; read and change nothing')
     .option('--json', 'one JSON document, with the coverage of every source read')
     .addHelpText(
@@ -21,6 +22,7 @@ export function addSweepCommands(program: Command): void {
     sweep,
     ['recollect sweep', 'what is new since the last one'],
     ['recollect sweep --full', 'everything again, from the beginning'],
+    ['recollect sweep --from ssh:build-1', 'what agents left on another machine'],
     ['recollect sweep --json | jq .coverage', 'what was understood of each file'],
   )
 

@@ -4,9 +4,11 @@ import { flavorNamed } from '../adapters/flavors.ts'
 import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import type { CopyReport } from '../remote/copy.ts'
 import { adaptersOf } from '../sources/plugins.ts'
+import { addProblem } from '../sources/problem.ts'
 import type { SweepProgress } from '../store/sweep-lock.ts'
-import { sweep } from '../sweep/index.ts'
+import { type SweepOptions, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { EXIT } from './exit.ts'
@@ -27,6 +29,7 @@ export interface SweepCommand {
   repair?: boolean
   spool?: boolean
   dryRun?: boolean
+  from?: string
   json?: boolean
 }
 
@@ -43,15 +46,40 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       where: '--repair',
       hint: 'recollect verify only looks; recollect sweep --repair fixes the whole memory',
     })
+  if (options.from !== undefined && (options.spool || options.repair || options.dryRun))
+    throw new RecollectError('USAGE', '--from goes with none of --spool, --repair and --dry-run', {
+      where: '--from',
+      hint: 'leave one out: what another machine has is known when it was asked',
+    })
   if (options.dryRun) return showPreview(config, adapters, options)
+  if (options.from === undefined) return await sweepOnce(config, { adapters, env: process.env }, options)
+  const [{ copyFrom }, { destinationOf }] = await Promise.all([
+    import('../remote/index.ts'),
+    import('../remote/destination.ts'),
+  ])
+  const copies = await copyFrom(destinationOf(options.from), config.home, adapters)
+  try {
+    await sweepOnce(config, copies, options)
+  } finally {
+    copies.close()
+  }
+}
+
+/** Of this machine, or of copies of another one's files. */
+type Place = Pick<SweepOptions, 'adapters' | 'env' | 'host'> & { report?: CopyReport }
+
+async function sweepOnce(
+  config: Config,
+  { report: copied, ...place }: Place,
+  options: SweepCommand,
+): Promise<void> {
   const stop = new Stop()
   const shown = new Progress()
   try {
     const run = options.spool ? sweepInTurn : sweep
     const report = await run({
       config,
-      adapters,
-      env: process.env,
+      ...place,
       full: options.full ?? false,
       repair: options.repair ?? false,
       signal: stop.signal,
@@ -60,8 +88,15 @@ export async function runSweep(options: SweepCommand): Promise<void> {
       onProgress: (progress) => shown.show(() => progressLine(progress)),
     })
     shown.clear()
-    if (options.json) printJson(toJson(report))
-    else printFolded(toText(report))
+    for (const problem of copied?.problems ?? []) addProblem(report, problem)
+    const from = copied
+      ? { from: options.from, files: copied.copiedCount, bytes: copied.copiedBytes }
+      : undefined
+    if (options.json) printJson({ ...toJson(report), ...(from ? { copied: from } : {}) })
+    else {
+      if (from) print(`copied ${plural(from.files, 'file')} of ${options.from}, ${formatBytes(from.bytes)}`)
+      printFolded(toText(report))
+    }
     reportHub(report.hub)
     reportHub(report.telemetry)
     await pushAfter(config, stop.exitCode)

@@ -15,9 +15,10 @@ export function placeResolver(
     if (!roots.has(directory)) roots.set(directory, repositoryRoot(directory))
     return roots.get(directory)
   }
-  return ({ sessionUid, cwd, gitRemote }) => {
+  return ({ sessionUid, cwd, gitRemote, isElsewhere }) => {
     const adapter = byFlavor.get(sessionUid.slice(0, sessionUid.indexOf(':')))
-    const root = cwd === null ? undefined : (rootOf(cwd) ?? adapter?.treeOwner?.(cwd))
+    const seen = cwd === null || isElsewhere ? undefined : rootOf(cwd)
+    const root = seen ?? (cwd === null ? undefined : adapter?.treeOwner?.(cwd))
     const name = directoryName(root === undefined ? cwd : root.replace(/\.git$/, ''))
     const repo = remoteName(gitRemote) ?? name ?? null
     const names = [repo, root, cwd].filter((name) => typeof name === 'string' && Object.hasOwn(domains, name))

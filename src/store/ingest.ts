@@ -34,15 +34,17 @@ export class SqliteIngest implements Ingest {
     return this.#writer.write(batches, isMore)
   }
 
-  nameHost(name: string, user: string): void {
+  nameHost(name: string, user: string, key = ''): void {
     this.#databases.memory
       .prepare(
-        // Id and pseudonym are random: they tell nothing of the machine and the person.
-        `INSERT INTO hosts VALUES ('', lower(hex(randomblob(8))), ?1, coalesce(nullif(?2, ''), 'user-' || lower(hex(randomblob(6)))))
+        // Id and pseudonym are random: they tell nothing of the machine and the person. Whoever reads another machine is the same.
+        `INSERT INTO hosts VALUES (?3, lower(hex(randomblob(8))), ?1,
+           coalesce(nullif(?2, ''), (SELECT user FROM hosts WHERE host = ''), 'user-' || lower(hex(randomblob(6)))))
          ON CONFLICT DO UPDATE SET name = ?1, user = coalesce(nullif(?2, ''), user)
          WHERE name <> ?1 OR user <> coalesce(nullif(?2, ''), user)`,
       )
-      .run(name, user)
+      .run(name, user, key)
+    this.#writer.isFrom(key)
   }
 
   moveSource(path: string, newPath: string): void {

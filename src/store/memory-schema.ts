@@ -214,7 +214,7 @@ export const MEMORY_MIGRATIONS: readonly string[] = [
   CREATE TABLE notes (session_uid TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, text TEXT NOT NULL,
     author TEXT NOT NULL, PRIMARY KEY (session_uid, number)) WITHOUT ROWID;
   `,
-  // Which machine a session is from: '' is this one, others stand by their id.
+  // Which machine a session is from: '' is this one, others stand by how they are reached.
   `
   CREATE TABLE hosts (host TEXT PRIMARY KEY, id TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL) WITHOUT ROWID;
   ALTER TABLE sessions ADD COLUMN host TEXT NOT NULL DEFAULT '';

@@ -20,6 +20,8 @@ const earliest = (at: string): string =>
 const ownAt = (at: string): string => `iif(own_at = 0 AND ${at} IS NOT NULL, NULL, own_at)`
 
 export class MemoryWriter {
+  /** The machine that new sessions are from. */
+  host = ''
   readonly #memory: Database
   readonly #ensure: Statement
   readonly #facts: Statement
@@ -34,7 +36,7 @@ export class MemoryWriter {
   constructor(memory: Database) {
     this.#memory = memory
     this.#ensure = memory.prepare(
-      `INSERT INTO sessions (session_uid, flavor, native_session_id, schema_version, discovered_at) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO sessions (session_uid, flavor, native_session_id, schema_version, discovered_at, host) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     )
     // A title given by a person is only replaced by another one.
@@ -92,7 +94,7 @@ export class MemoryWriter {
       if (uid === last || known.has(uid)) return
       last = uid
       known.add(uid)
-      this.#ensure.run(uid, flavor, uid.slice(flavor.length + 1), SCHEMA_VERSION, now)
+      this.#ensure.run(uid, flavor, uid.slice(flavor.length + 1), SCHEMA_VERSION, now, this.host)
     }
     for (const event of batch.events) ensure(event.sessionUid)
     for (const facts of batch.facts) {

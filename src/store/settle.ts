@@ -115,11 +115,14 @@ function describe(
     const row = counts.get(id) as Record<string, number>
     if (knowsMore(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))
     const found = findings.all(id) as unknown as { rule: string; count: number }[]
-    const at = where.get(session_uid) as { cwd: string | null; git_remote: string | null } | undefined
+    const at = where.get(session_uid) as
+      | { cwd: string | null; git_remote: string | null; host: string }
+      | undefined
     const { repo, domain } = place({
       sessionUid: session_uid,
       cwd: at?.cwd ?? null,
       gitRemote: at?.git_remote ?? null,
+      isElsewhere: (at?.host ?? '') !== '',
     })
     if (row['evicted_seq'] === 0) for (const drop of readAgain) drop.run(session_uid)
     const less = inVain.get(session_uid) as Record<'turns' | 'retries' | 'errors' | 'events', number>
@@ -161,7 +164,7 @@ function describing(cache: Database, memory: Database) {
     bytes: cache.prepare(SOURCE_BYTES),
     isGone: cache.prepare(IS_GONE),
     findings: cache.prepare('SELECT rule, sum(count) AS count FROM findings WHERE session = ? GROUP BY rule'),
-    where: memory.prepare('SELECT cwd, git_remote FROM sessions WHERE session_uid = ?'),
+    where: memory.prepare('SELECT cwd, git_remote, host FROM sessions WHERE session_uid = ?'),
     save: memory.prepare(
       `UPDATE sessions SET event_count = ?, turn_count = ?, retry_count = ?, error_count = ?, redactions = ?, source_bytes = ?,
        repo = ?, domain = ?, ingested_at = max(?, coalesce(analyzed_at, 0) + 1), is_sole_copy = ?,

@@ -29,6 +29,8 @@ export interface SessionPlace {
   sessionUid: string
   cwd: string | null
   gitRemote: string | null
+  /** It was on another machine: its directories are not ours. */
+  isElsewhere?: boolean
 }
 
 /** What a sweep writes: what sources told, where reading goes on, and the digests. */
@@ -38,8 +40,11 @@ export interface Ingest {
    * it, so that many batches share one; its report tells of all of them. A call that throws undoes what was not committed.
    */
   write(batches: readonly Batch[], isMore?: boolean): WriteReport
-  /** What this machine is called, and whose sessions these are; an empty user keeps the pseudonym. */
-  nameHost(name: string, user: string): void
+  /**
+   * What this machine is called, and whose sessions these are; an empty user keeps the pseudonym. With a key, another machine:
+   * sessions that are new from now on are that one's.
+   */
+  nameHost(name: string, user: string, key?: string): void
   /** Notes that a source has another name now, without reading it. */
   moveSource(path: string, newPath: string): void
   /** Notes that sources are gone, or (null) there again. A session of which every source is gone is the sole copy. */

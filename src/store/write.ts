@@ -111,6 +111,10 @@ export class CacheWriter {
   }
 
   /** Settling and eviction change rows behind our back. */
+  isFrom(host: string): void {
+    this.#memory.host = host
+  }
+
   forget(): void {
     this.#sessions.clear()
     this.#memory.forget()

@@ -24,7 +24,7 @@ const NOTHING: Spool = { lines: [], isVague: true, finish: () => undefined }
 export class Capture {
   readonly scope: Scope
   readonly #home: string
-  /** A sweep of one flavor leaves the spool alone: hooks of others stand in it. */
+  /** A sweep of one flavor, or of another machine, leaves the spool alone: hooks of others stand in it. */
   readonly #isPartial: boolean
   readonly #state: SpoolState
   readonly #spool: Spool
@@ -34,7 +34,7 @@ export class Capture {
   /** Takes the spool: the caller holds the sweep lock. */
   constructor(home: string, options: SweepOptions) {
     this.#home = home
-    this.#isPartial = !ADAPTERS.every((one) => options.adapters.includes(one))
+    this.#isPartial = options.host !== undefined || !ADAPTERS.every((one) => options.adapters.includes(one))
     this.#state = readSpoolState(home)
     this.#spool = this.#take()
     const seen = options.touched ?? []

@@ -62,6 +62,8 @@ export interface SweepOptions {
   slice?: number
   /** Take out what is damaged first, so that its sources are read again. */
   repair?: boolean
+  /** The machine whose files these are, where it is not this one: `env` and `adapters` then lead to copies of them. */
+  host?: { key: string; name: string }
 }
 
 /** Bytes of payloads, batches and time in one commit. */
@@ -115,6 +117,7 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
     const salvaged = options.repair ? salvageStore(paths) : []
     store = openStore(paths)
     store.ingest.nameHost(config.get('identity.host') || hostname(), config.get('identity.user'))
+    if (options.host) store.ingest.nameHost(options.host.name, config.get('identity.user'), options.host.key)
     store.archive.evict([], Date.now())
     const { lastSweepAt } = capture
     const retention = { ...retentionHooks(store, options), store, paths, policy, lastSweepAt }

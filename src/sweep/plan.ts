@@ -233,11 +233,11 @@ export interface Scope extends Touched {
 
 /** The sources there are within the scope, each when it is asked for, and what the scope is: undefined for everywhere. */
 function look(
-  { adapters, env, config }: SweepOptions,
+  { adapters, env, config, host }: SweepOptions,
   scope: Scope,
   report: SweepReport,
 ): { found: Iterable<Found>; where: string[] | undefined } {
-  const more = extraRoots(config, adapters)
+  const more = host ? {} : extraRoots(config, adapters)
   const touched = discoverTouched(adapters, env, more, scope)
   for (const problem of touched.problems) addProblem(report, problem)
   report.problemCount += touched.problemCount - touched.problems.length
