@@ -284,7 +284,8 @@ describe('the database', () => {
           found.push(`${path} imports ${target}`)
       const visit = (node: ts.Node): void => {
         const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)
-        const isCall = ts.isPropertyAccessExpression(node) && node.name.text === 'prepare'
+        const isCall =
+          ts.isPropertyAccessExpression(node) && ['prepare', 'inTeam', 'asOwner'].includes(node.name.text)
         const isType = ts.isIdentifier(node) && node.text === 'Database'
         if ((isText && SQL.test(node.getText().slice(1))) || isCall || isType) {
           const { line } = file.getLineAndCharacterOfPosition(node.getStart())

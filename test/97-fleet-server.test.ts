@@ -199,8 +199,7 @@ withPostgres('a session', () => {
   it('goes when its team keeps it no longer, and not under a legal hold', async () => {
     const { device, team } = await newTeam()
     await server.put(device, session('claude:old', 'loft'))
-    const set = (is_held: boolean) =>
-      server.fleet.asOwner((connection) => setTeam(connection, { team, keep_days: 1, is_held }, 0))
+    const set = (is_held: boolean) => setTeam(server.fleet, { team, keep_days: 1, is_held }, 0)
     const count = () => cluster.sql(`SELECT count(*) FROM recollect.sessions WHERE team = '${team}'`).trim()
     const now = Date.UTC(2026, 10, 9)
     await set(true)

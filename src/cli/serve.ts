@@ -10,7 +10,7 @@ import { hashPassword, readPeople } from '../fleet/server/guard.ts'
 import { startFleetServer } from '../fleet/server/index.ts'
 import { retainAll } from '../fleet/server/retain.ts'
 import { createRedactor, loadRedactionKey } from '../redact/index.ts'
-import { createToken, listTeams, listTokens, revokeToken, setTeam } from '../store/postgres/access.ts'
+import { createToken, listTokens, revokeToken, setTeam } from '../store/postgres/access.ts'
 import { Fleet, migrate, pendingMigrations } from '../store/postgres/database.ts'
 import { parseDuration } from '../times.ts'
 import { overridesOf } from '../usage/overrides.ts'
@@ -106,7 +106,7 @@ export async function runTokenCreate(options: {
     expiresAt: lasts === undefined ? null : now + lasts,
     now,
   }
-  const made = await withFleet((fleet) => fleet.asOwner((connection) => createToken(connection, token)))
+  const made = await withFleet((fleet) => createToken(fleet, token))
   print(made.token)
   tell(`token ${made.id}: it is not shown again\n`)
 }
@@ -122,7 +122,7 @@ function nameOf(text: string, flag: string): string {
 }
 
 export async function runTokenList(): Promise<void> {
-  const tokens = await withFleet((fleet) => fleet.asOwner(listTokens))
+  const tokens = await withFleet(listTokens)
   for (const one of tokens) {
     const state =
       one.revoked_at !== null
@@ -135,7 +135,7 @@ export async function runTokenList(): Promise<void> {
 }
 
 export async function runTokenRevoke(id: string): Promise<void> {
-  await withFleet((fleet) => fleet.asOwner((connection) => revokeToken(connection, id, Date.now())))
+  await withFleet((fleet) => revokeToken(fleet, id, Date.now()))
   print(`${id} is revoked`)
 }
 
@@ -162,20 +162,12 @@ export async function runTeam(name: string, options: { keepDays?: string; hold?:
   const team = nameOf(name, 'name')
   const keepDays =
     options.keepDays === undefined ? undefined : parseCount(options.keepDays, '--keep-days') || null
-  const now = Date.now()
-  const set = await withFleet((fleet) =>
-    fleet.asOwner(async (connection) => {
-      const known = (await listTeams(connection)).find((one) => one.team === team) ?? {
-        team,
-        keep_days: null,
-        is_held: false,
-      }
-      const days = keepDays === undefined ? known.keep_days : keepDays
-      const changed = { team, keep_days: days, is_held: options.hold ?? known.is_held }
-      await setTeam(connection, changed, now)
-      return changed
-    }),
-  )
+  const changed = {
+    team,
+    ...(keepDays === undefined ? {} : { keep_days: keepDays }),
+    ...(options.hold === undefined ? {} : { is_held: options.hold }),
+  }
+  const set = await withFleet((fleet) => setTeam(fleet, changed, Date.now()))
   print(
     `${team}: sessions are kept ${set.is_held ? 'by a hold' : set.keep_days === null ? 'for good' : `for ${set.keep_days} days`}`,
   )

@@ -71,9 +71,9 @@ export class TestServer {
     role: Role = 'device',
     expiresAt: number | null = null,
   ): Promise<string> {
-    return this.fleet
-      .asOwner((connection) => createToken(connection, { team, person, role, expiresAt, now: Date.now() }))
-      .then((made) => made.token)
+    return createToken(this.fleet, { team, person, role, expiresAt, now: Date.now() }).then(
+      (made) => made.token,
+    )
   }
 
   async ask(

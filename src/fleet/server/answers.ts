@@ -4,12 +4,12 @@ import { type ROUTES, USAGE_KEYS } from '../../contract.ts'
 import { OUTCOMES, type Outcome } from '../../model.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { reportOf } from '../../query/usage.ts'
-import { type Caller, noteReading, readings } from '../../store/postgres/access.ts'
+import { type Caller, readings } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
 import { countOutcomes, findLineage, findPatterns, findSessions } from '../../store/postgres/questions.ts'
-import { segmentsOf } from '../../store/postgres/removal.ts'
-import { settleSome } from '../../store/postgres/settle.ts'
-import { FOLDED, usageModels, usageSlots, usageSpan } from '../../store/postgres/usage.ts'
+import { readSegments } from '../../store/postgres/removal.ts'
+import { settle } from '../../store/postgres/settle.ts'
+import { FOLDED, usageModels, usageSlots } from '../../store/postgres/usage.ts'
 import type { Overrides } from '../../usage/overrides.ts'
 import { loadPrices } from '../../usage/prices.ts'
 import { type BlobStore, blobName } from '../blobs.ts'
@@ -68,18 +68,16 @@ export async function sessions(
 ): Promise<unknown> {
   const limit = limitIn(query)
   const text = isSearch ? (textIn(query, 'q') ?? '') : undefined
-  const found = await fleet.inTeam(caller.team, (connection) =>
-    findSessions(connection, {
-      team: caller.team,
-      ...(caller.role === 'viewer' ? { person: caller.person } : {}),
-      ...spanIn(query),
-      repo: textIn(query, 'repo'),
-      host: textIn(query, 'host'),
-      outcome: choiceIn<Outcome>(query, 'outcome', OUTCOMES),
-      text,
-      limit,
-    }),
-  )
+  const found = await findSessions(fleet, {
+    team: caller.team,
+    ...(caller.role === 'viewer' ? { person: caller.person } : {}),
+    ...spanIn(query),
+    repo: textIn(query, 'repo'),
+    host: textIn(query, 'host'),
+    outcome: choiceIn<Outcome>(query, 'outcome', OUTCOMES),
+    text,
+    limit,
+  })
   return { sessions: found.slice(0, limit), is_more: found.length > limit }
 }
 
@@ -89,13 +87,13 @@ export async function usage({ fleet, overrides }: Serving, caller: Caller, query
   const zone = new TimeZone(textIn(query, 'zone') ?? 'UTC')
   const span = spanIn(query)
   await settle(fleet, team)
-  const models = await fleet.inTeam(team, (connection) => usageModels(connection, team))
+  const models = await usageModels(fleet, team)
   const prices = await loadPrices(overrides)
-  const parts = await fleet.inTeam(team, async (connection) => {
-    const slots = await usageSpan(connection, team)
-    const offsets = slots ? zone.offsets(slots.firstSlot, slots.lastSlot) : []
-    return await usageSlots(connection, { team, by, offsets, prices: prices.changes(models), ...span })
-  })
+  const parts = await usageSlots(
+    fleet,
+    { team, by, prices: prices.changes(models), ...span },
+    (first, last) => zone.offsets(first, last),
+  )
   const { sinceAt, untilAt } = span
   const report = reportOf(parts ?? [], {
     group: by,
@@ -112,20 +110,17 @@ export async function usage({ fleet, overrides }: Serving, caller: Caller, query
   return { ...report, models: shown, total: parts === undefined ? null : report.total }
 }
 
-/** Until nothing is left to be settled: sums are asked for behind it. */
-export async function settle(fleet: Fleet, team: string): Promise<void> {
-  while (await fleet.inTeam(team, (connection) => settleSome(connection, team)));
-}
-
 export function outcomes({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
   const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER } = spanIn(query)
-  return fleet.inTeam(team, (connection) => countOutcomes(connection, { team, sinceAt, untilAt }))
+  return countOutcomes(fleet, { team, sinceAt, untilAt })
 }
 
 export async function patterns({ fleet }: Serving, { team, role }: Caller, query: Query): Promise<unknown> {
-  const found = await fleet.inTeam(team, (connection) =>
-    findPatterns(connection, { team, sinceAt: numberIn(query, 'since') ?? 0, limit: limitIn(query) }),
-  )
+  const found = await findPatterns(fleet, {
+    team,
+    sinceAt: numberIn(query, 'since') ?? 0,
+    limit: limitIn(query),
+  })
   // A sample is a line of somebody's session: figures are for everybody, lines are not.
   return { patterns: role === 'viewer' ? found.map((one) => ({ ...one, sample: null, mend: null })) : found }
 }
@@ -136,27 +131,14 @@ function uidIn(query: Query): string {
   return uid
 }
 
-export async function lineage({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
-  const uid = uidIn(query)
-  return await fleet.inTeam(team, async (connection) => {
-    const edges = await findLineage(connection, team, uid)
-    const uids = [...new Set([uid, ...edges.flatMap((one) => [one.session_uid, one.parent_uid])])]
-    return {
-      sessions: (await findSessions(connection, { team, uids, limit: uids.length })).slice(0, uids.length),
-      edges,
-    }
-  })
+export function lineage({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
+  return findLineage(fleet, team, uidIn(query))
 }
 
 /** The reading is committed to the audit log before anything is read. */
 export async function text({ fleet, blobs }: Serving, caller: Caller, query: Query): Promise<Buffer> {
   const uid = uidIn(query)
-  const segments = await fleet.inTeam(caller.team, async (connection) => {
-    const found = await segmentsOf(connection, caller.team, uid)
-    if (found[0])
-      await noteReading(connection, caller, { uid, person: found[0].person, what: 'text' }, Date.now())
-    return found
-  })
+  const segments = await readSegments(fleet, caller, uid, Date.now())
   if (segments.length === 0)
     throw new Refusal(
       404,
@@ -165,7 +147,7 @@ export async function text({ fleet, blobs }: Serving, caller: Caller, query: Que
       'it takes push.level = "full" on its machine',
     )
   const parts: Buffer[] = []
-  for (const { sha256 } of segments) {
+  for (const sha256 of segments) {
     const bytes = await blobs.get(blobName(caller.team, sha256))
     if (bytes) parts.push(gunzipSync(bytes))
   }
@@ -173,7 +155,7 @@ export async function text({ fleet, blobs }: Serving, caller: Caller, query: Que
 }
 
 export async function audit({ fleet }: Serving, caller: Caller): Promise<unknown> {
-  const entries = await fleet.inTeam(caller.team, (connection) => readings(connection, caller))
+  const entries = await readings(fleet, caller)
   return { entries: entries.map((one) => ({ ...one, at: new Date(one.at).toISOString() })) }
 }
 

@@ -14,8 +14,8 @@ export async function retainAll(
   now: number,
 ): Promise<{ sessions: number; segments: number }> {
   const gone = { sessions: 0, segments: 0 }
-  for (const { team } of await fleet.asOwner(listTeams)) {
-    gone.sessions += await fleet.inTeam(team, (connection) => expireSessions(connection, team, now))
+  for (const { team } of await listTeams(fleet)) {
+    gone.sessions += await expireSessions(fleet, team, now)
     gone.segments += await dropOld(fleet, blobs, team, now)
   }
   return gone
@@ -29,7 +29,7 @@ async function dropOld(fleet: Fleet, blobs: BlobStore, team: string, now: number
   for (let at = 0; at < old.length; at += AT_ONCE) {
     const names = old.slice(at, at + AT_ONCE)
     const hashes = names.map((name) => name.split('/').at(-1) as string)
-    const named = await fleet.inTeam(team, (connection) => namedSegments(connection, team, hashes))
+    const named = await namedSegments(fleet, team, hashes)
     for (const [i, name] of names.entries()) {
       if (named.has(hashes[i] as string)) continue
       await blobs.remove(name)

@@ -14,7 +14,7 @@ import { bodyOf } from '../../http.ts'
 import type { Findings, Redactor } from '../../redact/index.ts'
 import type { Caller } from '../../store/postgres/access.ts'
 import { writeSession } from '../../store/postgres/ingest.ts'
-import { forgetSession, namedSegments, segmentsOf } from '../../store/postgres/removal.ts'
+import { forgetSession, namedSegments } from '../../store/postgres/removal.ts'
 import { type BlobStore, blobName } from '../blobs.ts'
 import type { Serving } from './answers.ts'
 import { Refusal } from './guard.ts'
@@ -117,10 +117,7 @@ export async function takeSession(
     throw new Refusal(409, 'NOT_FOUND', 'segments lack', 'put them first', {
       missing: missing.slice(0, 1000),
     })
-  const [written, before] = await fleet.inTeam(caller.team, async (connection) => {
-    const named = await segmentsOf(connection, caller.team, push.session.uid, push.host.id)
-    return [await writeSession(connection, caller, push, Date.now()), named] as const
-  })
+  const { written, before } = await writeSession(fleet, caller, push, Date.now())
   if (written.state === 'stale')
     throw new Refusal(
       409,
@@ -131,11 +128,7 @@ export async function takeSession(
     )
   if (written.state === 'forgotten') throw new Refusal(410, 'GONE', 'this session was forgotten', 'leave it')
   if (written.state === 'foreign') throw foreign()
-  await dropUnnamed(
-    serving,
-    caller.team,
-    before.map((one) => one.sha256),
-  )
+  await dropUnnamed(serving, caller.team, before)
   return written
 }
 
@@ -150,18 +143,11 @@ export async function forget(
   const [uid, hostId] = [query.get('uid') ?? '', query.get('host') ?? '']
   if (uid === '' || uid.length > 400 || uid.includes('\0') || !/^[0-9a-f]{16}$/.test(hostId))
     throw new Refusal(400, 'BAD_INPUT', 'uid or host is not understood', 'name a session and the machine')
-  const [came, segments] = await serving.fleet.inTeam(team, async (connection) => {
-    const named = await segmentsOf(connection, team, uid, hostId)
-    return [await forgetSession(connection, { team, person, uid, hostId }, Date.now()), named] as const
-  })
-  if (came === 'held')
+  const came = await forgetSession(serving.fleet, { team, person, uid, hostId }, Date.now())
+  if (came.state === 'held')
     throw new Refusal(409, 'REFUSED', 'a legal hold keeps it', 'ask whoever runs the server')
-  if (came === 'foreign') throw foreign()
-  await dropUnnamed(
-    serving,
-    team,
-    segments.map((one) => one.sha256),
-  )
+  if (came.state === 'foreign') throw foreign()
+  await dropUnnamed(serving, team, came.segments)
 }
 
 /** Bytes behind a commit that took the last name from them. A kill leaves some, which `serve retain` finds. */
@@ -171,6 +157,6 @@ export async function dropUnnamed(
   hashes: readonly string[],
 ): Promise<void> {
   if (hashes.length === 0) return
-  const named = await fleet.inTeam(team, (connection) => namedSegments(connection, team, hashes))
+  const named = await namedSegments(fleet, team, hashes)
   for (const sha256 of new Set(hashes)) if (!named.has(sha256)) await blobs.remove(blobName(team, sha256))
 }

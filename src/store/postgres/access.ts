@@ -40,7 +40,7 @@ export async function callerOf(fleet: Fleet, token: string, now: number): Promis
 
 /** Returns the token, which is shown this once. */
 export async function createToken(
-  connection: Connection,
+  fleet: Fleet,
   {
     team,
     person,
@@ -49,30 +49,36 @@ export async function createToken(
     now,
   }: { team: string; person: string; role: Role; expiresAt: number | null; now: number },
 ): Promise<{ id: string; token: string }> {
-  await connection.query(
-    'INSERT INTO recollect.teams (team, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-    [team, now],
-  )
   const id = randomBytes(8).toString('hex')
   const secret = randomBytes(32).toString('base64url')
-  await connection.query(
-    'INSERT INTO recollect.tokens (token_id, team, person, role, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
-    [id, team, person, role, hashOf(secret), now, expiresAt],
-  )
+  await fleet.asOwner(async (connection) => {
+    await connection.query(
+      'INSERT INTO recollect.teams (team, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+      [team, now],
+    )
+    await connection.query(
+      'INSERT INTO recollect.tokens (token_id, team, person, role, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+      [id, team, person, role, hashOf(secret), now, expiresAt],
+    )
+  })
   return { id, token: `rct_${id}_${secret}` }
 }
 
-export async function listTokens(connection: Connection): Promise<TokenRow[]> {
-  const { rows } = await connection.query(
-    'SELECT token_id, team, person, role, created_at, expires_at, revoked_at FROM recollect.tokens ORDER BY team, person, created_at',
+export async function listTokens(fleet: Fleet): Promise<TokenRow[]> {
+  const { rows } = await fleet.asOwner((connection) =>
+    connection.query(
+      'SELECT token_id, team, person, role, created_at, expires_at, revoked_at FROM recollect.tokens ORDER BY team, person, created_at',
+    ),
   )
   return rows
 }
 
-export async function revokeToken(connection: Connection, id: string, now: number): Promise<void> {
-  const { rowCount } = await connection.query(
-    'UPDATE recollect.tokens SET revoked_at = coalesce(revoked_at, $2) WHERE token_id = $1',
-    [id, now],
+export async function revokeToken(fleet: Fleet, id: string, now: number): Promise<void> {
+  const { rowCount } = await fleet.asOwner((connection) =>
+    connection.query(
+      'UPDATE recollect.tokens SET revoked_at = coalesce(revoked_at, $2) WHERE token_id = $1',
+      [id, now],
+    ),
   )
   if (rowCount === 0)
     throw new RecollectError('NOT_FOUND', 'there is no such token', {
@@ -87,24 +93,28 @@ export interface TeamRow {
   is_held: boolean
 }
 
-export async function listTeams(connection: Connection): Promise<TeamRow[]> {
-  const { rows } = await connection.query(
-    'SELECT team, keep_days, is_held FROM recollect.teams ORDER BY team',
+export async function listTeams(fleet: Fleet): Promise<TeamRow[]> {
+  const { rows } = await fleet.asOwner((connection) =>
+    connection.query('SELECT team, keep_days, is_held FROM recollect.teams ORDER BY team'),
   )
   return rows
 }
 
-/** How long a team keeps sessions (null: for good), and whether a legal hold keeps all there is. */
+/** How long a team keeps sessions (null: for good), and whether a legal hold keeps all there is; what is left out stays. */
 export async function setTeam(
-  connection: Connection,
-  { team, keep_days, is_held }: TeamRow,
+  fleet: Fleet,
+  { team, keep_days, is_held }: Pick<TeamRow, 'team'> & Partial<TeamRow>,
   now: number,
-): Promise<void> {
-  await connection.query(
-    `INSERT INTO recollect.teams (team, created_at, keep_days, is_held) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (team) DO UPDATE SET keep_days = excluded.keep_days, is_held = excluded.is_held`,
-    [team, now, keep_days, is_held],
+): Promise<TeamRow> {
+  const { rows } = await fleet.asOwner((connection) =>
+    connection.query(
+      `INSERT INTO recollect.teams AS t (team, created_at, keep_days, is_held) VALUES ($1, $2, $3, coalesce($4, false))
+       ON CONFLICT (team) DO UPDATE SET keep_days = CASE WHEN $5 THEN excluded.keep_days ELSE t.keep_days END,
+       is_held = coalesce($4, t.is_held) RETURNING team, keep_days, is_held`,
+      [team, now, keep_days ?? null, is_held ?? null, keep_days !== undefined],
+    ),
   )
+  return rows[0] as TeamRow
 }
 
 export interface AuditEntry {
@@ -128,14 +138,13 @@ export async function noteReading(
 }
 
 /** Who read a person's sessions; all of the team's for an admin. */
-export async function readings(
-  connection: Connection,
-  { team, person, role }: Caller,
-): Promise<AuditEntry[]> {
-  const { rows } = await connection.query(
-    `SELECT at, reader, session_uid, what FROM recollect.audit WHERE team = $1 AND ($2::text IS NULL OR person = $2)
-     ORDER BY at DESC LIMIT 1000`,
-    [team, role === 'admin' ? null : person],
+export async function readings(fleet: Fleet, { team, person, role }: Caller): Promise<AuditEntry[]> {
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query(
+      `SELECT at, reader, session_uid, what FROM recollect.audit WHERE team = $1 AND ($2::text IS NULL OR person = $2)
+       ORDER BY at DESC LIMIT 1000`,
+      [team, role === 'admin' ? null : person],
+    ),
   )
   return rows
 }

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { Ack, SessionPush } from '../../contract.ts'
 import { SLOT_MS, slotOver } from '../slots.ts'
-import type { Connection } from './database.ts'
+import type { Connection, Fleet } from './database.ts'
 import { wordsOf } from './words.ts'
 
 export type Written =
@@ -23,7 +23,21 @@ export function revisionOf({ from: _, ...rest }: SessionPush): string {
   return createHash('sha256').update(JSON.stringify(rest)).digest('hex')
 }
 
-export async function writeSession(
+/** Also tells which segments it named before: some may be named by nobody now. */
+export function writeSession(
+  fleet: Fleet,
+  pusher: Pusher,
+  push: SessionPush,
+  now: number,
+): Promise<{ written: Written; before: string[] }> {
+  return fleet.inTeam(pusher.team, async (connection) => {
+    const before = await segmentsOf(connection, pusher.team, push.session.uid, push.host.id)
+    const written = await write(connection, pusher, push, now)
+    return { written, before: before.map((one) => one.sha256) }
+  })
+}
+
+async function write(
   connection: Connection,
   { team, person }: Pusher,
   push: SessionPush,
@@ -249,4 +263,18 @@ export async function showOne(connection: Connection, key: readonly string[]): P
      ) best WHERE s.session_uid = $1 AND s.team = $2 AND s.is_shown <> (s.host_id = best.host_id)`,
     [...key],
   )
+}
+
+export async function segmentsOf(
+  connection: Connection,
+  team: string,
+  uid: string,
+  hostId?: string,
+): Promise<{ sha256: string; person: string }[]> {
+  const { rows } = await connection.query(
+    `SELECT g.sha256, s.person FROM recollect.segments g JOIN recollect.sessions s USING (session_uid, team, host_id)
+     WHERE g.session_uid = $1 AND g.team = $2 AND (g.host_id = $3 OR ($3 IS NULL AND s.is_shown)) ORDER BY g.first_seq`,
+    [uid, team, hostId ?? null],
+  )
+  return rows
 }

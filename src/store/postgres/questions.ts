@@ -3,7 +3,7 @@
 
 import { FEWEST_PEOPLE, type SessionLine } from '../../contract.ts'
 import type { Outcome } from '../../model.ts'
-import type { Connection } from './database.ts'
+import type { Connection, Fleet } from './database.ts'
 import { queryOf } from './words.ts'
 
 export interface SessionQuestion {
@@ -27,10 +27,10 @@ const LINE = `session_uid, flavor, host_name AS host, user_name AS "user", repo,
   errors, total_tokens, level`
 
 /** Newest first; one more than asked for, where there is one. */
-export async function findSessions(
-  connection: Connection,
-  question: SessionQuestion,
-): Promise<SessionLine[]> {
+export const findSessions = (fleet: Fleet, question: SessionQuestion): Promise<SessionLine[]> =>
+  fleet.inTeam(question.team, (connection) => sessionLines(connection, question))
+
+async function sessionLines(connection: Connection, question: SessionQuestion): Promise<SessionLine[]> {
   const where = ['team = $1', 'is_shown']
   const values: unknown[] = [question.team]
   const add = (condition: (place: string) => string, value: unknown): void => {
@@ -67,22 +67,24 @@ export interface OutcomeCount {
 
 /** By repository, where enough people worked on it; and whether others were left out. */
 export async function countOutcomes(
-  connection: Connection,
+  fleet: Fleet,
   {
     team,
     sinceAt = 0,
     untilAt = Number.MAX_SAFE_INTEGER,
   }: { team: string; sinceAt?: number; untilAt?: number },
 ): Promise<{ outcomes: OutcomeCount[]; not_shown: boolean }> {
-  const { rows } = await connection.query(
-    `SELECT repo, outcome, count(*) AS sessions, max(people) AS people FROM (
-       SELECT s.repo, s.outcome, p.people FROM recollect.sessions s JOIN (
-         SELECT repo, count(DISTINCT person) AS people FROM recollect.sessions
-         WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3 GROUP BY repo
-       ) p ON p.repo IS NOT DISTINCT FROM s.repo
-       WHERE s.team = $1 AND s.is_shown AND s.relation <> 'subagent' AND NOT s.is_helper AND s.started_at >= $2 AND s.started_at < $3
-     ) counted GROUP BY repo, outcome ORDER BY repo NULLS LAST, outcome`,
-    [team, sinceAt, untilAt],
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query(
+      `SELECT repo, outcome, count(*) AS sessions, max(people) AS people FROM (
+         SELECT s.repo, s.outcome, p.people FROM recollect.sessions s JOIN (
+           SELECT repo, count(DISTINCT person) AS people FROM recollect.sessions
+           WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3 GROUP BY repo
+         ) p ON p.repo IS NOT DISTINCT FROM s.repo
+         WHERE s.team = $1 AND s.is_shown AND s.relation <> 'subagent' AND NOT s.is_helper AND s.started_at >= $2 AND s.started_at < $3
+       ) counted GROUP BY repo, outcome ORDER BY repo NULLS LAST, outcome`,
+      [team, sinceAt, untilAt],
+    ),
   )
   const shown = rows.filter((one) => one.people >= FEWEST_PEOPLE)
   return {
@@ -93,19 +95,21 @@ export async function countOutcomes(
 
 /** Failures that several people met, those in most sessions first. */
 export async function findPatterns(
-  connection: Connection,
+  fleet: Fleet,
   { team, sinceAt = 0, limit }: { team: string; sinceAt?: number; limit: number },
 ): Promise<Record<string, unknown>[]> {
-  const { rows } = await connection.query(
-    `SELECT f.fingerprint, min(f.tool) AS tool, min(f.sample) AS sample, sum(f.count) AS count, count(*) AS sessions,
-       count(DISTINCT s.repo) AS repos, count(DISTINCT s.host_id) AS hosts, count(*) FILTER (WHERE f.is_mended) AS mended_sessions,
-       mode() WITHIN GROUP (ORDER BY f.mend) FILTER (WHERE f.mend IS NOT NULL) AS mend,
-       min(f.first_at) AS first_seen, max(f.last_at) AS last_seen
-     FROM recollect.failures f JOIN recollect.sessions s USING (session_uid, team, host_id)
-     WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2
-     GROUP BY f.fingerprint HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE}
-     ORDER BY count(*) DESC, sum(f.count) DESC, f.fingerprint LIMIT $3`,
-    [team, sinceAt, limit],
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query(
+      `SELECT f.fingerprint, min(f.tool) AS tool, min(f.sample) AS sample, sum(f.count) AS count, count(*) AS sessions,
+         count(DISTINCT s.repo) AS repos, count(DISTINCT s.host_id) AS hosts, count(*) FILTER (WHERE f.is_mended) AS mended_sessions,
+         mode() WITHIN GROUP (ORDER BY f.mend) FILTER (WHERE f.mend IS NOT NULL) AS mend,
+         min(f.first_at) AS first_seen, max(f.last_at) AS last_seen
+       FROM recollect.failures f JOIN recollect.sessions s USING (session_uid, team, host_id)
+       WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2
+       GROUP BY f.fingerprint HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE}
+       ORDER BY count(*) DESC, sum(f.count) DESC, f.fingerprint LIMIT $3`,
+      [team, sinceAt, limit],
+    ),
   )
   return rows.map((one) => ({ ...one, first_seen: iso(one.first_seen), last_seen: iso(one.last_seen) }))
 }
@@ -119,8 +123,21 @@ export interface LineageEdge {
 const MOST_LEVELS = 12
 const MOST_SESSIONS = 1000
 
-/** Every edge of the tree a session is in, whichever machines its sessions are on. */
-export async function findLineage(connection: Connection, team: string, uid: string): Promise<LineageEdge[]> {
+/** The tree a session is in, whichever machines its sessions are on. */
+export function findLineage(
+  fleet: Fleet,
+  team: string,
+  uid: string,
+): Promise<{ sessions: SessionLine[]; edges: LineageEdge[] }> {
+  return fleet.inTeam(team, async (connection) => {
+    const edges = await edgesAround(connection, team, uid)
+    const uids = [...new Set([uid, ...edges.flatMap((one) => [one.session_uid, one.parent_uid])])]
+    const sessions = await sessionLines(connection, { team, uids, limit: uids.length })
+    return { sessions, edges }
+  })
+}
+
+async function edgesAround(connection: Connection, team: string, uid: string): Promise<LineageEdge[]> {
   const edges = new Map<string, LineageEdge>()
   const known = new Set([uid])
   let fresh = [uid]

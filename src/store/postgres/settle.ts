@@ -1,13 +1,18 @@
 // Which session counts a response that several hold: a fork on one machine and its origin on another, or one session that two
 // machines have. The one that began first counts it. A session that was written is marked in its own transaction and settled
 // here in another, before anybody is told a sum: a kill in between only leaves the mark.
-import type { Connection } from './database.ts'
+import type { Connection, Fleet } from './database.ts'
 import { sumSlots } from './ingest.ts'
 
 const AT_ONCE = 200
 
+/** Until nothing is left to be settled: sums are asked for behind it. */
+export async function settle(fleet: Fleet, team: string): Promise<void> {
+  while (await fleet.inTeam(team, (connection) => settleSome(connection, team)));
+}
+
 /** Settles some of a team's sessions; false when none are left. */
-export async function settleSome(connection: Connection, team: string): Promise<boolean> {
+async function settleSome(connection: Connection, team: string): Promise<boolean> {
   const { rows } = await connection.query(
     `SELECT session_uid, host_id FROM recollect.sessions WHERE team = $1 AND NOT is_settled
      ORDER BY session_uid, host_id LIMIT ${AT_ONCE}`,

@@ -5,7 +5,7 @@ import { FEWEST_PEOPLE } from '../../contract.ts'
 import { priceClasses } from '../reader/price-classes.ts'
 import { keyExpression, type SlotQuestion, type SlotSum } from '../reader/usage.ts'
 import { SLOT_MS } from '../slots.ts'
-import type { Connection } from './database.ts'
+import type { Connection, Fleet } from './database.ts'
 
 export const FOLDED = '(fewer than five people)'
 
@@ -45,15 +45,14 @@ function spanOf({ team, sinceAt, untilAt }: FleetUsage): { where: string; values
 
 const JOINED = 'recollect.usage_slots u JOIN recollect.sessions s USING (session_uid, team, host_id)'
 
-export async function usageModels(connection: Connection, team: string): Promise<string[]> {
-  const { rows } = await connection.query(
-    'SELECT DISTINCT model FROM recollect.usage_slots WHERE team = $1',
-    [team],
+export async function usageModels(fleet: Fleet, team: string): Promise<string[]> {
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query('SELECT DISTINCT model FROM recollect.usage_slots WHERE team = $1', [team]),
   )
   return rows.map((one) => one.model as string)
 }
 
-export async function usageSpan(
+async function usageSpan(
   connection: Connection,
   team: string,
 ): Promise<{ firstSlot: number; lastSlot: number } | undefined> {
@@ -64,11 +63,20 @@ export async function usageSpan(
   return rows[0]?.first == null ? undefined : { firstSlot: rows[0].first, lastSlot: rows[0].last }
 }
 
-/** Few rows, however many sessions; undefined where all of it is of too few people. */
-export async function usageSlots(
-  connection: Connection,
-  question: FleetUsage,
+/** Few rows, however many sessions; undefined where all of it is of too few people. `offsetsIn` tells how far the zone's days are off. */
+export function usageSlots(
+  fleet: Fleet,
+  question: Omit<FleetUsage, 'offsets'>,
+  offsetsIn: (firstSlot: number, lastSlot: number) => FleetUsage['offsets'],
 ): Promise<SlotSum[] | undefined> {
+  return fleet.inTeam(question.team, async (connection) => {
+    const slots = await usageSpan(connection, question.team)
+    const offsets = slots ? offsetsIn(slots.firstSlot, slots.lastSlot) : []
+    return await sumsOf(connection, { ...question, offsets })
+  })
+}
+
+async function sumsOf(connection: Connection, question: FleetUsage): Promise<SlotSum[] | undefined> {
   const { where, values } = spanOf(question)
   const folded = await foldedGroups(connection, question, where, values)
   if (folded === undefined) return undefined
