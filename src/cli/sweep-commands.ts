@@ -1,5 +1,6 @@
 // Declares the commands that fill the memory and tell its settings.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addSweepCommands(program: Command): void {
@@ -12,6 +13,7 @@ export function addSweepCommands(program: Command): void {
     .option('--spool', 'as hooks start it: wait for its turn, then look only where they said')
     .option('--dry-run', 'say what would be read; read and change nothing')
     .option('--json', 'one JSON document, with the coverage of every source read')
+    .addOption(csvOption('the sources read: '))
     .addHelpText(
       'after',
       '\nExit code: 0 done, 4 done but something was not understood (it is named),\n5 another sweep is running.',
@@ -41,6 +43,7 @@ export function addSweepCommands(program: Command): void {
     .command('config')
     .description('the settings in force and where each comes from')
     .option('--json', 'one JSON document')
+    .addOption(csvOption())
     .option('--docs', 'print docs/config.md')
     .action(async (options) => (await import('./config.ts')).showConfig(options))
   addExamples(
