@@ -14,7 +14,9 @@ const world = new World()
 beforeAll(async () => {
   cpSync(join(unpackAgent('claude'), 'tools'), world.home, { recursive: true })
   await world.sweep()
+  world.configure('[session_memory.retention]\nraw_soft_cap_bytes = 1000\n')
   label(new Config({ env: world.env }), '@last', {
+    star: true,
     title: '=HYPERLINK("x"), and more',
     addTags: ['a', 'b'],
     addNote: 'one,\n"two"',
@@ -51,17 +53,38 @@ describe('CSV', () => {
       expect([args, parse(run(...args, '--csv').stdout).length > 1]).toEqual([args, true])
   })
 
+  it.each<[string, string[], string]>([
+    ['hits', ['search', 'calc'], 'hits'],
+    ['patterns', ['patterns', 'AssertionError [ERR_ASSERTION]: add(2,3) should be 5'], 'seen'],
+    ['relatives', ['lineage'], 'nodes'],
+    ['agents', ['status'], 'flavors'],
+    ['settings', ['config'], 'settings'],
+    ['sources', ['sweep', '--dry-run', '--full'], 'coverage'],
+    ['hooks', ['hooks', 'status'], 'agents'],
+    ['what would go', ['evict', '--dry-run'], 'steps'],
+    ['marked sessions', ['star'], 'sessions'],
+  ])('tells %s, a row each', (_what, args, field) => {
+    const rows = JSON.parse(run(...args, '--json').stdout)[field]
+    const told = run(...args, '--csv')
+    expect([told.code, parse(told.stdout).length]).toEqual([0, rows.length + 1])
+    const [head = [], first = []] = parse(told.stdout)
+    for (const [name, value] of Object.entries(rows[0]))
+      if (typeof value === 'string' && !/^[=+@-]/.test(value))
+        expect(first[head.indexOf(name)], name).toBe(value)
+  })
+
+  it('of nothing is nothing', () => {
+    expect(run('decide', '--csv')).toMatchObject({ code: 0, stdout: '' })
+  })
+
   it('and JSON are two forms: together they are refused', () => {
-    for (const args of [
-      ['sessions'],
-      ['usage'],
-      ['usage', 'limits'],
-      ['usage', 'blocks'],
-      ['note'],
-      ['tag'],
-      ['decide'],
-    ])
-      expect([args, run(...args, '--csv', '--json').code]).toEqual([args, 2])
+    for (const args of [['sessions'], ['usage', 'limits'], ['decide'], ['search', 'calc'], ['lineage']])
+      expect(run(...args, '--csv', '--json')).toMatchObject({
+        code: 2,
+        stdout: expect.stringContaining('--csv'),
+      })
+    expect(run('lineage', '--csv', '--dot').code).toBe(2)
+    expect(run('doctor', '--csv', '--fix').code).toBe(2)
   })
 })
 

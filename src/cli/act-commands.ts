@@ -1,6 +1,7 @@
 // Declares the commands that lead from a session to work, and back: resume, handoff, blame, recall.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addActCommands(program: Command): void {
@@ -36,6 +37,7 @@ function addBlame(program: Command): void {
     .argument('<what>', 'FILE, FILE:LINE, FILE:FROM-TO, or a commit')
     .description('which session, prompt and edit made a line, a file or a commit')
     .option('--json', 'one JSON document')
+    .addOption(csvOption())
     .action(async (what, options) => (await import('./blame.ts')).showBlame(what, options))
     .addHelpText(
       'after',

@@ -9,6 +9,7 @@ import { AddedLines, type Author, type LineAt, promptBefore } from '../query/bla
 import { getSession, listSessions, sessionNames } from '../query/sessions.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { paint } from './colour.ts'
+import { type FormFlags, printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
 import { formatTime, plural } from './format.ts'
 import { git } from './git.ts'
@@ -36,11 +37,13 @@ interface Made {
   basis: 'edit' | 'commit'
 }
 
-export async function showBlame(what: string, options: { json?: boolean }): Promise<void> {
+export async function showBlame(what: string, options: FormFlags): Promise<void> {
   const file = fileIn(what)
   await withMemory((handle) => {
     const { made, total, name } = file ? ofFile(handle, file) : ofCommit(handle, what)
-    if (options.json) printJson(documentOf(handle, name, made, total))
+    const document = documentOf(handle, name, made, total)
+    if (options.json) printJson(document)
+    else if (options.csv) printCsv(document.made_by)
     else printMade(handle, name, made, total)
     if (made.length === 0) process.exitCode = EXIT.failed
   })
@@ -252,7 +255,14 @@ const namesOf = (handle: Reader, made: readonly Made[]): Map<string, string> =>
     made.map((one) => one.session.session_uid),
   )
 
-function documentOf(handle: Reader, name: string, made: readonly Made[], total: number): unknown {
+interface BlameDocument {
+  what: string
+  lines: number
+  unknown_lines: number
+  made_by: object[]
+}
+
+function documentOf(handle: Reader, name: string, made: readonly Made[], total: number): BlameDocument {
   const names = namesOf(handle, made)
   return {
     what: name,

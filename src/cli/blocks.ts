@@ -7,7 +7,7 @@ import { pricesFor } from '../query/prices.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
-import { printCsv, refuseTwoForms } from './csv.ts'
+import { printCsv } from './csv.ts'
 import { refuseReversed } from './filter-values.ts'
 import { formatCount, formatTime } from './format.ts'
 import { printFolded, printJson } from './print.ts'
@@ -18,7 +18,6 @@ import { parseFlavor, readTime } from './values.ts'
 const SHOWN_MS = 7 * DAY
 
 export async function showBlocks(options: UsageCommand): Promise<void> {
-  refuseTwoForms(options)
   for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
       throw new RecollectError('USAGE', `a window is an account's: --${name} says nothing of it`, {

@@ -2,9 +2,10 @@
 import { configDocs, SETTINGS, type SettingKey } from '../config.ts'
 import { checkedConfig } from '../doctor/settings.ts'
 import { paint } from './colour.ts'
+import { type FormFlags, printCsv } from './csv.ts'
 import { print, printFolded, write } from './print.ts'
 
-export function showConfig(options: { json?: boolean; docs?: boolean }): void {
+export function showConfig(options: FormFlags & { docs?: boolean }): void {
   if (options.docs) {
     write(configDocs())
     return
@@ -13,6 +14,10 @@ export function showConfig(options: { json?: boolean; docs?: boolean }): void {
   const rows = SETTINGS.map(({ key }) => ({ key, value: config.get(key), origin: config.origin(key) }))
   if (options.json) {
     write(`${JSON.stringify({ home: config.home, file: config.file, settings: rows }, null, 2)}\n`)
+    return
+  }
+  if (options.csv) {
+    printCsv(rows)
     return
   }
   print(`home  ${config.home}\nfile  ${config.file}\n`)

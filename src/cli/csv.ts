@@ -1,5 +1,4 @@
 // Rows as CSV (RFC 4180), for spreadsheets: the fields of the JSON document, one column each, values as they are.
-import { RecollectError } from '../errors.ts'
 import { write } from './print.ts'
 
 type Row = Record<string, unknown>
@@ -9,16 +8,9 @@ export interface FormFlags {
   json?: boolean
 }
 
-export function refuseTwoForms({ csv, json }: FormFlags): void {
-  if (csv && json)
-    throw new RecollectError('USAGE', '--csv and --json are two forms of the same', {
-      where: '--csv',
-      hint: 'one of them',
-    })
-}
-
-/** Every row has the columns of all. */
+/** Every row has the columns of all; of no rows nobody knows the columns. */
 export function printCsv(rows: readonly object[]): void {
+  if (rows.length === 0) return
   const flat = rows.map((row) => new Map(fieldsOf(row as Row, '')))
   const columns = [...new Set(flat.flatMap((row) => [...row.keys()]))]
   const lines = flat.map((row) => columns.map((name) => cell(row.get(name))).join(','))

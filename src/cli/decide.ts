@@ -5,7 +5,7 @@ import { RecollectError } from '../errors.ts'
 import type { Decision } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { printCsv, refuseTwoForms } from './csv.ts'
+import { printCsv } from './csv.ts'
 import { formatTime } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { tableLines } from './table.ts'
@@ -25,7 +25,6 @@ export async function runDecide(
   words: readonly string[],
   options: DecideCommand,
 ): Promise<void> {
-  refuseTwoForms(options)
   if (options.remove) return takeBack(typed, words, options)
   if (typed === undefined || words.length === 0) return listDecisions(typed, options)
   const decision = decide({

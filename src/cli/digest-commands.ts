@@ -1,6 +1,7 @@
 // Declares the commands that read digests.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 import { paged } from './pager.ts'
 
@@ -42,6 +43,7 @@ export function addDigestCommands(program: Command): void {
       '--json',
       'one JSON document: {"patterns":[…]}, or with an error {"sample":…,"mends":[…],"seen":[…]}',
     )
+    .addOption(csvOption())
     .action(async (error, options) => (await import('./patterns.ts')).showPatterns(error, options))
   addExamples(
     patterns,

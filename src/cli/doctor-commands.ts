@@ -1,5 +1,6 @@
 // Declares the commands that look after an installation.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addDoctorCommands(program: Command): void {
@@ -28,6 +29,7 @@ is shown before it is done and can be taken back.`,
     .option('--yes', 'with --fix: do it without asking')
     .option('--dry-run', 'with --fix or --undo: only show it')
     .option('--json', 'one JSON document: {"findings":[…],"counts":…}')
+    .addOption(csvOption().conflicts(['fix', 'undo']))
     .addHelpText('after', '\nExit code: 0 no errors (there may be warnings), 1 errors were found.')
     .action(async (options) => (await import('./doctor.ts')).runDoctor(options))
   addExamples(

@@ -4,6 +4,7 @@ import type { Finding, Severity } from '../doctor/finding.ts'
 import { doctorDocument, examine } from '../doctor/index.ts'
 import { RecollectError } from '../errors.ts'
 import { paint } from './colour.ts'
+import { printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
 import { plural } from './format.ts'
 import { type FixCommand, runFixes } from './keeping.ts'
@@ -12,6 +13,7 @@ import { fold, oneLine } from './text.ts'
 
 export interface DoctorCommand extends FixCommand {
   deep?: boolean
+  csv?: boolean
 }
 
 const LEAST_TEXT = 30
@@ -28,7 +30,8 @@ export async function runDoctor(options: DoctorCommand): Promise<void> {
     examine({ env: process.env, isDeep: options.deep ?? false, onWait }),
   )
   const { counts } = doctorDocument(findings)
-  if (!options.json) print([...findingLines(findings), '', summary(counts)].join('\n'))
+  if (options.csv) printCsv(findings)
+  else if (!options.json) print([...findingLines(findings), '', summary(counts)].join('\n'))
   const fixes = options.fix || options.undo ? { fixes: await runFixes(options) } : {}
   if (options.json) printJson({ findings, counts, ...fixes })
   if (counts.error > 0) process.exitCode = EXIT.failed

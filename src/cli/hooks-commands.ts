@@ -1,5 +1,6 @@
 // Declares the commands about hooks in agents' settings.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addHookCommands(program: Command): void {
@@ -36,6 +37,7 @@ export function addHookCommands(program: Command): void {
     .description('what is installed, whether the agent runs it, when it last ran')
     .option('--agent <name...>', 'only these')
     .option('--json', 'one JSON document')
+    .addOption(csvOption())
     .action(async (options) => (await import('./hooks.ts')).showHooks(options))
   addExamples(status, 'recollect hooks status')
 

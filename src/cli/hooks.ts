@@ -15,6 +15,7 @@ import {
 import type { Handler } from '../capture/settings.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen, RecollectError } from '../errors.ts'
+import { printCsv } from './csv.ts'
 import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
 import { formatAge, formatDuration } from './format.ts'
@@ -25,6 +26,7 @@ export interface HookCommand {
   agent?: string[]
   dryRun?: boolean
   json?: boolean
+  csv?: boolean
 }
 
 export function installHooks(options: HookCommand): void {
@@ -114,7 +116,9 @@ function wanted(): Handler | undefined {
 
 export function showHooks(options: HookCommand): void {
   const statuses = allStatuses(options)
-  if (options.json) printJson({ agents: statuses.map(statusJson) })
+  const agents = statuses.map(statusJson)
+  if (options.json) printJson({ agents })
+  else if (options.csv) printCsv(agents)
   else print(statuses.map(statusText).join('\n'))
 }
 

@@ -1,7 +1,7 @@
 // Declares what people write beside sessions: decide, note, tag, title, star.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { several } from './filters.ts'
+import { csvOption, several } from './filters.ts'
 import { addExamples } from './help.ts'
 
 const LISTING_ID = `${ID_HELP}; without it: all there are`
@@ -24,7 +24,7 @@ function addDecide(program: Command): void {
     .option('--author <name>', 'who decided (you)')
     .option('--remove', 'take the decision ID#SEQ back')
     .option('--json', 'one JSON document: the decision, or {"decisions":[…]}')
-    .option('--csv', 'of a list: a table for a spreadsheet')
+    .addOption(csvOption('of a list: '))
     .action(async (id, words, options) => (await import('./decide.ts')).runDecide(id, words, options))
   addExamples(
     decide,
@@ -46,7 +46,7 @@ function addNote(program: Command): void {
     .option('--author <name>', 'who writes it (you)')
     .option('--remove <number>', 'remove the note of this number')
     .option('--json', 'one JSON document: the session and its labels, or {"notes":[…]}')
-    .option('--csv', 'of a list: a table for a spreadsheet')
+    .addOption(csvOption('of a list: '))
     .action(async (id, words, options) => (await import('./label.ts')).runNote(id, words, options))
   addExamples(
     note,
@@ -63,7 +63,7 @@ function addTag(program: Command): void {
     .description('file a session under tags, to be found with --tag')
     .option('--remove', 'take these tags from it')
     .option('--json', 'one JSON document: the session and its labels, or {"tags":[…]}')
-    .option('--csv', 'of a list: a table for a spreadsheet')
+    .addOption(csvOption('of a list: '))
     .action(async (id, tags, options) => (await import('./label.ts')).runTag(id, tags, options))
   addExamples(
     tag,
@@ -97,6 +97,7 @@ function addStar(program: Command): void {
     .description('mark a session, to be found with --starred')
     .option('--remove', 'take the mark away')
     .option('--json', 'one JSON document: the session and its labels, or {"sessions":[…]}')
+    .addOption(csvOption('of a list: '))
     .action(async (id, options) => (await import('./label.ts')).runStar(id, options))
   addExamples(star, ['recollect star @last', 'marked'], ['recollect star', 'what is marked'])
 }

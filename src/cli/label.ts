@@ -5,7 +5,7 @@ import { type LabelWish, label } from '../label.ts'
 import type { Session } from '../model.ts'
 import { getSession, resolveSession, sessionNames } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { type FormFlags, printCsv, refuseTwoForms } from './csv.ts'
+import { type FormFlags, printCsv } from './csv.ts'
 import { formatTime, plural } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { tableLines } from './table.ts'
@@ -24,7 +24,6 @@ export async function runNote(
   const author = options.author === undefined ? undefined : parseName(options.author, '--author')
   if (remove !== undefined && words.length > 0)
     throw oneOf('--remove', 'a note is written or removed: leave out the text, or --remove')
-  refuseTwoForms(options)
   if (id === undefined) return listNotes(options)
   const wish: LabelWish | undefined =
     remove !== undefined
@@ -41,7 +40,6 @@ export async function runTag(
   options: Asked & { remove?: boolean },
 ): Promise<void> {
   if (options.remove && tags.length === 0) throw oneOf('--remove', 'name the tags that are to go')
-  refuseTwoForms(options)
   if (id === undefined) return listTags(options)
   const wish = options.remove ? { removeTags: tags } : tags.length > 0 ? { addTags: tags } : undefined
   await labelled(id, wish, options)

@@ -3,7 +3,7 @@ import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { type LimitRow, type LimitsQuestion, type LimitsReport, limitsReport } from '../query/limits.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
-import { printCsv, refuseTwoForms } from './csv.ts'
+import { printCsv } from './csv.ts'
 import { refuseReversed } from './filter-values.ts'
 import { formatTime } from './format.ts'
 import { printFolded, printJson } from './print.ts'
@@ -12,7 +12,6 @@ import type { UsageCommand } from './usage.ts'
 import { parseFlavor, readTime } from './values.ts'
 
 export function showLimits(options: UsageCommand): void {
-  refuseTwoForms(options)
   for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
       throw new RecollectError('USAGE', `an allowance is an account's: --${name} says nothing of it`, {

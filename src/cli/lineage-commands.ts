@@ -1,6 +1,7 @@
 // Declares `lineage`.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addLineageCommand(program: Command): void {
@@ -15,6 +16,7 @@ export function addLineageCommand(program: Command): void {
     .option('--limit <count>', 'without an id: the trees of this many sessions (20)')
     .option('--dot', 'a graph for dot (Graphviz)')
     .option('--json', 'one JSON document: {"asked":…,"nodes":[…],"problems":[…]}')
+    .addOption(csvOption().conflicts('dot'))
     .addHelpText(
       'after',
       '\nForks, compactions, swaps, clears, resumes and sub-agents, over all agents.\nExit code: 0 done, 4 done but the logs contradict each other (it is named).',

@@ -16,6 +16,7 @@ import type { Reader } from '../store/reader/index.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { inLocale } from './colour.ts'
+import { printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
 import { refuseUnknown } from './filter-values.ts'
 import { formatCount, formatDay, formatTime, plural, printable } from './format.ts'
@@ -32,6 +33,7 @@ export interface LineageCommand {
   limit?: string
   dot?: boolean
   json?: boolean
+  csv?: boolean
 }
 
 export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
@@ -40,7 +42,8 @@ export async function showLineage(typed: string | undefined, options: LineageCom
     const prices = await pricesFor(handle, overridesOf(config))
     const lineage = lineageOf(handle, uids, prices)
     const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
-    write(draw(handle, lineage, asked, options))
+    if (options.csv) printCsv(lineageDocument(lineage, asked?.session_uid).nodes)
+    else write(draw(handle, lineage, asked, options))
     for (const problem of lineage.problems)
       tell(`${oneLine(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}`)}\n`)
     if (lineage.problems.length > 0) process.exitCode = EXIT.partial

@@ -1,5 +1,6 @@
 // Declares the commands of the MCP server.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addMcpCommands(program: Command): void {
@@ -51,6 +52,7 @@ function addRegistration(mcp: Command): void {
     .description('which agents know the server')
     .option('--agent <names...>', 'only these')
     .option('--json', 'one JSON document: {"agents":[…]}')
+    .addOption(csvOption())
     .action(async (options) => (await import('./mcp-install.ts')).showMcp(options))
   addExamples(status, 'recollect mcp status')
 }

@@ -13,6 +13,7 @@ import {
   type Registration,
   serverEntry,
 } from '../mcp/register.ts'
+import { printCsv } from './csv.ts'
 import { diffOf } from './diff.ts'
 import { reportError } from './exit.ts'
 import { print, printFolded, printJson } from './print.ts'
@@ -22,6 +23,7 @@ export interface RegisterCommand {
   agent?: string[]
   dryRun?: boolean
   json?: boolean
+  csv?: boolean
 }
 
 export async function installMcp(options: RegisterCommand): Promise<void> {
@@ -37,7 +39,9 @@ export async function showMcp(options: RegisterCommand): Promise<void> {
   const { clients, files } = pick(options.agent)
   const found = await Promise.all(clients.map((client) => lookAt(client, entry, process.env)))
   const inFiles = files.map((client) => lookAtMcpFile(client, entry, process.env))
-  if (options.json) printJson({ agents: [...found.map(toJson), ...inFiles.map(fileJson)] })
+  const agents = [...found.map(toJson), ...inFiles.map(fileJson)]
+  if (options.json) printJson({ agents })
+  else if (options.csv) printCsv(agents)
   else for (const one of [...found, ...inFiles]) printFolded(`${nameOf(one).padEnd(8)} ${stateOf(one)}`, 9)
 }
 

@@ -4,6 +4,7 @@ import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { solvedBefore } from '../digest/solved.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { paint } from './colour.ts'
+import { printCsv } from './csv.ts'
 import { formatDay, plural } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { oneLine } from './text.ts'
@@ -14,6 +15,7 @@ interface PatternOptions {
   since?: string
   limit?: string
   json?: boolean
+  csv?: boolean
 }
 
 export function showPatterns(error: readonly string[], options: PatternOptions): void {
@@ -31,6 +33,7 @@ function showRecurring(options: PatternOptions): void {
     const patterns = listPatterns(handle, filter)
     const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
     if (options.json) return printJson({ patterns })
+    if (options.csv) return printCsv(patterns)
     if (patterns.length === 0) return print(nothingTwice(options.since))
     printFolded(patterns.map((pattern) => patternText(pattern, shorten)).join('\n\n'))
   })
@@ -75,6 +78,7 @@ function showSolved(text: string, options: PatternOptions): void {
   withDigests((handle) => {
     const answer = solvedBefore(handle, text)
     if (options.json) return printJson(answer)
+    if (options.csv) return printCsv(answer.seen)
     const { sample, mends, seen } = answer
     if (seen.length === 0) return print(`not met before: ${oneLine(sample)}`)
     const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string

@@ -1,6 +1,7 @@
 // Declares the reading commands: status, show, verify.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 import { paged } from './pager.ts'
 import { terminal } from './streams.ts'
@@ -16,6 +17,7 @@ function addStatus(program: Command): void {
     .command('status', { isDefault: true })
     .description('what is remembered (the default command)')
     .option('--json', 'one JSON document')
+    .addOption(csvOption('the agents: '))
     .addHelpText(
       'after',
       '\nTyped alone, on a terminal and in a directory with sessions, recollect lets you\npick one of them (see recollect resume).',

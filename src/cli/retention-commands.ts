@@ -1,6 +1,7 @@
 // Declares the commands about what is kept: evict, pin, unpin, forget.
 import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addRetentionCommands(program: Command): void {
@@ -9,6 +10,7 @@ export function addRetentionCommands(program: Command): void {
     .description('drop raw sessions as the retention settings say')
     .option('--dry-run', 'say what would go, and why; change nothing')
     .option('--json', 'one JSON document')
+    .addOption(csvOption())
     .addHelpText(
       'after',
       '\nEvery sweep ends with this. Exit code: 0 done, 4 done but un-analyzed sessions\nwere lost (they are named), 5 a sweep is running.',

@@ -7,7 +7,7 @@ import { resolveSession } from '../query/sessions.ts'
 import { forgetCopies } from '../remote/index.ts'
 import { type RetentionOptions, retain } from '../retention/apply.ts'
 import { forget, planForget } from '../retention/forget.ts'
-import { forgetJson, planJson } from '../retention/json.ts'
+import { forgetJson, planJson, stepJson } from '../retention/json.ts'
 import { planNow } from '../retention/planning.ts'
 import { policyOf } from '../retention/policy.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
@@ -17,6 +17,7 @@ import { openStore } from '../store/sqlite.ts'
 import { SweepLock } from '../store/sweep-lock.ts'
 import { analyze } from '../sweep/analyze.ts'
 import { ask, canAsk } from './ask.ts'
+import { type FormFlags, printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
 import { reportHub } from './hub-report.ts'
 import { printFolded, printJson, tell } from './print.ts'
@@ -70,18 +71,20 @@ async function alone(work: Work): Promise<void> {
   }
 }
 
-export async function runEvict(options: { dryRun?: boolean; json?: boolean }): Promise<void> {
+export async function runEvict(options: FormFlags & { dryRun?: boolean }): Promise<void> {
   await alone(async (retention) => {
     if (options.dryRun) {
       const plan = planNow(retention)
       const handle = retention.store.reader
       if (options.json) printJson(planJson(plan, handle))
+      else if (options.csv) printCsv(planJson(plan, handle).steps)
       else printLines(planLines(plan, handle))
       return
     }
     const report = await retain(retention)
     keepBallast(retention.paths.cacheDirectory, retention.policy.rawSoftCapBytes)
     if (options.json) printJson(retentionJson(report))
+    else if (options.csv) printCsv(report.steps.map(stepJson))
     else printLines(retentionLines(report))
     if (report.lostCount > 0) process.exitCode = EXIT.partial
   })

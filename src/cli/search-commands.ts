@@ -1,6 +1,6 @@
 // Declares `sessions` and `search`.
 import type { Command } from 'commander'
-import { addFilters } from './filters.ts'
+import { addFilters, csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 import { paged } from './pager.ts'
 
@@ -15,7 +15,7 @@ function addSessions(program: Command): void {
     .option('--limit <count>', 'at most this many')
     .option('--all', "sub-agents' sessions and helper conversations too")
     .option('--json', 'one JSON document: {"sessions":[…]}')
-    .option('--csv', 'a table for a spreadsheet, with the fields of --json')
+    .addOption(csvOption())
     .action(async (options) => {
       const { showSessions } = await import('./sessions.ts')
       await paged(() => showSessions(options))
@@ -42,6 +42,7 @@ function addSearch(program: Command): void {
     .option('--regex', 'a regular expression, in every body (/one/i for any case)')
     .option('--limit <count>', 'at most this many sessions (10)')
     .option('--json', 'one JSON document: {"query":…,"hits":[…],"sessions":[…],…}')
+    .addOption(csvOption())
     .allowUnknownOption()
     .addHelpText(
       'after',

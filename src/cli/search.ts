@@ -18,6 +18,7 @@ import type { Reader } from '../store/reader/index.ts'
 import type { Scanned } from '../store/scan.ts'
 import { headLines, restLine } from './answer-text.ts'
 import { paint } from './colour.ts'
+import { printCsv } from './csv.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { formatBytes, formatDay, formatTime, plural } from './format.ts'
@@ -37,6 +38,7 @@ export interface SearchCommand extends FilterFlags {
   literal?: boolean
   regex?: boolean
   json?: boolean
+  csv?: boolean
 }
 
 export async function runSearch(words: string[], flags: SearchCommand, command: Command): Promise<void> {
@@ -48,7 +50,7 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   if (flags.kind !== undefined) options.kinds = parseKinds(flags.kind)
   if (flags.limit !== undefined) options.limit = parseLimit(flags.limit)
   // In a terminal the words are to be in the part of the line that fits.
-  if (!flags.json) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
+  if (!flags.json && !flags.csv) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
   await withMemory(async (handle) => {
     if (flags.session !== undefined)
       options.session = resolveSession(handle, parseName(flags.session, '--session'))
@@ -59,9 +61,20 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
     const document = searchDocument(found)
     warnUnread('search', document.unread_bodies)
     if (flags.json) printJson(document)
+    else if (flags.csv) printCsv(found.sessions.flatMap(hitRows))
     else printAnswer(handle, found, flags)
   })
 }
+
+/** Each hit with what its session is called. */
+const hitRows = ({ session, hits }: AnsweredSession): object[] =>
+  hits.map(({ session_uid, marks: _, ...hit }) => ({
+    session_uid,
+    title: session.title,
+    flavor: session.flavor,
+    repo: session.repo,
+    ...hit,
+  }))
 
 function howAsked({ literal, regex }: SearchCommand): NonNullable<AnswerOptions['how']> {
   if (literal && regex)

@@ -5,7 +5,7 @@ import { countSessions, type ListOptions, listSessions, SESSION_SORTS } from '..
 import { shortIds } from '../query/short-ids.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { paint } from './colour.ts'
-import { printCsv, refuseTwoForms } from './csv.ts'
+import { printCsv } from './csv.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
 import type { FilterFlags } from './filters.ts'
 import { formatCount, formatDuration, formatTime } from './format.ts'
@@ -28,7 +28,6 @@ const SORTS = [...SESSION_SORTS, 'cost'] as const
 type Sort = (typeof SORTS)[number]
 
 export async function showSessions(options: SessionsCommand): Promise<void> {
-  refuseTwoForms(options)
   const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
   const isScreenful =

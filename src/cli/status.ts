@@ -3,15 +3,17 @@
 import { Config } from '../config.ts'
 import { type Attention, type Status, statusOf } from '../doctor/status.ts'
 import { paint } from './colour.ts'
+import { type FormFlags, printCsv } from './csv.ts'
 import { formatAge, formatBytes, formatCount, plural } from './format.ts'
 import { bar, printFolded, printJson } from './print.ts'
 import { sweepLine } from './sweep-line.ts'
 import { tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 
-export async function showStatus(options: { json?: boolean }): Promise<void> {
+export async function showStatus(options: FormFlags): Promise<void> {
   const status = await statusOf(new Config())
   if (options.json) printJson(status)
+  else if (options.csv) printCsv(status.flavors)
   else printFolded((await textLines(status)).join('\n'))
 }
 

@@ -1,5 +1,6 @@
 // Declares the commands that fill the memory and tell its settings.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addSweepCommands(program: Command): void {
@@ -13,6 +14,7 @@ export function addSweepCommands(program: Command): void {
     .option('--from <machine>', "read another machine's agents over ssh: ssh:host")
     .option('--dry-run', 'say what would be read; read and change nothing')
     .option('--json', 'one JSON document, with the coverage of every source read')
+    .addOption(csvOption('the sources read: '))
     .addHelpText(
       'after',
       '\nExit code: 0 done, 4 done but something was not understood (it is named),\n5 another sweep is running.',
@@ -43,6 +45,7 @@ export function addSweepCommands(program: Command): void {
     .command('config')
     .description('the settings in force and where each comes from')
     .option('--json', 'one JSON document')
+    .addOption(csvOption())
     .option('--docs', 'print docs/config.md')
     .action(async (options) => (await import('./config.ts')).showConfig(options))
   addExamples(

@@ -11,6 +11,7 @@ import type { SweepProgress } from '../store/sweep-lock.ts'
 import { type SweepOptions, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
+import { printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, formatDuration, plural, printable } from './format.ts'
 import { hubJson, reportHub, telemetryJson } from './hub-report.ts'
@@ -31,6 +32,7 @@ export interface SweepCommand {
   dryRun?: boolean
   from?: string
   json?: boolean
+  csv?: boolean
 }
 
 export async function runSweep(options: SweepCommand): Promise<void> {
@@ -93,6 +95,7 @@ async function sweepOnce(
       ? { from: options.from, files: copied.copiedCount, bytes: copied.copiedBytes }
       : undefined
     if (options.json) printJson({ ...toJson(report), ...(from ? { copied: from } : {}) })
+    else if (options.csv) printCsv(report.sources.map(coverageJson))
     else {
       if (from) print(`copied ${plural(from.files, 'file')} of ${options.from}, ${formatBytes(from.bytes)}`)
       printFolded(toText(report))
@@ -120,7 +123,7 @@ async function pushAfter(config: Config, exitCode: number | undefined): Promise<
 function showPreview(
   config: Config,
   adapters: readonly AnyAdapter[],
-  { full = false, json, spool }: SweepCommand,
+  { full = false, json, csv, spool }: SweepCommand,
 ): void {
   if (spool)
     throw new RecollectError('USAGE', '--dry-run does not go with --spool', {
@@ -128,8 +131,9 @@ function showPreview(
       hint: 'leave --spool out: --dry-run looks at everything',
     })
   const report = preview({ config, adapters, env: process.env, full })
-  if (json) {
-    printJson(toJson(report, true))
+  if (json || csv) {
+    if (json) printJson(toJson(report, true))
+    else printCsv(report.sources.map(coverageJson))
     return
   }
   const shown = report.sources.slice(0, SHOWN_PROBLEMS)
@@ -167,6 +171,18 @@ function exitCodeOf(report: SweepReport): number {
   return hasGaps || report.problemCount > 0 ? EXIT.partial : EXIT.ok
 }
 
+const coverageJson = (source: SweepReport['sources'][number]): object => ({
+  path: source.path,
+  flavor: source.flavor,
+  change: source.change,
+  size: source.size,
+  understood_bytes: source.understoodBytes,
+  gap_bytes: source.gapBytes,
+  pending_bytes: source.pendingBytes,
+  gaps: source.gaps,
+  unknown: source.unknown,
+})
+
 function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> {
   const { sessionUids, startedAt, endedAt, ...rest } = report
   return {
@@ -183,17 +199,7 @@ function toJson(report: SweepReport, isDryRun = false): Record<string, unknown> 
     sessions: sessionUids.toSorted(),
     roots: rest.roots,
     coverage_count: rest.sourceCount,
-    coverage: rest.sources.map((source) => ({
-      path: source.path,
-      flavor: source.flavor,
-      change: source.change,
-      size: source.size,
-      understood_bytes: source.understoodBytes,
-      gap_bytes: source.gapBytes,
-      pending_bytes: source.pendingBytes,
-      gaps: source.gaps,
-      unknown: source.unknown,
-    })),
+    coverage: rest.sources.map(coverageJson),
     problem_count: rest.problemCount,
     problems: rest.problems,
     ...(rest.repaired ? { repaired: repairJson(rest.repaired) } : {}),

@@ -1,5 +1,6 @@
 // Declares the commands about tokens and money.
 import type { Command } from 'commander'
+import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
 
 export function addUsageCommands(program: Command): void {
@@ -38,7 +39,7 @@ function addUsage(program: Command): void {
     .option('--model <name>', 'by this model')
     .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")
     .option('--json', 'one JSON document: {"rows":[…],"total":…,"models":[…],…}')
-    .option('--csv', 'a table for a spreadsheet, with the fields of --json')
+    .addOption(csvOption())
     .addHelpText(
       'after',
       `

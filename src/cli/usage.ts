@@ -19,7 +19,7 @@ import { parseInstant } from '../times.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
-import { printCsv, refuseTwoForms } from './csv.ts'
+import { printCsv } from './csv.ts'
 import { refuseReversed, refuseUnknown } from './filter-values.ts'
 import { formatCount } from './format.ts'
 import { printFolded, printJson, tell } from './print.ts'
@@ -42,7 +42,6 @@ export interface UsageCommand {
 }
 
 export async function showUsage(group: string, options: UsageCommand): Promise<void> {
-  refuseTwoForms(options)
   const config = new Config()
   const zone = new TimeZone(options.timezone)
   const question: Omit<UsageQuestion, 'prices'> = {

@@ -20,7 +20,10 @@ export const stepJson = ({
   is_sole_copy: isSoleCopy,
 })
 
-export function planJson(plan: TimedPlan, handle: Reader): Record<string, unknown> {
+export function planJson(
+  plan: TimedPlan,
+  handle: Reader,
+): Record<string, unknown> & { steps: Record<string, unknown>[] } {
   return {
     dry_run: true,
     steps: plan.steps.map((step) => {
