@@ -74,7 +74,7 @@ async function sweepHere(options: DemoCommand): Promise<boolean> {
     return true
   }
   if (!options.json)
-    print(['no agent has left anything here; looked in:', ...placeLines(found), ''].join('\n'))
+    print(['no agent has left anything here:', ...placeLines(found), ''].join('\n'))
   return false
 }
 
