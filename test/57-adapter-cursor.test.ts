@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agent } from '../src/adapters/cursor/agent.ts'
 import { connect } from '../src/sqlite/driver.ts'
+import { FLAG } from '../src/store/rows.ts'
 import { adapterContract } from './contract/adapter.ts'
 import { World } from './setup/sweeping.ts'
 
@@ -124,9 +125,9 @@ const told = (world: World, id = ID): string[] =>
     (
       cache
         .prepare(
-          `SELECT e.summary FROM events e JOIN cached c ON c.id = e.session WHERE c.session_uid = ? ORDER BY e.seq`,
+          `SELECT e.summary FROM events e JOIN cached c ON c.id = e.session WHERE c.session_uid = ? AND e.flags & ? = 0 ORDER BY e.seq`,
         )
-        .all(`cursor:${id}`) as { summary: string }[]
+        .all(`cursor:${id}`, FLAG.repeated) as { summary: string }[]
     ).map(({ summary }) => summary),
   )
 
@@ -153,8 +154,7 @@ describe('a conversation', () => {
     await world.sweep()
     second(world.home)
     await world.sweep()
-    const words = told(world).filter((one) => one !== 'turn ended: success')
-    expect(words.sort()).toEqual(
+    expect(told(world).sort()).toEqual(
       [...CONVERSATION, '1 failing', 'Fixed.', '<user_info>', 'You are …', '[hologram]'].sort(),
     )
     const rows = world.read(({ memory }) =>
@@ -163,12 +163,17 @@ describe('a conversation', () => {
     expect(rows).toEqual([{ title: 'Fix the test', turn_count: 1 }])
   })
 
-  it('of the editor is told bubble by bubble, and not again from its transcript', async () => {
+  it.each([
+    ['with its transcript', [[editor, transcript]]],
+    ['before its transcript', [[editor], [transcript]]],
+    ['after its transcript, which was read', [[transcript], [editor]]],
+  ])('of the editor is told bubble by bubble, there %s', async (_, steps) => {
     const world = new World()
-    editor(world.home)
-    transcript(world.home)
-    expect(await world.sweep()).toMatchObject({ problems: [], gaps: {} })
-    expect(told(world)).toEqual([
+    for (const step of steps) {
+      for (const put of step) put(world.home)
+      expect(await world.sweep()).toMatchObject({ problems: [], gaps: {} })
+    }
+    const wanted = [
       '<div> is broken',
       'Look first.',
       'I look.',
@@ -180,7 +185,14 @@ describe('a conversation', () => {
       '{"output":"1 failing"}',
       'run_terminal_cmd: loading',
       'Fixed.',
-    ])
+    ]
+    expect(told(world).sort()).toEqual(wanted.sort())
+    expect(
+      world.read(({ memory }) => memory.prepare('SELECT title, turn_count FROM sessions').get()),
+    ).toEqual({
+      title: 'Fix the page',
+      turn_count: 1,
+    })
     const states = world.read(({ cache }) =>
       cache.prepare('SELECT count(*) AS count FROM events WHERE state IS NOT NULL GROUP BY state').all(),
     )

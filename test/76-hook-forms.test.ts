@@ -1,4 +1,4 @@
-// Hooks that do not stand in groups: in a file of our own, in TOML, and in a module. What goes in comes out again, to the byte.
+// Hooks that do not stand in groups: in a file of our own, in TOML, in a module, and as a script. What goes in comes out again, to the byte.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -130,24 +130,41 @@ describe('a plugin', () => {
     expect(said).toEqual({ hook_event_name: 'session_idle', session_id: 'ses_a' })
     expect(args.join()).toContain(agent.flavor)
   })
+})
 
-  it('stands in a file of our own, which goes with its directory; one of others is refused', () => {
+describe('a script', () => {
+  const agent = agentWith('script')
+  it('hands on to the handler what the agent says, and whose hook it is', () => {
     const { env, file, handler } = home(agent)
-    applyPlan(planInstall(agent, env, { ...handler, timeout: 9 }))
-    applyPlan(planInstall(agent, env, handler))
-    const ours = formOf(agent.hooks).find(readFileSync(file, 'utf8'), file)
-    expect(ours.map((one) => one.event)).toEqual(agent.hooks.events)
-    applyPlan(planUninstall(agent, env))
-    expect(existsSync(join(file, '..'))).toBe(false)
-    mkdirSync(join(file, '..'))
-    writeFileSync(file, 'export const Mine = async () => ({})\n')
-    expect(() => planInstall(agent, env, handler)).toThrow(/not a module of ours/)
-    expect(readFileSync(file, 'utf8')).toContain('Mine')
+    const told = join(env['HOME'] as string, 'recollect-hook.cjs')
+    writeFileSync(told, 'process.stdin.pipe(process.stdout); console.log(process.argv.slice(2).join())')
+    const command = handler.command.replace(script, told)
+    applyPlan(planInstall(agent, env, { ...handler, command }))
+    const input = JSON.stringify({ hookName: 'agent_end', taskId: 't' })
+    const said = execFileSync('sh', [file], { input, encoding: 'utf8' })
+    expect(said).toContain(agent.flavor)
+    expect(said).toContain(input)
   })
 })
 
+it.each(['plugin', 'script'])('a %s is a file of our own, which goes with its directory', (form) => {
+  const agent = agentWith(form)
+  const { env, file, handler } = home(agent)
+  applyPlan(planInstall(agent, env, { ...handler, timeout: 9 }))
+  applyPlan(planInstall(agent, env, handler))
+  const ours = formOf(agent.hooks).find(readFileSync(file, 'utf8'), file)
+  expect(ours.map((one) => one.event)).toEqual(agent.hooks.events)
+  applyPlan(planUninstall(agent, env))
+  expect(existsSync(join(file, '..'))).toBe(false)
+  mkdirSync(join(file, '..'))
+  writeFileSync(file, '#!/bin/sh\necho mine\n')
+  expect(() => planInstall(agent, env, handler)).toThrow(/not a file of ours/)
+  expect(readFileSync(file, 'utf8')).toContain('mine')
+})
+
 it('tells whose hook it was where no transcript does', () => {
-  for (const agent of [agentWith('tables'), agentWith('lists'), agentWith('plugin')]) {
+  for (const form of ['tables', 'lists', 'plugin', 'script']) {
+    const agent = agentWith(form)
     const { env } = home(agent)
     expect(cli(env, 'hooks', 'install', '--agent', agent.flavor).code).toBe(0)
     const command = () =>

@@ -138,7 +138,7 @@ describe('the memory', () => {
     const nobody = temporary('nobody')
     const { code, stdout } = cli({ HOME: nobody }, 'doctor', '--json')
     expect(code).toBe(0)
-    expect(stdout).toContain(join(nobody, '.claude', 'projects'))
+    expect(stdout).toMatch(/looked in \d+ places \(recollect sweep --dry-run --json names each\)/)
     expect(stdout).toContain('"fix": "recollect demo"')
   })
 

@@ -37,7 +37,7 @@ describe('init', () => {
     rmSync(join(world.home, '.claude'), { recursive: true })
     const { code, stdout } = cli(env, 'init', '--yes')
     expect(code).toBe(0)
-    expect(stdout).toContain(join(world.home, '.claude', 'projects'))
+    expect(stdout).toContain('nothing of claude, codex, ')
     expect(stdout).toContain('recollect demo')
     expect(existsSync(world.memory)).toBe(false)
   })

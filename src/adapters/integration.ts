@@ -36,9 +36,9 @@ export interface HookFacts {
   /**
    * How they stand in it: `groups` (where left out) as `{"hooks": {event: [{"hooks": [handler]}]}}`; `lists`, in a file of our
    * own, as `{"version": 1, "hooks": {event: [handler]}}`; `tables` as `[[hooks]]` in TOML; `plugin` as a module of our own that
-   * the agent loads and tells its events.
+   * the agent loads and tells its events; `script` as a shell script of our own, whose name is that of the one event.
    */
-  readonly form?: 'groups' | 'lists' | 'tables' | 'plugin'
+  readonly form?: 'groups' | 'lists' | 'tables' | 'plugin' | 'script'
   /** What the agent says to a hook names no transcript: so the handler is told whose hook it is. */
   readonly namesNoFile?: boolean
   /** Another program's hooks may stand in the file. */

@@ -116,18 +116,13 @@ function tomlOf(text: string, where: string): Fields {
 
 const groups: HookForm = { put: withHandler, take: withoutHandlers, find: findHandlers }
 
-/** What a module of ours says of itself, in a line each. */
-const EVENTS = /^const events = (\[.*\])$/m
-const HANDLER = /^const handler = (\{.*\})$/m
+/** What a file of ours says of itself, in a line each: as code of a module, or as a comment. */
+const EVENTS = /^(?:const|#) events = (\[.*\])$/m
+const HANDLER = /^(?:const|#) handler = (\{.*\})$/m
 
-const plugin: HookForm = {
-  put(text, events, handler, where) {
-    plugin.take(text, where)
-    return moduleText(events, handler)
-  },
-  take: (text, where) =>
-    text.trim() === '' || plugin.find(text, where).length > 0 ? '' : refuse('not a module of ours', where),
-  find(text, where) {
+/** A file that is ours as a whole. */
+function owned(textOf: (events: readonly string[], handler: Handler) => string): HookForm {
+  const find: HookForm['find'] = (text, where) => {
     const [events, value] = [EVENTS, HANDLER].map((line) => line.exec(text)?.[1])
     if (events === undefined || value === undefined) return []
     try {
@@ -140,16 +135,30 @@ const plugin: HookForm = {
         value: handler,
       }))
     } catch {
-      return refuse('a module of ours that somebody changed', where)
+      return refuse('a file of ours that somebody changed', where)
     }
-  },
+  }
+  const take: HookForm['take'] = (text, where) =>
+    text.trim() === '' || find(text, where).length > 0 ? '' : refuse('not a file of ours', where)
+  const put: HookForm['put'] = (text, events, handler, where) => {
+    take(text, where)
+    return textOf(events, handler)
+  }
+  return { put, take, find }
 }
 
+const WRITTEN =
+  'Tells recollect that a session went on. Written by `recollect hooks install`; `recollect hooks uninstall` takes it away.'
+
+const scriptText = (events: readonly string[], handler: Handler): string => `#!/bin/sh
+# ${WRITTEN}
+# events = ${JSON.stringify(events)}
+# handler = ${JSON.stringify(handler)}
+exec ${handler.command}
+`
+
 /** The agent is not kept waiting, and never hears of what goes wrong. */
-const moduleText = (
-  events: readonly string[],
-  handler: Handler,
-): string => `// Tells recollect that a session went on. Written by \`recollect hooks install\`; \`recollect hooks uninstall\` takes it away.
+const moduleText = (events: readonly string[], handler: Handler): string => `// ${WRITTEN}
 import { spawn } from 'node:child_process'
 
 const events = ${JSON.stringify(events)}
@@ -172,4 +181,4 @@ export const Recollect = async () => ({
 })
 `
 
-const FORMS = { groups, lists, tables, plugin }
+const FORMS = { groups, lists, tables, plugin: owned(moduleText), script: owned(scriptText) }

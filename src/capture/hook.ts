@@ -119,7 +119,8 @@ function lineOf(input: string): SpoolLine {
   } catch {
     return line
   }
-  const [event, session] = [said['hook_event_name'], said['session_id'] ?? said['sessionId']]
+  const event = said['hook_event_name'] ?? said['hookName']
+  const session = said['session_id'] ?? said['sessionId']
   if (typeof event === 'string' && /^\w{1,64}$/.test(event)) line.event = event
   if (typeof session === 'string' && /^[\w.-]{1,128}$/.test(session)) line.session = session
   for (const key of ['transcript_path', 'agent_transcript_path', 'transcriptPath']) {

@@ -73,8 +73,7 @@ async function sweepHere(options: DemoCommand): Promise<boolean> {
     for (const line of aliasLines()) print(line)
     return true
   }
-  if (!options.json)
-    print(['no agent has left anything here; looked in:', ...placeLines(found), ''].join('\n'))
+  if (!options.json) print(['no agent has left anything here:', ...placeLines(found), ''].join('\n'))
   return false
 }
 

@@ -2,27 +2,23 @@
 import { Config } from '../config.ts'
 import { type Place, places } from '../doctor/places.ts'
 import { RecollectError } from '../errors.ts'
+import { plural } from './format.ts'
+import { textWidth } from './print.ts'
+import { foldText } from './text.ts'
 
-/** Of an agent that left nothing, so many directories are named: some are looked for in many. */
-const MOST_NAMED = 2
-
-/** One line per directory: those with something in them, then those of agents that left nothing anywhere. */
+/** A line per directory with something in it, and one for all the agents that left nothing: they are many. */
 export function placeLines(found: readonly Place[]): string[] {
-  const width = Math.max(...found.map((one) => one.flavor.length))
   const here = found.filter((one) => one.exists)
+  const width = Math.max(...here.map((one) => one.flavor.length))
   const absent = found.filter((one) => !here.some(({ flavor }) => flavor === one.flavor))
-  const line = (mark: string, { flavor, path }: Place): string => `  ${mark} ${flavor.padEnd(width)}  ${path}`
-  return [
-    ...here.map((one) => line('✔', one)),
-    ...absent.flatMap((one) => {
-      const all = absent.filter(({ flavor }) => flavor === one.flavor)
-      const at = all.indexOf(one)
-      if (at >= MOST_NAMED) return []
-      const more = at === MOST_NAMED - 1 ? all.length - MOST_NAMED : 0
-      return [`${line('·', one)}  (nothing there${more > 0 ? `, nor in ${more} more` : ''})`]
-    }),
-  ]
+  const lines = here.map(({ flavor, path }) => `  ✔ ${flavor.padEnd(width)}  ${path}`)
+  if (absent.length === 0) return lines
+  const names = [...new Set(absent.map((one) => one.flavor))].join(', ')
+  const none = `  · nothing of ${names}, in ${plural(absent.length, 'place')}`
+  return [...lines, ...foldText(none, textWidth(), 2).split('\n'), `    ${SEE_ALL}`]
 }
+
+const SEE_ALL = 'recollect sweep --dry-run --json names each place'
 
 /** What to do next, given what is there. */
 export const nextStep = (found: readonly Place[]): string =>
@@ -36,6 +32,6 @@ export function withPlaces(error: RecollectError): RecollectError {
   return new RecollectError('NO_MEMORY', error.message, {
     where: error.where,
     cause: error.cause,
-    hint: `${nextStep(found)}\nlooked for agents' files in:\n${placeLines(found).join('\n')}`,
+    hint: `${nextStep(found)}\nlooked for agents' files:\n${placeLines(found).join('\n')}`,
   })
 }

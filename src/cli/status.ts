@@ -102,7 +102,7 @@ async function emptyLines(status: Status): Promise<string[]> {
   return [
     paint.bold('nothing is remembered yet'),
     '',
-    "looked for agents' files in:",
+    "looked for agents' files:",
     ...placeLines(looked_in),
     '',
     `next: ${nextStep(looked_in)}`,

@@ -12,6 +12,7 @@ import { type SweepOptions, sweep } from '../sweep/index.ts'
 import { preview } from '../sweep/preview.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { printCsv } from './csv.ts'
+import { placeLines } from './empty.ts'
 import { EXIT } from './exit.ts'
 import { formatBytes, formatDuration, plural, printable } from './format.ts'
 import { hubJson, reportHub, telemetryJson } from './hub-report.ts'
@@ -221,7 +222,7 @@ function toText(report: SweepReport): string {
   lines.push(...problemLines(report))
   if (report.repaired) lines.push(...repairLines(report.repaired))
   if (report.roots.every((root) => !root.exists)) {
-    lines.push('no agent has left anything here; looked in:', ...report.roots.map((root) => `  ${root.path}`))
+    lines.push('no agent has left anything here:', ...placeLines(report.roots))
   }
   if (report.retention) lines.push(...retentionLines(report.retention))
   if (report.interrupted) lines.push('interrupted: everything up to here is kept, the next sweep goes on')

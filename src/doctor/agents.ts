@@ -59,12 +59,9 @@ const countOf = (found: Discovery, flavor: string): number =>
 function agentsFound({ adapters, handle }: AgentContext, found: Discovery): Finding[] {
   const present = adapters.filter(({ flavor }) => countOf(found, flavor) > 0)
   if (present.length === 0) {
-    const looked = found.roots.map((root) => root.path).join(', ')
-    return [
-      finding('agent.none', 'warning', `no agent has left anything; looked in ${looked}`, {
-        fix: 'recollect demo',
-      }),
-    ]
+    const looked = `looked in ${plural(found.roots.length, 'place')}`
+    const text = `no agent has left anything; ${looked} (recollect sweep --dry-run --json names each)`
+    return [finding('agent.none', 'warning', text, { fix: 'recollect demo' })]
   }
   return present.map((one) => {
     const { flavor, title = flavor } = one as AnyAdapter & { title?: string }

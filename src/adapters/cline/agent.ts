@@ -3,13 +3,14 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Environment, Source } from '../adapter.ts'
 import type { Agent } from '../agent.ts'
-import { hasFolders, lastParts } from '../kit/paths.ts'
+import { hasFolders, homeFolder, lastParts } from '../kit/paths.ts'
 
 const EXTENSIONS = ['saoudrizwan.claude-dev', 'rooveterinaryinc.roo-cline', 'kilocode.kilo-code']
 const EDITORS = ['Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf']
 
-export const dataFolder = (env: Environment): string =>
-  env['CLINE_DATA_DIR'] || join(env['CLINE_DIR'] || join(env['HOME'] || homedir(), '.cline'), 'data')
+const home = (env: Environment): string => homeFolder(env, 'CLINE_DIR', '.cline')
+
+export const dataFolder = (env: Environment): string => env['CLINE_DATA_DIR'] || join(home(env), 'data')
 
 /** What editors keep for their extensions, here and where they are run from afar. */
 function storages(env: Environment): string[] {
@@ -49,4 +50,18 @@ export const agent: Agent = {
   mcpFile: { file: (env) => join(dataFolder(env), 'settings', 'cline_mcp_settings.json') },
   resume: (id) => `cline --id ${id}`,
   start: (prompt) => ['cline', '--tui', '--', prompt],
+  // It runs every script that is called as an event, with any ending: a person's own `TaskComplete` stays beside ours. One
+  // event to a file, so the one that tells the most: a run has ended as it should. Tried with 3.0.65.
+  integration: {
+    home,
+    homeVariable: 'CLINE_DIR',
+    hooks: {
+      file: (env) => join(home(env), 'hooks', 'TaskComplete.sh'),
+      isShared: false,
+      form: 'script',
+      namesNoFile: true,
+      events: ['TaskComplete'],
+      obstacle: () => undefined,
+    },
+  },
 }

@@ -22,7 +22,7 @@ export const agent: Agent = {
   flavor: 'cursor',
   title: 'Cursor',
   aliases: ['cursor-agent', 'cursor-cli'],
-  version: 1,
+  version: 2,
   roots: (env) => [
     homeFolder(env, undefined, '.cursor', 'projects'),
     homeFolder(env, undefined, '.cursor', 'chats'),

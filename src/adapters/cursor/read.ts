@@ -1,5 +1,5 @@
-// One conversation of Cursor's may stand in a transcript and in a database. An event is named by what is said or called, so
-// that it is the same event wherever it stands; none has a time of its own, since two of the three places tell none.
+// One conversation of Cursor's may stand in a transcript and in a database, of which the database tells more and holds. An event
+// is named by what is said or called; none has a time of its own, since two of the three places tell none.
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Position, Read, SweepMemo } from '../adapter.ts'
@@ -8,6 +8,7 @@ import {
   contentText,
   type DatabaseReader,
   type Deed,
+  type EventItem,
   type ForeignDatabase,
   factsItem,
   fields,
@@ -37,9 +38,45 @@ import { editors } from './agent.ts'
 type Fields = Record<string, unknown>
 
 export const read: Read = ({ path }, from, memo = newMemo()) => {
-  if (path.endsWith('.vscdb')) return readDatabase(path, from, EDITOR)
-  if (path.endsWith('.db')) return readDatabase(path, from, commandLine(basename(dirname(path))))
-  return readTranscript(path, from, memo)
+  if (path.endsWith('.jsonl')) return readTranscript(path, from, memo)
+  const reader = path.endsWith('.vscdb') ? EDITOR : commandLine(basename(dirname(path)))
+  const home = /^.*(?=[\\/](?:\.cursor|\.config|Library)[\\/])/.exec(path)?.[0] ?? ''
+  const tell: DatabaseReader['read'] = (database, id) => instead(reader.read(database, id), id, home, memo)
+  return readDatabase(path, from, { ...reader, read: tell })
+}
+
+/**
+ * What a database tells in the place of a transcript, which may have been there, and read, before it: its events have names
+ * of their own, and those of the transcript count nowhere. (Before version 2 they had the transcript's.)
+ */
+function* instead(items: Iterable<Item>, id: string, home: string, memo: SweepMemo): Generator<Item> {
+  const others = new Set<string>()
+  for (const item of items) {
+    if (item.type === 'event') others.add(item.key)
+    yield item.type === 'event' ? renamed(item) : item
+  }
+  for (const path of transcriptsOf(id, home, memo))
+    for (const item of linesOf(path, null)) if (item.type === 'event') others.add(item.key)
+  const keys = [...others]
+  if (keys.length > 0)
+    yield { type: 'supersede', session: id, keys, isRepetition: true, reason: 'told by a database' }
+}
+
+const ownName = (name: string): string => `db ${name}`
+
+const renamed = ({ key, parentKey, callId, ...event }: EventItem): EventItem => ({
+  ...event,
+  key: ownName(key),
+  ...(parentKey !== undefined && { parentKey: parentKey && ownName(parentKey) }),
+  ...(callId && { callId: ownName(callId) }),
+})
+
+function transcriptsOf(id: string, home: string, memo: SweepMemo): string[] {
+  const projects = join(home, '.cursor', 'projects')
+  const folders = memo.get(`cursor ${projects}`, () => (existsSync(projects) ? readdirSync(projects) : []))
+  return folders
+    .map((folder) => join(projects, folder, 'agent-transcripts', id, `${id}.jsonl`))
+    .filter((path) => existsSync(path))
 }
 
 const TOOLS: Readonly<Record<string, Deed>> = {
@@ -130,12 +167,14 @@ function partOf(block: unknown, isUser: boolean): Part {
 const blocksOf = (content: unknown): unknown[] => (typeof content === 'string' ? [content] : list(content))
 
 /** `<id>/<id>.jsonl`, and `<id>/subagents/<child>.jsonl`. What a database holds too is told from there, with its results. */
-function* readTranscript(path: string, from: Position | null, memo: SweepMemo): Generator<Item> {
+const readTranscript = (path: string, from: Position | null, memo: SweepMemo): Iterable<Item> =>
+  isElsewhere(basename(path, '.jsonl'), path, memo) ? [] : linesOf(path, from)
+
+function linesOf(path: string, from: Position | null): Iterable<Item> {
   const id = basename(path, '.jsonl')
   const [folder, parent] = [basename(dirname(path)), basename(dirname(dirname(path)))]
   const isChild = folder === 'subagents'
-  if (isElsewhere(id, path, memo)) return
-  yield* readLines(
+  return readLines(
     path,
     from,
     () => newThread(id),

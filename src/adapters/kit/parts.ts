@@ -49,6 +49,10 @@ const MARKS = new Set([
   'image',
   'image_url',
   'imageUrl',
+  'input_image',
+  'input_audio',
+  'input_file',
+  'audio',
   'document',
   'file',
   'step-start',
@@ -56,6 +60,9 @@ const MARKS = new Set([
   'snapshot',
   'patch',
 ])
+
+/** The same of Gemini, whose blocks have no type: the name of their one field is it. */
+const UNTYPED_MARKS = ['inlineData', 'fileData', 'executableCode', 'codeExecutionResult']
 
 /** The parts of a message's content: a string, a block, or a list of them. */
 export function partsOf(content: unknown): Part[] {
@@ -73,7 +80,10 @@ function blockParts(block: unknown): Part[] {
   const text = str(raw['text'])
   if (raw['thought'] === true) return [{ is: 'thinking', text: text ?? '', raw }]
   if (text !== undefined && (type === undefined || TEXTS.has(type))) return [{ is: 'text', text, raw }]
-  if (type === undefined) return [{ is: 'other', name: 'block without type', isKnown: false, raw }]
+  if (type === undefined) {
+    const name = UNTYPED_MARKS.find((field) => isRecord(raw[field]))
+    return [{ is: 'other', name: `block ${name ?? 'without type'}`, isKnown: name !== undefined, raw }]
+  }
   if (THOUGHTS.has(type)) return [{ is: 'thinking', text: str(raw['thinking']) ?? text ?? '', raw }]
   if (CALLS.has(type)) return [callPart(raw, raw)]
   if (type.endsWith('tool_result') || type === 'toolResult') return [resultPart(raw, raw)]
