@@ -79,6 +79,25 @@ function addUpkeep(serve: Command): void {
     .action(async (name, options) => (await import('./serve.ts')).runTeam(name, options))
   addExamples(team, 'recollect serve team shop --keep-days 365')
 
+  const reader = serve
+    .command('reader <login>')
+    .description('let a login of the database read the views of a team, and no table')
+    .option('--team <team>', 'whose figures it sees')
+    .option('--remove', 'it sees nothing any more')
+    .addHelpText('after', '\nThe login is made in the database: CREATE ROLE name LOGIN PASSWORD …')
+    .action(async (login, options) => (await import('./serve-out.ts')).runReader(login, options))
+  addExamples(reader, 'recollect serve reader grafana --team shop')
+
+  const out = serve
+    .command('export')
+    .description('ledger and digests of a team as Parquet files, one for each day (UTC)')
+    .requiredOption('--team <team>', 'whose')
+    .requiredOption('--dir <dir>', 'where to put them')
+    .option('--since <time>', 'from this day on (1d: yesterday and today)')
+    .option('--until <time>', 'up to this day, with the whole of it')
+    .action(async (options) => (await import('./serve-out.ts')).runExport(options))
+  addExamples(out, 'recollect serve export --team shop --dir /srv/lake --since 7d')
+
   const retain = serve
     .command('retain')
     .description('remove what teams keep no longer, and segments that nobody names')

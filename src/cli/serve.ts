@@ -20,7 +20,7 @@ import { parseChoice, parseCount, parseName, parsePort } from './values.ts'
 
 const DEFAULT_PORT = '7078'
 
-async function withFleet<T>(work: (fleet: Fleet) => Promise<T>): Promise<T> {
+export async function withFleet<T>(work: (fleet: Fleet) => Promise<T>): Promise<T> {
   const url = process.env['DATABASE_URL'] ?? ''
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new RecollectError('BAD_CONFIG', 'no database is named', {
@@ -112,7 +112,7 @@ export async function runTokenCreate(options: {
 }
 
 /** No colon: a line of the file of people is made of such. */
-function nameOf(text: string, flag: string): string {
+export function nameOf(text: string, flag: string): string {
   const name = parseName(text, flag)
   if (/^[\p{L}\p{N}][\p{L}\p{N} @._+-]{0,99}$/u.test(name)) return name
   throw new RecollectError('USAGE', `${flag} holds what no name has`, {

@@ -8,7 +8,7 @@ import { addProblem, type Problem, type Problems, problemOf } from '../sources/p
 import { rootsOf } from '../sources/roots.ts'
 import { Arrival } from './arrival.ts'
 import { isPlain, type Mirror, sizeAt } from './mirror.ts'
-import { type Database, type Found, type Listed, selectFiles } from './select.ts'
+import { type FileGroup, type Found, type Listed, selectFiles } from './select.ts'
 import type { RemoteFile, RemoteShell } from './shell.ts'
 
 export interface CopyReport extends Problems {
@@ -231,7 +231,7 @@ async function takePart(
 async function copyDatabase(
   shell: RemoteShell,
   mirror: Mirror,
-  [main, ...logs]: Database,
+  [main, ...logs]: FileGroup,
   report: CopyReport,
 ): Promise<void> {
   const all = [main, ...logs]

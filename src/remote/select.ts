@@ -10,11 +10,11 @@ export interface Listed extends Listing {
 }
 
 /** Its main file first, then its logs. */
-export type Database = [RemoteFile, ...RemoteFile[]]
+export type FileGroup = [RemoteFile, ...RemoteFile[]]
 
 export interface Found {
   files: RemoteFile[]
-  databases: Database[]
+  databases: FileGroup[]
   /** Paths beside the sources, whether or not they exist. */
   companions: string[]
 }
@@ -57,7 +57,7 @@ export function selectFiles(
   return {
     files: [...wanted].filter(isPlainFile).map((path) => all.get(path) as RemoteFile),
     databases: [...databases].map(
-      (path) => [path, ...LOGS.map((log) => path + log)].flatMap((one) => all.get(one) ?? []) as Database,
+      (path) => [path, ...LOGS.map((log) => path + log)].flatMap((one) => all.get(one) ?? []) as FileGroup,
     ),
     companions: [...companions],
   }

@@ -192,7 +192,7 @@ export class RemoteShell {
     const words = this.#words.trim().split('\n').at(-1)?.trim()
     return new RecollectError('UNREACHABLE', what, {
       where,
-      cause: cause ?? (words ? new Error(words) : undefined),
+      cause: cause ?? (words || undefined),
       hint: `does \`ssh ${this.#destination.address} true\` work? What was copied stays: run it again`,
     })
   }

@@ -3,6 +3,7 @@ import { listTeams } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
 import { expireSessions, namedSegments } from '../../store/postgres/removal.ts'
 import { type BlobStore, teamName } from '../blobs.ts'
+import { settle } from './answers.ts'
 
 /** A segment is put before the session that names it: for so long nobody can say that it is not wanted. */
 const YOUNG_MS = 86_400_000
@@ -16,6 +17,8 @@ export async function retainAll(
   const gone = { sessions: 0, segments: 0 }
   for (const { team } of await listTeams(fleet)) {
     gone.sessions += await expireSessions(fleet, team, now)
+    // What views show is settled; elsewhere whoever asks does it.
+    await settle(fleet, team)
     gone.segments += await dropOld(fleet, blobs, team, now)
   }
   return gone

@@ -2,6 +2,8 @@
 // shards by) and holds the team; ids are made by clients; nothing here uses sequences, triggers or locks of its own.
 // The application's role sees rows of one team, whatever a query forgets: `recollect.team` is set in each transaction.
 
+import { viewsMigration } from './views.ts'
+
 export const APPLICATION_ROLE = 'recollect_app'
 
 /** Additive only: an entry that has shipped is never edited. */
@@ -94,6 +96,7 @@ export const FLEET_MIGRATIONS: readonly { name: string; sql: string }[] = [
     GRANT SELECT ON recollect.teams TO ${APPLICATION_ROLE};
     `,
   },
+  viewsMigration(APPLICATION_ROLE),
 ]
 
 function rowSecurity(tables: readonly string[]): string {
