@@ -56,14 +56,15 @@ function runKept(path: string): void {
     const source = readSource(filename)
     const before = kept?.scripts.get(name)
     const cachedData = before?.source.equals(source) ? before.code : undefined
+    // Plugins are modules, and kept code cannot import any.
+    const isImporting = source.includes('await import(')
     const script = new Script(source.toString(), {
       filename,
-      // Plugins are modules.
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      ...(isImporting ? { importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER } : {}),
       ...(cachedData ? { cachedData } : {}),
     })
     if (before && (!cachedData || script.cachedDataRejected)) isSame = false
-    compiled.set(name, { source, script })
+    if (!isImporting) compiled.set(name, { source, script })
     const inner = (wanted: string): unknown =>
       wanted.startsWith('./') ? load(wanted.slice(2)) : require(wanted)
     script.runInThisContext()(module.exports, inner, module, filename, __dirname)
