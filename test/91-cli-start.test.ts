@@ -193,11 +193,24 @@ describe('compiled code', () => {
     plain()
     cli(world.env, 'sessions', '--nonsense')
     cli(world.env, 'config')
-    cli(world.env, 'sweep')
     expect(existsSync(directory())).toBe(false)
     const nowhere = join(temporary('nowhere'), 'memory')
     expect(cli({ ...world.env, RECOLLECT_HOME: nowhere }, 'sessions').code).toBe(1)
     expect(existsSync(nowhere)).toBe(false)
+  })
+
+  it('is kept of a sweep, unless that set flags of V8, which would refuse it', () => {
+    const preload = join(temporary('flags'), 'flags.cjs')
+    const set = "require('node:v8').setFlagsFromString('--interrupt-budget=300000')"
+    writeFileSync(preload, `setImmediate(() => ${set})`)
+    const withFlags = { ...world.env, NODE_OPTIONS: `--require ${preload}` }
+    expect(cli(withFlags, 'sweep').code).toBe(0)
+    expect(existsSync(directory())).toBe(false)
+    const told = ['sweep', 'sweep'].map((command) => cli(world.env, command).stdout.split('\n')[0])
+    expect(told).toEqual([told[0], told[0]])
+    expect(readCode(join(directory(), 'sweep'))?.runs).toBe(2)
+    cli(withFlags, 'sweep')
+    expect(readCode(join(directory(), 'sweep'))?.runs).toBe(2)
   })
 
   it('is whole when many keep it at once', () => {

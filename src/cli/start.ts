@@ -3,7 +3,7 @@
 // earlier run, since compiling takes as long as the answer.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { Script } from 'node:vm'
+import { constants, Script } from 'node:vm'
 import { type Compiled, codePath, keepCode, readCode } from './code-cache.ts'
 
 /** Node's own, as this file is CommonJS when it runs. */
@@ -23,6 +23,7 @@ const QUICK = [
   'show',
   'status',
   'statusline',
+  'sweep',
   'usage',
 ]
 /** What the first run did not need, one of the next ones may. */
@@ -44,6 +45,7 @@ function runKept(path: string): void {
   const compiled = new Map<string, { source: Buffer; script: Script }>()
   const modules = new Map<string, { exports: unknown }>()
   let isSame = true
+  const flags = command === 'sweep' ? flagsNow() : undefined
 
   function load(name: string): unknown {
     const known = modules.get(name)
@@ -54,9 +56,15 @@ function runKept(path: string): void {
     const source = readSource(filename)
     const before = kept?.scripts.get(name)
     const cachedData = before?.source.equals(source) ? before.code : undefined
-    const script = new Script(source.toString(), { filename, ...(cachedData ? { cachedData } : {}) })
+    // Plugins are modules, and kept code cannot import any.
+    const isImporting = source.includes('await import(')
+    const script = new Script(source.toString(), {
+      filename,
+      ...(isImporting ? { importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER } : {}),
+      ...(cachedData ? { cachedData } : {}),
+    })
     if (before && (!cachedData || script.cachedDataRejected)) isSame = false
-    compiled.set(name, { source, script })
+    if (!isImporting) compiled.set(name, { source, script })
     const inner = (wanted: string): unknown =>
       wanted.startsWith('./') ? load(wanted.slice(2)) : require(wanted)
     script.runInThisContext()(module.exports, inner, module, filename, __dirname)
@@ -66,6 +74,8 @@ function runKept(path: string): void {
   process.on('exit', (code) => {
     const isWhole = kept && [...compiled.keys()].every((name) => kept.scripts.has(name))
     if (code !== 0 || (isWhole && isSame && kept.runs >= ENOUGH_RUNS)) return
+    // A long sweep sets some, and V8 refuses code that was compiled with others than it has.
+    if (flags !== undefined && flags !== flagsNow()) return
     // Another run may have needed other parts; what does not fit is of another version.
     const scripts = new Map<string, Compiled>(isSame ? kept?.scripts : [])
     for (const [name, { source, script }] of compiled)
@@ -73,6 +83,11 @@ function runKept(path: string): void {
     keepCode(path, { runs: isSame ? (kept?.runs ?? 0) + 1 : 1, scripts })
   })
   load(MAIN)
+}
+
+/** Stands for V8's version and all of its flags. */
+function flagsNow(): number {
+  return process.getBuiltinModule('node:v8').cachedDataVersionTag()
 }
 
 function readSource(filename: string): Buffer {

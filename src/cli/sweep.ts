@@ -4,6 +4,7 @@ import { flavorNamed } from '../adapters/flavors.ts'
 import { sweepInTurn } from '../capture/turn.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { grouped } from '../figures.ts'
 import type { CopyReport } from '../remote/copy.ts'
 import { adaptersOf } from '../sources/plugins.ts'
 import { addProblem } from '../sources/problem.ts'
@@ -258,7 +259,7 @@ function filesText(counts: SweepReport['counts']): string {
     .filter(([count]) => count > 0)
   return parts.length === 0
     ? 'no files'
-    : `files: ${parts.map(([count, word]) => `${count.toLocaleString('en')} ${word}`).join(', ')}`
+    : `files: ${parts.map(([count, word]) => `${grouped(count)} ${word}`).join(', ')}`
 }
 
 const listCounts = (counts: Record<string, number>): string =>

@@ -129,8 +129,10 @@ export function* walk(directory: string, context: Walk, depth: number, isFlat = 
       if (isPassedOver(entry.name)) continue
       // The directory is a real path: there is nothing for join() to tidy, and it takes its time.
       const path = `${directory}${sep}${entry.name}`
-      if (!entry.isDirectory()) yield* lookAt(entry, path, context)
-      else if (isFlat) continue
+      if (!entry.isDirectory()) {
+        const source = sourceAt(entry, path, context)
+        if (source) yield { adapter: context.adapter, source }
+      } else if (isFlat) continue
       else if (isMisread(path)) addProblem(result, { path, ...MISREAD })
       else if (depth < MAX_DEPTH) yield* walk(path, context, depth + 1)
       else addProblem(result, { path, ...TOO_DEEP })
@@ -140,14 +142,15 @@ export function* walk(directory: string, context: Walk, depth: number, isFlat = 
   }
 }
 
-function* lookAt(entry: Dirent, path: string, { adapter, root, result }: Walk): Generator<Found> {
+function sourceAt(entry: Dirent, path: string, { adapter, root, result }: Walk): Source | undefined {
   if (entry.isSymbolicLink() && leadsOut(path, root))
     addProblem(result, { path, ...LINK, reason: 'symbolic link to a directory elsewhere, not followed' })
   const source = adapter.claim(path, true)
-  if (!source) return
+  if (!source) return undefined
   const obstacle = obstacleTo(entry, path)
-  if (obstacle === undefined) yield { adapter, source }
-  else addProblem(result, { path, ...obstacle })
+  if (obstacle === undefined) return source
+  addProblem(result, { path, ...obstacle })
+  return undefined
 }
 
 type Obstacle = Omit<Problem, 'path'>

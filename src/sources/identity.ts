@@ -37,18 +37,21 @@ export function factsOf(source: Source): FileFacts | undefined {
     bornAt: Math.trunc(stats.birthtimeMs),
     size: stats.size,
     modifiedAt: stats.mtimeMs,
-    companions: [...(source.companions ?? []).map(companionMark), ...standInMark(source)].join('\n'),
+    companions: marksOf(source),
   }
+}
+
+function marksOf({ companions = [], standIn }: Source): string {
+  const marks = companions.map(companionMark)
+  // Whether it is there, not how it grows: it may hold what the source in whose place it stood does not.
+  if (standIn !== undefined && existsSync(standIn)) marks.push(standIn)
+  return marks.join('\n')
 }
 
 function companionMark(path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats ? `${path}\t${stats.size}\t${stats.mtimeMs}` : `${path}\t-`
 }
-
-/** Whether it is there, not how it grows: it may hold what the source in whose place it stood does not. */
-const standInMark = ({ standIn }: Source): string[] =>
-  standIn !== undefined && existsSync(standIn) ? [standIn] : []
 
 /** Whether there is nothing to do, as far as times and sizes tell. */
 export function isUnchanged(facts: FileFacts, mark: CursorMark, adapterVersion: number): boolean {

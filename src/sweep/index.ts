@@ -111,8 +111,6 @@ async function sweepAlone(options: SweepOptions): Promise<{ report: SweepReport;
       redactionKey: loadRedactionKey(join(config.home, 'redaction.key')),
       taskPatterns: config.get('task_ref.patterns'),
     }
-    // Before the store is opened: a redactor that cannot start must stop everything.
-    readerContext(settings)
     const wasFull = dropBallastIfFull(paths.cacheDirectory)
     const salvaged = options.repair ? salvageStore(paths) : []
     store = openStore(paths)
@@ -228,6 +226,8 @@ async function readAll(
   report: SweepReport,
 ): Promise<void> {
   const { progress } = options
+  // Before anything is read: a redactor that cannot start must stop everything. Where nothing is new it is not needed.
+  if (tasks.length > 0) readerContext(settings)
   const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
   progress.totalBytes += totalBytes
   progress.totalSources += tasks.length

@@ -79,8 +79,7 @@ export function* plans(
 class Marks {
   readonly #known: Known
   readonly #where: string[] | undefined
-  readonly #held: Map<string, CursorMark> | undefined
-  readonly #seen = new Set<string>()
+  readonly #held: Map<string, CursorMark & { isSeen?: true }> | undefined
 
   constructor(known: Known, where: string[] | undefined, most: number) {
     this.#known = known
@@ -95,13 +94,14 @@ class Marks {
   }
 
   of(path: string): CursorMark | undefined {
-    this.see(path)
-    return this.#held ? this.#held.get(path) : this.#known.mark(path)
+    return this.#held ? this.see(path) : this.#known.mark(path)
   }
 
   /** It is there, or known by another name. */
-  see(path: string): void {
-    if (this.#held?.has(path)) this.#seen.add(path)
+  see(path: string): CursorMark | undefined {
+    const mark = this.#held?.get(path)
+    if (mark) mark.isSeen = true
+    return mark
   }
 
   /** Nothing is known by this name any more. */
@@ -111,8 +111,8 @@ class Marks {
 
   /** Those that may be gone. */
   *unseen(): Generator<CursorMark> {
-    for (const mark of this.#held?.values() ?? this.#known.marks(this.#where))
-      if (!this.#seen.has(mark.path)) yield mark
+    if (!this.#held) yield* this.#known.marks(this.#where)
+    else for (const mark of this.#held.values()) if (!mark.isSeen) yield mark
   }
 }
 
