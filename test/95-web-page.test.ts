@@ -56,6 +56,22 @@ describe('the weight of the page', () => {
   })
 })
 
+describe('the look of the page', () => {
+  it('names its spaces, its sizes of type and its corners, as docs/design-system.md has them', () => {
+    const directory = join(import.meta.dirname, '..', 'src', 'web', 'page')
+    const literal =
+      /^\s*(?:(?:padding|margin|gap|row-gap|column-gap)[\w-]*:.*(?<![\d.])0?\.?[1-9][\d.]*rem|font-size:\s*[\d.]+rem|border-radius:.*\b(?!999px)\d+px)/
+    const found = ['style.css', 'session.css'].flatMap((name) =>
+      readFileSync(join(directory, name), 'utf8')
+        .split('\n')
+        .filter((line) => literal.test(line))
+        .map((line) => `${name}: ${line.trim()}`),
+    )
+    // Room that belongs to one thing: the link beside a step, the button in the corner, the foot of the page.
+    expect(found.filter((line) => !/(?:8\.5|4\.5|3)rem/.test(line))).toEqual([])
+  })
+})
+
 describeInBrowser('the page', () => {
   beforeAll(async () => {
     const { roots, uids } = agentRoots(['claude-2.1.200', 'grok-1.0.5', 'codex-0.121'])

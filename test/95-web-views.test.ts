@@ -214,6 +214,15 @@ describeInBrowser('the views', () => {
     await web.page.locator('canvas').focus()
     await web.page.keyboard.press('+')
     await expect.poll(() => span.textContent()).not.toBe(whole)
+    // Painted in the colours of the legend: a colour that a canvas cannot read comes out black.
+    const painted = (await web.page.evaluate(`(() => {
+      const canvas = document.querySelector('canvas')
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      const seen = new Set()
+      for (let i = 0; i < data.length; i += 4) seen.add('rgb(' + data.slice(i, i + 3).join(', ') + ')')
+      return ['model', 'tool'].map((kind) => seen.has(getComputedStyle(document.querySelector('.swatch.span-' + kind)).backgroundColor))
+    })()`)) as boolean[]
+    expect(painted).toEqual([true, true])
     const lanes = await web.page.locator('.lane-names li').allTextContents()
     expect(lanes.slice(0, 2)).toEqual(['waiting for you', 'main agent'])
     expect(lanes.length).toBeGreaterThan(3)

@@ -31,13 +31,17 @@ export function usd(amount: string | null | undefined, unpriced = 0): string {
 export const share = (value: number | null): string =>
   value === null ? '–' : `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`
 
+/** In what seconds are counted by people: whole hours, minutes or seconds. */
+export const secondsUnit = (most: number): number => (most > 7200 ? 3600 : most > 120 ? 60 : 1)
+
 /** 5025 s → 1 h 23 min */
 export function duration(seconds: number): string {
+  if (seconds === 0) return '0 s'
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`
   const minutes = Math.round(seconds / 60)
   if (minutes < 60) return `${minutes} min`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 const dayTime = new Intl.DateTimeFormat(undefined, {
@@ -47,8 +51,6 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   hourCycle: 'h23',
 })
-/** Of another year the hour matters less than the year. */
-const day = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' })
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -63,8 +65,8 @@ export const spansYears = signal(false)
 export function when(at: string | null): string {
   if (at === null) return 'unknown'
   const date = new Date(at)
-  if (date.getFullYear() !== new Date().getFullYear()) return day.format(date)
-  return spansYears.value ? `${date.getFullYear()} ${dayTime.format(date)}` : dayTime.format(date)
+  const isOther = spansYears.value || date.getFullYear() !== new Date().getFullYear()
+  return isOther ? `${date.getFullYear()} ${dayTime.format(date)}` : dayTime.format(date)
 }
 export const exactly = (at: string | null): string =>
   at === null ? 'time unknown' : full.format(new Date(at))

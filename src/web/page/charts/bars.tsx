@@ -12,25 +12,32 @@ const HEIGHT = 220
 const BOTTOM = 24
 const TOP = 8
 const MAX_BAR = 64
+/** Of the small type, in pixels. */
+const LETTER = 6.5
 
 export function StackedBars(props: {
   labels: string[]
   series: Series[]
   format: (value: number) => string
   name: string
+  /** What round values are round in, where that is not the number itself. */
+  unitOf?: (most: number) => number
   /** Where a click on a column leads. */
   hrefOf?: (label: string) => string
 }): JSX.Element {
   const [ref, width] = useWidth<HTMLDivElement>()
   const totals = props.labels.map((_, i) => props.series.reduce((sum, one) => sum + (one.values[i] ?? 0), 0))
-  const steps = ticks(Math.max(...totals, 0))
+  const most = Math.max(...totals, 0)
+  const unit = props.unitOf?.(most) ?? 1
+  const steps = ticks(most / unit).map((one) => one * unit)
   const top = steps.at(-1) ?? 1
   const left = axisWidth(steps, props.format)
   const inner = width - left
   const slot = inner / Math.max(1, props.labels.length)
   const bar = Math.max(1, Math.min(MAX_BAR, slot * 0.76))
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
-  const every = Math.max(1, Math.ceil(64 / slot))
+  // The longest that will stand there is the first, which says its year.
+  const every = Math.max(1, Math.ceil(Math.max(64, (props.labels[0]?.length ?? 0) * LETTER + 8) / slot))
   return (
     <div ref={ref}>
       <svg width={width} height={HEIGHT} role={props.hrefOf ? 'group' : 'img'} aria-label={props.name}>
@@ -58,15 +65,23 @@ export function StackedBars(props: {
                 drawn
               )}
               {i % every === 0 && (
-                <text class="label" x={x} y={HEIGHT - 6} text-anchor="middle">
-                  {shortLabel(label, props.labels[i - every])}
-                </text>
+                <Label text={shortLabel(label, props.labels[i - every])} x={x} width={width} />
               )}
             </g>
           )
         })}
       </svg>
     </div>
+  )
+}
+
+/** Whole in the picture: one at an edge is moved inwards. */
+function Label({ text, x, width }: { text: string; x: number; width: number }): JSX.Element {
+  const half = (text.length * LETTER) / 2
+  return (
+    <text class="label" x={Math.min(x, width - half)} y={HEIGHT - 6} text-anchor="middle">
+      {text}
+    </text>
   )
 }
 

@@ -238,8 +238,11 @@ export function draw(
   canvas.height = height * ratio
   const context = canvas.getContext('2d')
   if (!context) return
-  const style = getComputedStyle(canvas)
-  const colour = (name: string): string => style.getPropertyValue(`--span-${name}`).trim() || '#888'
+  // By way of a colour that is painted: the name itself holds both themes, which no canvas can read.
+  const colour = (name: string): string => {
+    canvas.style.color = `var(--span-${name})`
+    return getComputedStyle(canvas).color
+  }
   const colours = {
     model: colour('model'),
     tool: colour('tool'),

@@ -144,7 +144,8 @@ function Thought(props: StepProps): JSX.Element {
         isOpenAtFirst={false}
         head={
           <Head event={props.event}>
-            <em>thinking</em> <span class="muted clip">{redacted(props.event.summary.slice(0, 120))}</span>
+            <em>thinking</em>{' '}
+            <span class="muted clip">{redacted(props.event.summary.slice(0, 120).replaceAll('**', ''))}</span>
           </Head>
         }
       >

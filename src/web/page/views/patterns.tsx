@@ -22,7 +22,8 @@ const KIND_NAMES: Record<string, string> = {
   request_trouble: 'Trouble with the model’s service',
 }
 
-export const signalName = (kind: string): string => KIND_NAMES[kind] ?? kind.replaceAll('_', ' ')
+export const signalName = (kind: string): string =>
+  KIND_NAMES[kind] ?? `${kind[0]?.toUpperCase()}${kind.slice(1).replaceAll('_', ' ')}`
 
 interface Patterns {
   patterns: Pattern[]

@@ -4,7 +4,7 @@ import type { Cell, Chart, RetroDocument, Section } from '../../../retro/documen
 import { timezone, useAnswer } from '../api.ts'
 import { ShareBar, StackedBars } from '../charts/bars.tsx'
 import { namedSpans } from '../days.ts'
-import { duration, idOf, usd } from '../format.ts'
+import { duration, idOf, secondsUnit, usd } from '../format.ts'
 import { Answered, Card, Command, Empty, Figure, Table } from '../parts.tsx'
 import { param, sessionPath, withParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
@@ -62,7 +62,11 @@ function Told({ told }: { told: RetroDocument }): JSX.Element {
       <p class="muted lead">{told.subtitle}</p>
       <dl class="figures eight">
         {told.figures.map((figure) => (
-          <Figure name={figure.label} value={figure.value} note={figure.change} />
+          <Figure
+            name={`${figure.label[0]?.toUpperCase()}${figure.label.slice(1)}`}
+            value={figure.value}
+            note={figure.change}
+          />
         ))}
       </dl>
       {told.sections.map((section) => (
@@ -105,6 +109,7 @@ function SectionCard({ section }: { section: Section }): JSX.Element {
 
 function Drawing({ chart }: { chart: Chart }): JSX.Element {
   const most = chart.items.reduce((sum, one) => sum + one.value, 0)
+  const isCost = /cost/i.test(chart.title)
   if (chart.kind === 'columns') {
     return (
       <div>
@@ -112,7 +117,8 @@ function Drawing({ chart }: { chart: Chart }): JSX.Element {
         <StackedBars
           labels={chart.items.map((one) => one.label)}
           series={[{ name: chart.title, values: chart.items.map((one) => one.value) }]}
-          format={(value) => (/cost/i.test(chart.title) ? usd(String(value)) : duration(value))}
+          format={isCost ? (value) => usd(String(value)) : duration}
+          {...(!isCost && { unitOf: secondsUnit })}
           name={`${chart.title}: ${chart.items.map((one) => `${one.label} ${one.shown}`).join(', ')}`}
         />
       </div>

@@ -158,6 +158,10 @@ function OutcomeCard({ digest }: { digest: Digest }): JSX.Element {
   )
 }
 
+/** An error is known by a fingerprint, which tells nobody anything: what it said does. */
+const subjectOf = ({ error_snippets: errors }: Digest, subject: string): string =>
+  errors.find((error) => error.fingerprint === subject)?.sample.split('\n')[0] ?? subject
+
 function SignalList({ digest }: { digest: Digest }): JSX.Element {
   return (
     <Card title="Signals" aside={<span class="muted">{digest.signals.length}</span>}>
@@ -168,7 +172,7 @@ function SignalList({ digest }: { digest: Digest }): JSX.Element {
         {digest.signals.map((signal) => (
           <li>
             <strong>{signalName(signal.signal)}</strong>{' '}
-            {signal.subject && <code>{redacted(signal.subject)}</code>}{' '}
+            {signal.subject && <code>{redacted(subjectOf(digest, signal.subject))}</code>}{' '}
             <span class="muted">×{signal.count}</span> <Jumps uid={digest.session_uid} seqs={signal.seqs} />
           </li>
         ))}

@@ -50,22 +50,23 @@ export function VerdictCard({ document: shown }: Props): JSX.Element {
       {!folded && (
         <dl class="verdict-facts">
           {digest && <Deciding document={shown} isLive={live !== undefined} />}
-          {digest && <Mended document={shown} />}
           {digest && <Checked document={shown} />}
           {digest && <Kept document={shown} />}
           {digest && <Changed document={shown} />}
           <Cost document={shown} />
           <Time document={shown} />
           <Where document={shown} />
+          {digest && <Mended document={shown} />}
         </dl>
       )}
     </section>
   )
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+function Fact(props: { name: string; children: ComponentChildren; isWide?: boolean }): JSX.Element {
+  const { name, children } = props
   return (
-    <div class="verdict-fact">
+    <div class={`verdict-fact ${props.isWide ? 'is-wide' : ''}`}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
@@ -137,7 +138,7 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
   const [mend] = verdict.mends
   const [there] = mend?.sessions ?? []
   return (
-    <Fact name="Deciding error">
+    <Fact name="Deciding error" isWide>
       <Sample uid={session.session_uid} error={error} />
       {mend && there && (
         <p>
@@ -163,17 +164,24 @@ function Mended({ document: { digest, session } }: Props): JSX.Element | null {
   if (errors.length === 0) return null
   const uid = session.session_uid
   return (
-    <Fact name="Errors on the way">
+    <Fact name="Errors on the way" isWide>
       {mended.slice(0, SHOWN_MENDS).map((error) => (
-        <p>
-          <Sample uid={uid} error={error} /> <span class="mended">✓ mended by</span>{' '}
-          {error.resolved_by?.steps.map((step, i) => (
-            <>
-              {i > 0 && ', then '}
-              <a href={sessionPath(uid, { seq: String(step.seq) })}>{redacted(step.what)}</a>
-            </>
-          ))}
-        </p>
+        <div class="mended-error">
+          <div>
+            <Sample uid={uid} error={error} />
+          </div>
+          <div class="mended-by">
+            <span class="mended">✓ mended by</span>{' '}
+            {error.resolved_by?.steps.map((step, i) => (
+              <>
+                {i > 0 && ', then '}
+                <a href={sessionPath(uid, { seq: String(step.seq) })} title={step.what}>
+                  {redacted(step.what)}
+                </a>
+              </>
+            ))}
+          </div>
+        </div>
       ))}
       <p class="muted">
         {plural(errors.length, 'kind')}, {mended.length} mended here{' '}
