@@ -6,6 +6,7 @@ export { Config } from './config.ts'
 export { type DecideOptions, decide, type UndecideOptions, undecide } from './decide.ts'
 export type { Digest } from './digest/digest.ts'
 export { getDigest, listPatterns, type Pattern, type PatternFilter } from './digest/patterns.ts'
+export { type Recall, type Recalled, type RecallOptions, recall } from './digest/recall.ts'
 export { type Solved, type SolvedAnswer, solvedBefore } from './digest/solved.ts'
 export { type LabelWish, label } from './label.ts'
 export {

@@ -111,6 +111,18 @@ describe('recall', () => {
       expect(await asked(sample.slice('Error: '.length))).toMatchObject({ kind: 'error' })
   })
 
+  it('tells edits only where their files are, and nothing of a file that is not named', async () => {
+    expect(await asked(FAILURE, { repos: ['shop'] })).toMatchObject({ kind: 'error' })
+    expect(await asked(FAILURE, { repos: ['elsewhere'], onlyMends: true })).toMatchObject({ kind: null })
+    for (const one of [
+      'String to replace not found in file.',
+      'Error: File has not been read yet. Read it first before writing to it.',
+      'command timed out',
+      'pytest failed: 1 failure found',
+    ])
+      expect([one, (await asked(one)).kind]).toEqual([one, null])
+  })
+
   it('is silent for failures that were met and never mended', async () => {
     const handle = openForReading(world.paths)
     const never = listPatterns(handle, {}).filter((one) => one.kind === 'error' && one.mends.length === 0)
@@ -154,6 +166,8 @@ describe('the hook', () => {
     expect(said.additionalContext).toContain('edit /w/shop/store.js')
     expect(fire({ ...failed, error: 'EADDRINUSE: address already in use :::8080' })).toBe('')
     expect(fire({ ...failed, session_id: ID })).toBe('')
+    expect(fire({ ...failed, cwd: '/w/shop' })).toContain('edit /w/shop/store.js')
+    expect(fire({ ...failed, cwd: '/w/elsewhere' })).toBe('')
     const every = { ...failed, hook_event_name: 'PostToolUse', error: undefined }
     expect(fire({ ...every, tool_response: { stdout: FAILURE, exit_code: 0 } })).toBe('')
     expect(fire({ ...every, tool_response: { stdout: FAILURE, exit_code: 1 } })).toContain(

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { Config } from '../config.ts'
 import { recall } from '../digest/recall.ts'
+import { reposAt } from '../query/meant.ts'
 import { pricesFor } from '../query/prices.ts'
 import { budgetState, budgetText, spendingOf } from '../query/spending.ts'
 import type { Reader } from '../store/reader/index.ts'
@@ -13,6 +14,7 @@ import { write } from './print.ts'
 interface Said {
   hook_event_name?: unknown
   session_id?: unknown
+  cwd?: unknown
   error?: unknown
   tool_response?: unknown
 }
@@ -65,6 +67,7 @@ async function mended(config: Config, said: Said, event: string): Promise<object
     const own = ownOf(handle, said)
     const found = await recall(handle, text, {
       onlyMends: true,
+      ...(typeof said.cwd === 'string' ? { repos: reposAt(handle, said.cwd) } : {}),
       notShown: new Set(own === undefined ? [] : [own]),
     })
     if (found.kind === null) return undefined

@@ -18,6 +18,8 @@ export interface RecallOptions {
   notShown?: ReadonlySet<string>
   /** Only what mended an error, nothing else that is known. */
   onlyMends?: boolean
+  /** Of which repository the asker is, by all its names: what was only edited in another one mends nothing here. */
+  repos?: readonly string[]
 }
 
 export interface Recalled {
@@ -44,7 +46,7 @@ export interface Recall {
 const NOTHING: Recall = { kind: null, items: [], text: '' }
 
 export async function recall(handle: Reader, asked: string, options: RecallOptions = {}): Promise<Recall> {
-  const mended = mendedErrors(handle, asked, options.notShown)
+  const mended = mendedErrors(handle, asked, options)
   if (mended.length > 0) return packed('error', mended, options.bytes)
   if (options.onlyMends) return NOTHING
   const tasks = await likeTasks(handle, asked, options.notShown)
@@ -53,12 +55,12 @@ export async function recall(handle: Reader, asked: string, options: RecallOptio
 
 const MOST = 5
 
-function mendedErrors(handle: Reader, asked: string, notShown: RecallOptions['notShown']): Recalled[] {
+function mendedErrors(handle: Reader, asked: string, { notShown, repos }: RecallOptions): Recalled[] {
   const { sample, about } = failureOf({ text: asked })
-  if (!isTelling(sample)) return []
+  if (!isTelling(sample) || (about === '' && OF_SOME_FILE.test(sample))) return []
   const { seen, mends } = solvedBefore(handle, asked, notShown)
   return seen
-    .filter((one) => one.resolved_by !== null && isSameFile(about, one))
+    .filter((one) => one.resolved_by !== null && isSameFile(about, one) && isOfUse(one, repos))
     .slice(0, MOST)
     .map((one) => {
       const way = mends.find(({ sessions }) =>
@@ -79,9 +81,26 @@ function mendedErrors(handle: Reader, asked: string, notShown: RecallOptions['no
 const MERE_END =
   /\b(?:failed(?: without a word|, exit code \d+)|timed out|killed by a signal)\b|^\W*exit(?:ed)?\b/i
 
-function isTelling(sample: string): boolean {
-  const words = sample.match(/\p{L}{3,}/gu) ?? []
-  return words.length >= 3 && !MERE_END.test(sample)
+/** That something failed, and how often, is not what failed either. */
+const HOLLOW = /^(?:errors?|failures?|fail(?:s|ed)?|found|tests?)$/i
+const FEWEST_WORDS = 3
+
+const wordsIn = (text: string): string[] =>
+  (text.match(/\p{L}{3,}/gu) ?? []).filter((word) => !HOLLOW.test(word))
+
+const isTelling = (sample: string): boolean =>
+  wordsIn(sample).length >= FEWEST_WORDS && !MERE_END.test(sample)
+
+/** A client says so of the file in the call, which it does not name: what was done with another file is of no use. */
+const OF_SOME_FILE =
+  /\bhas not been read yet\b|\bfile does not exist\b|\bexpected lines\b|\bstring to replace\b/i
+
+const NO_PROGRAM = /\bcommand not found\b|\bis not recognized as\b/i
+
+/** Edits are of use where their files are, and bring no program. */
+function isOfUse({ repo, sample, resolved_by: mend }: Solved, repos: RecallOptions['repos']): boolean {
+  if (mend?.steps.some(({ what }) => !what.startsWith('edit '))) return true
+  return !NO_PROGRAM.test(sample) && (repos === undefined || (repo !== null && repos.includes(repo)))
 }
 
 /** Where a file could not be found or changed, another file is another matter. */
@@ -94,8 +113,13 @@ function isSameFile(about: string, one: Solved): boolean {
 const RARE = 0.02
 const FEWEST_RARE = 2
 const LONGEST_TASK = 400
+const FAILURE =
+  /\b(?:error|exception|fail(?:ed|ure)?|fatal|panic|refused|denied|not found|cannot|could not|unable)\b/i
 
-/** Sessions that hold all that is asked, and of it enough that is not said everywhere. */
+/**
+ * Sessions that hold all that is asked, and of it enough that is not said everywhere; of a failure in one event, since in a
+ * long session any words stand somewhere.
+ */
 async function likeTasks(
   handle: Reader,
   asked: string,
@@ -105,6 +129,9 @@ async function likeTasks(
   const parsed = parseQuery(query)
   if (parsed === undefined) return []
   const { words } = questionOf(parsed)
+  const isFailure = FAILURE.test(query)
+  if ((isFailure || MERE_END.test(query)) && wordsIn(query.replace(MERE_END, ' ')).length < FEWEST_WORDS)
+    return []
   const all = Math.max(1, handle.search.eventCount())
   const counts = words.map((word) => handle.search.frequency(word.match))
   const rare = counts.filter((count) => count > 0 && count <= Math.max(2, all * RARE)).length
@@ -116,7 +143,8 @@ async function likeTasks(
   })
   if (found.instead.length > 0) return []
   return found.sessions
-    .filter(({ holds, session }) => holds !== 'most' && !notShown?.has(session.session_uid))
+    .filter(({ holds }) => holds === 'all_in_event' || (holds === 'all_in_session' && !isFailure))
+    .filter(({ session }) => !notShown?.has(session.session_uid))
     .slice(0, MOST)
     .map(taskOf)
 }
