@@ -21,33 +21,24 @@ import {
   speakerOf,
   str,
   type Thread,
-  type Tools,
   time,
   tokenCount,
+  toolsBy,
   unknownParts,
   usageItem,
 } from '../kit/index.ts'
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  Bash: 'shell',
-  edit_file: 'edit',
-  create_file: 'edit',
-  undo_edit: 'edit',
-  apply_patch: 'edit',
-  Read: 'read',
-  Grep: 'search',
-  glob: 'search',
-  finder: 'search',
-  codebase_search_agent: 'search',
-  web_search: 'search',
-  read_web_page: 'fetch',
-  Task: 'spawn',
-  oracle: 'spawn',
-  todo_write: 'plan',
-  todo_read: 'plan',
-}
+const TOOLS = toolsBy({
+  shell: 'Bash',
+  edit: 'edit_file create_file undo_edit apply_patch',
+  read: 'Read',
+  search: 'Grep glob finder codebase_search_agent web_search',
+  fetch: 'read_web_page',
+  spawn: 'Task oracle',
+  plan: 'todo_write todo_read',
+})
 
 const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
 

@@ -19,33 +19,22 @@ import {
   type SweepMemo,
   str,
   type Thread,
-  type Tools,
   textBeside,
   time,
+  toolsBy,
   usageItem,
 } from '../kit/index.ts'
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  editedExistingFile: 'edit',
-  appliedDiff: 'edit',
-  newFileCreated: 'edit',
-  insertContent: 'edit',
-  searchAndReplace: 'edit',
-  fileDeleted: 'edit',
-  readFile: 'read',
-  listFilesTopLevel: 'read',
-  listFilesRecursive: 'read',
-  listCodeDefinitionNames: 'read',
-  searchFiles: 'search',
-  codebaseSearch: 'search',
-  webFetch: 'fetch',
-  webSearch: 'search',
-  newTask: 'spawn',
-  updateTodoList: 'plan',
-  switchMode: 'plan',
-}
+const TOOLS = toolsBy({
+  edit: 'editedExistingFile appliedDiff newFileCreated insertContent searchAndReplace fileDeleted',
+  read: 'readFile listFilesTopLevel listFilesRecursive listCodeDefinitionNames',
+  search: 'searchFiles codebaseSearch webSearch',
+  fetch: 'webFetch',
+  spawn: 'newTask',
+  plan: 'updateTodoList switchMode',
+})
 
 interface Task extends Thread {
   /** The call that goes on, and whether the agent had said that it was done. */

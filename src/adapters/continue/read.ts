@@ -25,36 +25,23 @@ import {
   str,
   type Thread,
   type Tokens,
-  type Tools,
   textBeside,
   time,
+  toolsBy,
   usageItem,
 } from '../kit/index.ts'
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  Bash: 'shell',
-  Checklist: 'plan',
-  Edit: 'edit',
-  Fetch: 'fetch',
-  List: 'read',
-  MultiEdit: 'edit',
-  Read: 'read',
-  Search: 'search',
-  Subagent: 'spawn',
-  Write: 'edit',
-  create_new_file: 'edit',
-  edit_existing_file: 'edit',
-  fetch_url_content: 'fetch',
-  file_glob_search: 'search',
-  grep_search: 'search',
-  ls: 'read',
-  multi_edit: 'edit',
-  run_terminal_command: 'shell',
-  search_web: 'fetch',
-  single_find_and_replace: 'edit',
-}
+const TOOLS = toolsBy({
+  shell: 'Bash run_terminal_command',
+  edit: 'Edit MultiEdit Write create_new_file edit_existing_file multi_edit single_find_and_replace',
+  read: 'List Read ls',
+  search: 'Search file_glob_search grep_search',
+  fetch: 'Fetch fetch_url_content search_web',
+  spawn: 'Subagent',
+  plan: 'Checklist',
+})
 const SHELLS = new Set(['Bash', 'run_terminal_command'])
 const UNTITLED = new Set(['Untitled Session', 'New Session'])
 

@@ -22,8 +22,8 @@ import {
   speakerOf,
   str,
   type Thread,
-  type Tools,
   time,
+  toolsBy,
   unknownParts,
   usageItem,
 } from '../kit/index.ts'
@@ -38,22 +38,16 @@ interface State extends Thread {
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  ApplyPatch: 'edit',
-  AskUser: 'ask',
-  Create: 'edit',
-  Edit: 'edit',
-  Execute: 'shell',
-  FetchUrl: 'fetch',
-  Glob: 'search',
-  Grep: 'search',
-  LS: 'read',
-  MultiEdit: 'edit',
-  Read: 'read',
-  Task: 'spawn',
-  TodoWrite: 'plan',
-  WebSearch: 'search',
-}
+const TOOLS = toolsBy({
+  shell: 'Execute',
+  edit: 'ApplyPatch Create Edit MultiEdit',
+  read: 'LS Read',
+  search: 'Glob Grep WebSearch',
+  fetch: 'FetchUrl',
+  spawn: 'Task',
+  ask: 'AskUser',
+  plan: 'TodoWrite',
+})
 
 export function read({ path }: Source, from: Position | null): Iterable<Item> {
   const fresh = (): State => ({

@@ -28,37 +28,27 @@ import {
   type SweepMemo,
   str,
   type Thread,
-  type Tools,
   textBeside,
   time,
   tokenCount,
+  toolsBy,
   unknownParts,
   usageItem,
 } from '../kit/index.ts'
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  run_shell_command: 'shell',
-  replace: 'edit',
-  write_file: 'edit',
-  read_file: 'read',
-  read_many_files: 'read',
-  list_directory: 'read',
-  read_mcp_resource: 'read',
-  get_internal_docs: 'read',
-  glob: 'search',
-  grep_search: 'search',
-  search_file_content: 'search',
-  google_web_search: 'search',
-  web_fetch: 'fetch',
-  invoke_agent: 'spawn',
-  ask_user: 'ask',
-  write_todos: 'plan',
-  enter_plan_mode: 'plan',
-  exit_plan_mode: 'plan',
-  complete_task: 'other',
-}
+const TOOLS = toolsBy({
+  shell: 'run_shell_command',
+  edit: 'replace write_file',
+  read: 'read_file read_many_files list_directory read_mcp_resource get_internal_docs',
+  search: 'glob grep_search search_file_content google_web_search',
+  fetch: 'web_fetch',
+  spawn: 'invoke_agent',
+  ask: 'ask_user',
+  plan: 'write_todos enter_plan_mode exit_plan_mode',
+  other: 'complete_task',
+})
 
 interface State extends Thread {
   /** What the type of an answer is called: forks of the client have their own word. */

@@ -29,8 +29,8 @@ import {
   speakerOf,
   str,
   type Thread,
-  type Tools,
   time,
+  toolsBy,
   type UsageItem,
   usageItem,
 } from '../kit/index.ts'
@@ -52,20 +52,16 @@ interface State extends Thread {
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  Agent: 'spawn',
-  AgentSwarm: 'spawn',
-  AskUserQuestion: 'ask',
-  Bash: 'shell',
-  Edit: 'edit',
-  FetchURL: 'fetch',
-  Glob: 'search',
-  Grep: 'search',
-  Read: 'read',
-  TodoList: 'plan',
-  WebSearch: 'search',
-  Write: 'edit',
-}
+const TOOLS = toolsBy({
+  shell: 'Bash',
+  edit: 'Edit Write',
+  read: 'Read',
+  search: 'Glob Grep WebSearch',
+  fetch: 'FetchURL',
+  spawn: 'Agent AgentSwarm',
+  ask: 'AskUserQuestion',
+  plan: 'TodoList',
+})
 
 export function read({ path }: Source, from: Position | null, memo: SweepMemo = newMemo()): Iterable<Item> {
   if (basename(dirname(dirname(path))) !== 'agents') return readPython(path, from, memo)

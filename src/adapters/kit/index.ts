@@ -59,4 +59,4 @@ export {
   openaiTokens,
   tokenCount,
 } from './tokens.ts'
-export { exitCodeIn, type Tools } from './tools.ts'
+export { exitCodeIn, type Tools, toolsBy } from './tools.ts'

@@ -71,6 +71,12 @@ const PLACES = ['cwd', 'workdir', 'working_directory', 'directory']
 /** What tools do, by their native names. */
 export type Tools = Readonly<Record<string, Deed>>
 
+/** The same, told the other way round: the names of the tools that do a thing, with spaces between them. */
+export const toolsBy = (names: Partial<Record<Deed, string>>): Tools =>
+  Object.fromEntries(
+    Object.entries(names).flatMap(([deed, tools]) => tools.split(' ').map((tool) => [tool, deed as Deed])),
+  )
+
 export type Draft = Omit<EventItem, 'type' | 'session' | 'key' | 'ts' | 'payload' | 'parentKey'> & {
   payload: Record<string, unknown>
 }

@@ -19,28 +19,23 @@ import {
   type Source,
   str,
   type Thread,
-  type Tools,
   time,
+  toolsBy,
 } from '../kit/index.ts'
 import { note, spokenIn, type Told, usageIn } from '../pi/messages.ts'
 import { nameIn, ownerFile } from './names.ts'
 
 type Fields = Record<string, unknown>
 
-const TOOLS: Tools = {
-  Agent: 'spawn',
-  AskUserQuestion: 'ask',
-  Bash: 'shell',
-  Edit: 'edit',
-  Glob: 'search',
-  Grep: 'search',
-  LS: 'read',
-  MultiEdit: 'edit',
-  Read: 'read',
-  Task: 'spawn',
-  TodoWrite: 'plan',
-  Write: 'edit',
-}
+const TOOLS = toolsBy({
+  shell: 'Bash',
+  edit: 'Edit MultiEdit Write',
+  read: 'LS Read',
+  search: 'Glob Grep',
+  spawn: 'Agent Task',
+  ask: 'AskUserQuestion',
+  plan: 'TodoWrite',
+})
 
 interface State extends Thread {
   /** When the conversation was made: what is told to be earlier comes from the counter. */

@@ -8,31 +8,22 @@ import {
   remember,
   type Source,
   str,
-  type Tools,
+  toolsBy,
 } from '../kit/index.ts'
 import { SESSION_FILE } from '../pi/names.ts'
 import { newSession, recordItems, type Session } from '../pi/session.ts'
 
-const TOOLS: Tools = {
+const TOOLS = toolsBy({
+  shell: 'bash',
+  edit: 'ast_edit edit write',
+  read: 'ls read',
+  search: 'ast_grep find glob grep search',
+  fetch: 'fetch web_search',
+  spawn: 'task',
   ask: 'ask',
-  ast_edit: 'edit',
-  ast_grep: 'search',
-  bash: 'shell',
-  edit: 'edit',
-  fetch: 'fetch',
-  find: 'search',
-  glob: 'search',
-  grep: 'search',
-  hub: 'other',
-  ls: 'read',
-  read: 'read',
-  search: 'search',
-  task: 'spawn',
-  todo: 'plan',
-  todo_write: 'plan',
-  web_search: 'fetch',
-  write: 'edit',
-}
+  plan: 'todo todo_write',
+  other: 'hub',
+})
 
 interface State extends Session {
   /** Edits whose input names lines and not what stood there: the result shows it. */

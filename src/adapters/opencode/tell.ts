@@ -2,7 +2,6 @@
 // written in place while they grow. A fork gives new ids to all that it copies and keeps the times, so a message is named
 // by when it was made and in answer to what, and a part by its place in it.
 import {
-  type Deed,
   disjointTokens,
   type EventItem,
   factsItem,
@@ -22,6 +21,7 @@ import {
   type Thread,
   time,
   tokenCount,
+  toolsBy,
   usageItem,
 } from '../kit/index.ts'
 
@@ -57,26 +57,16 @@ interface Telling {
   commands: Set<string>
 }
 
-const TOOLS: Readonly<Record<string, Deed>> = {
-  apply_patch: 'edit',
-  bash: 'shell',
-  codesearch: 'search',
-  edit: 'edit',
-  glob: 'search',
-  grep: 'search',
-  list: 'search',
-  multiedit: 'edit',
-  patch: 'edit',
-  question: 'ask',
+const TOOLS = toolsBy({
+  shell: 'bash shell',
+  edit: 'apply_patch edit multiedit patch write',
   read: 'read',
-  shell: 'shell',
-  task: 'spawn',
-  todoread: 'plan',
-  todowrite: 'plan',
-  webfetch: 'fetch',
-  websearch: 'search',
-  write: 'edit',
-}
+  search: 'codesearch glob grep list websearch',
+  fetch: 'webfetch',
+  spawn: 'task',
+  ask: 'question',
+  plan: 'todoread todowrite',
+})
 
 export function* tellSession(
   flavor: string,

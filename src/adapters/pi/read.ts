@@ -1,15 +1,12 @@
-import { type Item, type Position, readLines, type Source, type Tools } from '../kit/index.ts'
+import { type Item, type Position, readLines, type Source, toolsBy } from '../kit/index.ts'
 import { newSession, recordItems } from './session.ts'
 
-const TOOLS: Tools = {
-  bash: 'shell',
-  edit: 'edit',
-  find: 'search',
-  grep: 'search',
-  ls: 'read',
-  read: 'read',
-  write: 'edit',
-}
+const TOOLS = toolsBy({
+  shell: 'bash',
+  edit: 'edit write',
+  read: 'ls read',
+  search: 'find grep',
+})
 
 export function read({ path }: Source, from: Position | null): Iterable<Item> {
   return readLines(

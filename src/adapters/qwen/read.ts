@@ -26,9 +26,9 @@ import {
   type Source,
   str,
   type Thread,
-  type Tools,
   time,
   tokenCount,
+  toolsBy,
   unknownParts,
   usageItem,
 } from '../kit/index.ts'
@@ -38,26 +38,16 @@ type Fields = Record<string, unknown>
 type Frame = Omit<Message, 'speaker' | 'parts'>
 type Other = Extract<Part, { is: 'other' }>
 
-const TOOLS: Tools = {
-  run_shell_command: 'shell',
-  edit: 'edit',
-  write_file: 'edit',
-  notebook_edit: 'edit',
-  read_file: 'read',
-  list_directory: 'read',
-  read_mcp_resource: 'read',
-  glob: 'search',
-  grep_search: 'search',
-  web_search: 'search',
-  tool_search: 'search',
-  web_fetch: 'fetch',
-  agent: 'spawn',
-  create_sub_session: 'spawn',
-  ask_user_question: 'ask',
-  todo_write: 'plan',
-  enter_plan_mode: 'plan',
-  exit_plan_mode: 'plan',
-}
+const TOOLS = toolsBy({
+  shell: 'run_shell_command',
+  edit: 'edit write_file notebook_edit',
+  read: 'read_file list_directory read_mcp_resource',
+  search: 'glob grep_search web_search tool_search',
+  fetch: 'web_fetch',
+  spawn: 'agent create_sub_session',
+  ask: 'ask_user_question',
+  plan: 'todo_write enter_plan_mode exit_plan_mode',
+})
 
 interface State extends Thread {
   isFresh: boolean
