@@ -153,6 +153,16 @@ describe('the task', () => {
     expect(taskFinder([])(text, place)).toBe(task)
   })
 
+  it.each<[string, string | undefined]>([
+    ['❯ till plan 8\n● Bash(till show)\n  ⎿  done with plan #9\n\nrecover and keep going', undefined],
+    ['❯ till plan 8\n  ⎿  done with plan #9\n\ngo on with issue #4', '#4'],
+    ['fix issue #4, it says\n```\nwarning: see issue #9\n```', '#4'],
+    ['it says\n```\nsee issue #9\n```\nwhy?', undefined],
+    ['$ gh pr list\rerror: no PR #12\rcan you look at issue #4', '#4'],
+  ])('is not one that was pasted from a terminal: %j', (text, task) => {
+    expect(taskFinder([])(text, 'prompt')).toBe(task)
+  })
+
   it('is found by configured patterns first, in any place', () => {
     for (const place of ['branch', 'directory', 'prompt'] as const)
       expect(taskFinder(['\\bSHOP-\\d+'])('as in SHOP-7, issue #3', place)).toBe('SHOP-7')

@@ -55,6 +55,11 @@ describe('a command writes', () => {
   it.each<[string, string[]]>([
     ["cat > src/gate.ts <<'EOF'\nopen > shut\nEOF", ['src/gate.ts']],
     ['cat <<EOF >> notes.md\nx\nEOF', ['notes.md']],
+    // Within what PowerShell is told to run, and in a text that it gives to an interpreter.
+    ['powershell -Command "Set-Content -Path src/gate.ts -Value @\'\nopen\n\'@"', ['src/gate.ts']],
+    ["@'\np = 'src/gate.py'\nopen(p, 'w').write('x')\n'@ | python -", ['src/gate.py']],
+    ["@'\nPath('a.md').write_text('x')\n'@ | Out-Null", []],
+    ['*** Begin Patch\n*** Update File: src/gate.rs\n-a\n+b\n*** End Patch', ['src/gate.rs']],
     ["tee -a 'a b.txt' <<X\nx\nX", ['a b.txt']],
     ['echo "a > b" > gate.txt && echo done', ['gate.txt']],
     ["printf '%s' x >> log/gate.txt", ['log/gate.txt']],

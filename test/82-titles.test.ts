@@ -64,6 +64,16 @@ describe('the request in a prompt', () => {
       `Inbox\n${'a\n'.repeat(20)}#12 [draft] Fix: Mend the gate of the yard\n${'b\n'.repeat(20)}do this`,
       'Fix: Mend the gate of the yard',
     ],
+    [
+      'what follows a paste whose lines end in carriage returns',
+      'test gate ... FAILED\rerror: test failed\r   = note: see above\rcan you mend the gate',
+      'can you mend the gate',
+    ],
+    [
+      'a paste that nothing follows',
+      'test gate ... FAILED\nassertion failed in the long middle\nwarning: build failed',
+      'test gate ... FAILED assertion failed in the long middle warning: build failed',
+    ],
   ])('stands in %s', (_, prompt, request) => expect(requestIn(prompt)).toBe(request))
 
   it('is one line and bounded', () => {
@@ -73,7 +83,8 @@ describe('the request in a prompt', () => {
   })
 
   it('tells something or not', () => {
-    for (const one of ['hi', '/', 'ls', 's', '']) expect([one, isTelling(one)]).toEqual([one, false])
+    for (const one of ['hi', '/', 'ls', 's', '', 'test gate ... FAILED'])
+      expect([one, isTelling(one)]).toEqual([one, false])
     for (const one of ['mend the gate', '/review', '检查目前项目的设计'])
       expect([one, isTelling(one)]).toEqual([one, true])
     expect(['/review', '/mend 12', '/mend --gate 12 src/yard.ts'].every(isBareCommand)).toBe(true)

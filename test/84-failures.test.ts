@@ -34,6 +34,7 @@ describe('no failure is', () => {
     ],
     ['which black', 1, 'which: no black in (/usr/bin)'],
     ['command -v just', 1, ''],
+    ['gh pr checks 12', 8, 'build\tpending\t0'],
     ['Get-Command yq', 1, "Get-Command : The term 'yq' is not recognized as the name of a cmdlet"],
     ['test -f .env && echo there', 1, ''],
     ['npm start', 130, '^C'],
@@ -125,6 +126,19 @@ describe('a failure is', () => {
       'rg: extension: No such file or directory (os error 2)',
     ],
     ['git fetch', 124, '', 'git fetch timed out, exit code 124'],
+    // What a service answers is its own.
+    [
+      'gh pr diff 12 -- docs/a.md',
+      1,
+      'accepts at most 1 arg(s), received 2',
+      'gh pr failed, exit code 1: accepts at most 1 arg(s), received 2',
+    ],
+    [
+      'gh issue list --repo a/b',
+      1,
+      "GraphQL: Could not resolve to a Repository with the name 'a/b'.",
+      "GraphQL: Could not resolve to a Repository with the name 'a/b'.",
+    ],
     ['cargo build', 101, 'command timed out', 'command timed out: cargo build'],
     [
       'npx lint "**/*.md" | tail -3',
@@ -218,6 +232,9 @@ describe('a failure is', () => {
         'pytest failed: 1 issue found\n- Error: `TypeError: f() missing 1 argument`',
       ),
     ).toEqual(['pytest failed: 1 issue found: - Error: `TypeError: f() missing 1 argument`'])
+    expect(asked('Run tests', prompt, '8 tests passed\n### view Tests - PARTIAL FAILURE')).toEqual([
+      '### view Tests - PARTIAL FAILURE',
+    ])
     for (const report of [
       'All checks passed, no failures.',
       '- Passed: 25\n- Failed: 0',

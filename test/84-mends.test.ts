@@ -305,6 +305,87 @@ describe('a command is overcome', () => {
   })
 })
 
+describe('what a failure was about is', () => {
+  it('the file that a text was to change, which is changed otherwise', () => {
+    const script = "@'\nfrom pathlib import Path\nPath('docs/a.md').write_text('x')\n'@ | python -"
+    const failed = (): Work => work().run(script, 1, 're.error: multiple repeat at position 4') as Work
+    expect(mends(failed().edit('docs/a.md'))).toEqual([['edit docs/a.md']])
+    expect(mends(failed().edit('docs/b.md'))).toEqual([null])
+    const patch = '*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** End Patch'
+    const unread = work().run(patch, 127, MISSING('***')).run('sed -n 1,9p src/a.rs', 0, 'x')
+    expect(mends(unread.edit('src/a.rs'))).toEqual([['edit src/a.rs']])
+  })
+
+  it('a file called by a wrong path, if the right one comes next', () => {
+    const missed = (): Work => work().edit('/w/tmp/ab/notes.md', 'File does not exist.') as Work
+    expect(mends(missed().edit('/w/tmp/abc/notes.md'))).toEqual([['edit /w/tmp/abc/notes.md']])
+    expect(mends(missed().edit('/w/tmp/abc/other.md'))).toEqual([null])
+  })
+
+  it('a file that a pattern finds, and not another one of its name much later', () => {
+    const missing = (): Work =>
+      work().run('rg -n card CARD_ROADMAP.md', 2, 'rg: CARD_ROADMAP.md: No such file or directory') as Work
+    const found = missing().run('rg --files -g "*ROADMAP*"', 0, 'docs/CARD_ROADMAP_2.md')
+    expect(mends(found)).toEqual([['rg --files -g "*ROADMAP*"']])
+    expect(mends(missing().run('rg --files -g "*GUIDE*"', 0, 'docs/GUIDE.md'))).toEqual([null])
+    const later = work().run('cat a/plan.md', 1, 'cat: a/plan.md: No such file or directory')
+    for (let step = 0; step < 12; step++) later.run(`echo ${step}`, 0, 'x')
+    expect(mends(later.run('cat b/c/plan.md', 0, 'x') as Work)).toEqual([null])
+  })
+
+  it('a file that was made in between', () => {
+    const script = work().run('cat a/plan.md', 1, 'cat: a/plan.md: No such file or directory')
+    expect(mends(script.edit('a/plan.md').run('cat a/plan.md', 0, 'x'))).toEqual([['edit a/plan.md']])
+  })
+
+  it('in the file that a compiler names on the next line', () => {
+    const output = 'error[E0599]: no method named `ok` found\n  --> src/b.rs:3:1\n  --> src/c.rs:9:1'
+    const script = work()
+      .run('cargo build', 101, output)
+      .edit('src/c.rs')
+      .edit('src/b.rs')
+      .run('cargo build', 0)
+    expect(mends(script)).toEqual([['edit src/b.rs']])
+  })
+})
+
+describe('nobody knows what mended it', () => {
+  const failed = (): Work => work().test('pytest tests', 1, 'E   AssertionError: assert 1 == 2') as Work
+  it('where more files were changed than can be named, also if it passes again later', () => {
+    const changed = failed()
+    for (const name of ['a', 'b', 'c', 'd']) changed.edit(`src/${name}.py`)
+    changed.test('pytest tests', 0, '3 passed in 1s')
+    expect(mends(changed)).toEqual([null])
+    expect(mends(changed.edit('src/e.py').test('pytest tests', 0, '3 passed in 1s'))).toEqual([null])
+  })
+
+  it('where it passes with the work put aside', () => {
+    expect(mends(failed().run('git stash && pytest tests', 0, '3 passed in 1s'))).toEqual([null])
+  })
+
+  it('where only the next report is a good one', () => {
+    const report = (text: string, inShort = 'Run the tests'): [string, string, string] => [
+      inShort,
+      'Run `pytest tests` and report. Do not format or update anything.',
+      text,
+    ]
+    const bad = (): Work => work().agent(...report('pytest failed: 1 issue found'))
+    expect(mends(bad().agent(...report('pytest passed: 3 tests')))).toEqual([null])
+    expect(
+      mends(
+        bad()
+          .edit('src/a.py')
+          .agent(...report('pytest passed: 3 tests')),
+      ),
+    ).toEqual([['edit src/a.py']])
+  })
+
+  it('where it was given up', () => {
+    const conflict = work().run('git cherry-pick abc1234', 1, 'error: could not apply abc1234... change it')
+    expect(mends(conflict.run('git cherry-pick --abort', 0, '') as Work)).toEqual([null])
+  })
+})
+
 it('ways that do alike things are one, and what worked most often comes first', () => {
   const met = (uid: string, at: number, ...whats: string[]) => ({
     session_uid: uid,

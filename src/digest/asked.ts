@@ -74,8 +74,15 @@ export class Asked {
     if (event.kind === 'assistant_msg') {
       if (now.answer) this.#unread.delete(now.answer)
       now.answer = this.#said(event)
-    } else if (event.kind === 'user_msg' && event.role !== 'system' && now.prompts.length < MAX_PROMPTS)
-      now.prompts.push(this.#said(event))
+    } else if (event.kind === 'user_msg' && event.role !== 'system' && this.#wantsMore()) {
+      // At once: what stands near it is read for other reasons, and later would have to be unpacked again.
+      now.prompts.push(this.#read(this.#said(event), PROMPT_LENGTH))
+    }
+  }
+
+  #wantsMore(): boolean {
+    const { prompts } = this.#now
+    return prompts.length < MAX_PROMPTS && !prompts.some(({ request }) => isTelling(request))
   }
 
   addInherited(event: DigestEvent): void {
@@ -108,16 +115,19 @@ export class Asked {
 
   /** Before the state is kept, or told. */
   read(): void {
-    const { prompts, inherited, answer } = this.#now
-    for (const said of [...prompts, inherited, answer]) {
-      const event = said && this.#unread.get(said)
-      if (!event || said.text !== null) continue
-      const text = wordsOf(event)
-      said.text = cutText(text, said === answer ? ANSWER_LENGTH : PROMPT_LENGTH)
-      if (said !== answer) said.request = requestIn(text)
-    }
-    const telling = prompts.findIndex(({ request }) => isTelling(request))
-    if (telling !== -1) prompts.splice(telling + 1)
+    const { inherited, answer } = this.#now
+    if (inherited) this.#read(inherited, PROMPT_LENGTH)
+    if (answer) this.#read(answer, ANSWER_LENGTH)
+  }
+
+  #read(said: Said, length: number): Said {
+    const event = this.#unread.get(said)
+    if (!event || said.text !== null) return said
+    const text = wordsOf(event)
+    said.text = cutText(text, length)
+    if (length === PROMPT_LENGTH) said.request = requestIn(text)
+    this.#unread.delete(said)
+    return said
   }
 
   finish(): { firstPrompt: Spoken | null; lastAnswer: Spoken | null; asked: AskedState } {

@@ -31,12 +31,13 @@ function readParts(command: string, depth: number): Part[] {
   const parts: Part[] = []
   for (const { words, isPiped } of split(withoutDocuments(command))) {
     if (parts.length >= MAX_PARTS) break
-    const inner = depth < MAX_DEPTH ? shellText(words) : undefined
+    const own = bare(words)
+    const inner = depth < MAX_DEPTH ? shellText(own) : undefined
     if (inner !== undefined) {
       parts.push(...readParts(inner, depth + 1))
       continue
     }
-    const [first, ...args] = bare(words)
+    const [first, ...args] = own
     if (first === undefined) continue
     const program = nameOf(first)
     if (!GOES.has(program)) parts.push({ program, args, isPiped })
@@ -175,6 +176,7 @@ function bare(words: readonly string[]): string[] {
     else if (name === 'command' && !rest[1]?.startsWith('-')) rest = rest.slice(1)
     else if (BEFORE.has(name) && rest.length > 1) rest = withoutOptions(rest.slice(1))
     else if (GIVEN.test(name)) rest = withoutOptions(rest.slice(1)).slice(1)
+    else if (name === 'wsl' && rest.includes('--')) rest = rest.slice(rest.indexOf('--') + 1)
     else if (RUNS.test(name) && (rest[1] === 'run' || rest[1] === 'exec') && isProgram(rest, name))
       rest = withoutOptions(rest.slice(2))
     else if (/^(?:python[\d.]*|py)$/.test(name) && rest[1] === '-m' && rest.length > 2) rest = rest.slice(2)

@@ -40,7 +40,7 @@ export function isMereNo({ text, command = '', exitCode }: HowItFailed): boolean
   if (code !== null && ENDED.has(code)) return true
   if (code !== null && code >= 124) return false
   if (isProbing(command)) return true
-  if (isReading(command)) return tellingLine(text, speakerOf(command)) === ''
+  if (isReading(command) && !isOfAService(command)) return tellingLine(text, speakerOf(command)) === ''
   return (
     (code === 1 || code === null) && isAsking(command) && tellingLine(text) === '' && firstLineOf(text) === ''
   )
@@ -69,9 +69,15 @@ const OF_A_FILE =
 /** Whether the line went on behind the sample. */
 export const isCut = (sample: string): boolean => sample.endsWith('…')
 
+/** Who asks a service prints what it answers, or else what went wrong. Only `checks` tells of others by its code. */
+const isOfAService = (command: string): boolean => {
+  const parts = partsOf(command).filter((part) => lookingOf(part) !== 'print')
+  return parts.length > 0 && parts.every(({ program, args }) => program === 'gh' && args[1] !== 'checks')
+}
+
 /** Of what only reads, the output is other people's text: a line counts where a program, a shell or the client speaks itself. */
 function speakerOf(command: string): Speaker {
-  if (command === '' || !isReading(command)) return null
+  if (command === '' || !isReading(command) || isOfAService(command)) return null
   const names = new Set(partsOf(command).map(({ program }) => program))
   return (line) => {
     const name = SPEAKS.exec(line)?.[1]?.toLowerCase()

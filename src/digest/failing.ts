@@ -33,6 +33,7 @@ const TESTED =
 const NOT_BUILT =
   /\berror(?:\[E\d+\]| (?:TS|CS)\d+)|\bcould not compile\b|\bSyntaxError\b|\bImportError\b|\bModuleNotFoundError\b|\bcannot find (?:name|value|type)\b/i
 const MARK = /\b[A-Z]{1,4}\d{3,5}\b|\btest_\w+|\b[A-Z]\w*(?:Error|Exception)\b|\bTest[A-Z]\w+/g
+const PLACE = /^\s{0,20}(?:--> )?[\w@./\\-]{1,200}\.\w{1,8}:\d/
 const MAX_NAMES = 12
 const MAX_MARKS = 40
 const LOOKED_AT = 8000
@@ -47,7 +48,8 @@ export function failingOf(key: string, sample: string, about: string, text: stri
   const beginning = kind === 'other' ? text.slice(0, LOOKED_AT) : ''
   const module = MODULE.exec(beginning)?.slice(1).find(Boolean)
   const ours = (path: string): boolean => !OTHERS.test(path)
-  const own = [...foldersIn(sample), ...pathsIn(sample)].filter(ours).slice(0, MAX_NAMES)
+  const told = [...foldersIn(sample), ...pathsIn(sample)].filter(ours).slice(0, MAX_NAMES)
+  const own = told.length > 0 || kind !== 'other' ? told : placeBehind(sample, beginning).filter(ours)
   const names = new Set([...own, ...pathsIn(beginning, 4 * MAX_NAMES).filter(ours)])
   return {
     key,
@@ -60,6 +62,16 @@ export function failingOf(key: string, sample: string, about: string, text: stri
     marks: marksIn(`${sample}\n${beginning}`),
     stage: TESTED.test(sample) ? 2 : NOT_BUILT.test(sample) ? 1 : 0,
   }
+}
+
+const PLACE_LINES = 3
+
+/** Compilers and runners say what is wrong, and on one of the next lines where. */
+function placeBehind(sample: string, text: string): string[] {
+  const at = text.indexOf(sample.replace(/…$/, ''))
+  const next = at === -1 ? [] : text.slice(at, at + 1000).split('\n', PLACE_LINES + 1)
+  const place = next.slice(1).find((line) => PLACE.test(line))
+  return place === undefined ? [] : pathsIn(place, 1)
 }
 
 function marksIn(text: string): string[] {
@@ -98,7 +110,7 @@ function kindOf(sample: string, about: string, program: string | undefined): Fai
   if (/\btimed out\b|\bkilled by a signal\b/.test(sample)) return 'time'
   // No edit of the project lets a sandbox or a network through.
   if (
-    /\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bECONN|\bConnection (?:refused|reset)\b/i.test(
+    /\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bfailed to (?:download|fetch)\b|\bECONN|\bConnection (?:refused|reset)\b/i.test(
       sample,
     )
   )

@@ -98,8 +98,8 @@ const VERDICT = [
   /\b(?:check|command|pipeline|target|run|suite|build|tests?|pytest|ruff|mypy|ty|make|prettier|eslint|tsc|cargo|go|npm|lint|ci)`?:? failed\b/i,
   /\bfailed(?: with|:| \()[^\n]{0,20}?(?:exit code:? [1-9]|[1-9]\d* (?:issues?|errors?|failures?|tests?|collection))/i,
   /\bcompleted with failures\b|\bcollection (?:failed|errors)\b/i,
-  /^[^.\n]{1,60}?(?::|-|–|—|\|) *(?:FAIL(?:ED|URE)?|[Ff]ailed)\b/,
-  /(?<![\d./])[1-9]\d* (?:tests? )?(?:failed|failures?)\b/i,
+  /^[^.\n]{1,60}?(?::|-|–|—|\|) *(?:PARTIAL(?:LY)? )?(?:FAIL(?:ED|URE)?|[Ff]ailed)\b/,
+  /(?<![\d./])[1-9]\d* (?:tests? )?(?:failed|failures?|errors? \(exit code [1-9])\b/i,
 ]
 // What a single failed check of many says, or the failure itself.
 const DETAIL = [

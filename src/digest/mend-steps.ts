@@ -1,5 +1,6 @@
 // Of all that was done between a failure and the success that shows it overcome, the one to three steps that matter.
 import type { Done, Unmended } from './overcoming.ts'
+import type { Step } from './step.ts'
 import { baseOf, isCommon, isSameFile } from './trial.ts'
 
 export interface Change {
@@ -19,7 +20,7 @@ const MAX_STEPS = 3
 /** Of more edits than these some were let go. */
 const MAX_KNOWN = 20
 
-/** The steps that matter: what was done to a file or a thing that the failure names; else what the success did otherwise. */
+/** The steps that matter; none where it is not known which: what was done to a file or a thing that the failure names; else what the success did otherwise. */
 export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Change[]): MendStep[] {
   const success = { seq: step.seq, what }
   const since = all.filter((one) => !one.hasFailed)
@@ -31,7 +32,11 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
     )
     return failed.kind === 'unread' && read ? [read, success] : [success]
   }
-  if (failed.kind === 'path' || failed.kind === 'call') return [success]
+  if (failed.kind === 'call') return [success]
+  if (failed.kind === 'path') {
+    const made = edits.findLast((one) => one.files.some((file) => isSameFile(file, failed.missing)))
+    return [made ?? success]
+  }
   const isOther = what !== failed.what
   const [mark] = failed.marks
   const marked = [...since, { ...success, does: 'run' }].filter(
@@ -43,7 +48,9 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
   const given = since.filter((one) => one.does === 'run' && gives(one.what, failed.missing))
   if (given.length > 0) return [...lastOf(given).slice(1 - MAX_STEPS), ...(isOther ? [success] : [])]
   if (failed.kind !== 'other') return [success]
-  if (failed.isCheck && edits.length > 0 && edits.length < MAX_KNOWN) return lastOf(edits)
+  const files = lastOf(edits, MAX_STEPS + 1)
+  // Of more files none is known to be the one.
+  if (failed.isCheck && files.length > 0) return files.length > MAX_STEPS ? [] : files
   const touched = all.filter(
     (one) =>
       one.does === 'run' && one.what !== failed.what && failed.names.some((name) => one.what.includes(name)),
@@ -53,7 +60,9 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
   if (helped.length > 0) return lastOf(helped)
   // The same command again: what was run in between, if it is little.
   const runs = isOther ? [] : since.filter((one) => one.does === 'run')
-  return runs.length > 0 && runs.length <= MAX_STEPS ? lastOf(runs) : [success]
+  if (runs.length > 0 && runs.length <= MAX_STEPS) return lastOf(runs)
+  // That a report is a good one now mends nothing.
+  return failed.does === 'spawn' && !fixes(step) ? [] : [success]
 }
 
 /** The last of each file, in order. */
@@ -96,6 +105,10 @@ const GIVES =
 const gives = (what: string, missing: string): boolean =>
   missing !== '' && GIVES.test(what) && what.toLowerCase().includes(baseOf(missing).toLowerCase())
 
-/** Of a command, or of what a sub-agent is told: it changes many files at once. */
-export const FIXES =
+/** It changes many files at once. */
+const FIXES =
   /--fix\b|--write\b|\bformat\b|\bfmt\b|\bprettier\b|\bgen(?:erate)?\b|\bgen-|\binstall\b|\bupdate\b/
+
+/** Of a command, or of a sub-agent by what it is told in short. */
+export const fixes = ({ does, asked }: Step): boolean =>
+  FIXES.test(does === 'spawn' ? (asked.split('\n', 1)[0] as string) : asked)

@@ -4,7 +4,8 @@ import { prune } from './bounded.ts'
 import { snippet, toolClass } from './event.ts'
 import type { Failing } from './failing.ts'
 import { isChecking, isToCheck } from './hidden.ts'
-import { type Change, FIXES, isNamed, lastOf, mendOf, namedEdits, stemOf } from './mend-steps.ts'
+import { putsAside } from './meant.ts'
+import { type Change, fixes, isNamed, lastOf, mendOf, namedEdits, stemOf } from './mend-steps.ts'
 import { type Done, goesRound, isMistyped, isSameCheck, overcomes, type Unmended } from './overcoming.ts'
 import { isReading } from './reading.ts'
 import type { Step } from './step.ts'
@@ -61,7 +62,7 @@ export class Mending {
       tool: toolClass(step),
       does: step.does,
       what,
-      files: step.files.slice(0, MAX_FILES).map(normal),
+      files: [...step.files, ...step.writes].slice(0, MAX_FILES).map(normal),
       trial,
       isCheck: checks,
       isTest: step.isTest,
@@ -73,7 +74,9 @@ export class Mending {
   }
 
   #addSuccess(done: Done): void {
-    const { step, what } = done
+    const { step } = done
+    // What passes without the work says nothing of it.
+    if (step.does === 'shell' && putsAside(step.asked)) return
     // A search that found nothing was made.
     if ((step.exitCode ?? 0) === 0 || !done.trial.isWriting)
       for (const failed of this.#waiting())
@@ -81,7 +84,11 @@ export class Mending {
           this.#resolve(failed, done, mendOf(failed, done, this.#since(failed)))
     const does = step.does === 'edit' ? 'edit' : step.does === 'read' ? 'read' : 'run'
     // Looking changes nothing; but some files have to be read before they may be changed.
-    if (does === 'run' && (step.does === 'shell' ? isReading(step.asked) : !fixes(step, what))) return
+    if (
+      does === 'run' &&
+      (step.does === 'shell' ? isReading(step.asked) : !(step.does === 'spawn' && fixes(step)))
+    )
+      return
     this.#change(done, does)
   }
 
@@ -155,12 +162,17 @@ export class Mending {
   }
 
   #resolve(failed: Unmended, { step }: Done, steps: { seq: number; what: string }[]): void {
+    this.#open.delete(failed.key)
+    // It is overcome, and nobody knows by what: not to be looked at again, also by who goes on from here.
+    if (steps.length === 0) {
+      this.#state.failures.delete(failed.key)
+      return
+    }
     failed.resolution = {
       failed_seq: failed.seq,
       resolved_seq: step.seq,
       steps: steps.map(({ seq, what }) => ({ seq, what })),
     }
-    this.#open.delete(failed.key)
   }
 }
 
@@ -175,8 +187,6 @@ function isDoneInPart({ trial: { tries, isWriting } }: Done, { things, speaker }
 const isSameProgram = (failed: Try, now: Try): boolean =>
   failed.name.split(' ')[0] === now.name.split(' ')[0] &&
   (now.words.every((word) => /^\.*$/.test(word)) || failed.words.some((word) => now.words.includes(word)))
-
-const fixes = (step: Step, what: string): boolean => step.does === 'spawn' && FIXES.test(what)
 
 const isCheck = (step: Step): boolean =>
   step.isTest ||

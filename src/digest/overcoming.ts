@@ -10,6 +10,7 @@ import {
   isSameFile,
   isSameObject,
   isSameTry,
+  isScript,
   normal,
   sharesWord,
   type Trial,
@@ -54,7 +55,8 @@ export function isSameCheck(failed: Unmended, { trial }: Done): boolean {
 export function overcomes(failed: Unmended, done: Done): boolean {
   const { step, order, what } = done
   const distance = order - failed.order
-  if (failed.does === 'edit') return changes(failed, done)
+  if (failed.does === 'edit' || failed.what.includes('*** Begin Patch')) return changes(failed, done)
+  if (wasToWrite(failed) && distance <= SOON && changes(failed, done)) return true
   if (failed.kind === 'call') return distance <= SOON && toolClass(step) === failed.tool
   if (what === failed.what || isMistyped(failed, done)) return true
   return (
@@ -63,6 +65,10 @@ export function overcomes(failed: Unmended, done: Done): boolean {
     !goesRound(what, failed.what)
   )
 }
+
+/** A text that never ran, or ran and broke, was to change files: so they are not changed yet. */
+const wasToWrite = ({ does, kind, files, trial }: Unmended): boolean =>
+  does === 'shell' && files.length > 0 && (kind === 'syntax' || kind === 'program' || isScript(trial))
 
 /** The same program with a name that is spelled almost so: what was not there was mistyped. However it ends, it is there. */
 export function isMistyped(failed: Unmended, { order, trial }: Done): boolean {
@@ -167,9 +173,12 @@ const WRITES =
   /(?<![=-])>(?!&|\s*\/dev)|\btee\b|\bsed\b.{0,80} -i|\bperl\b.{0,80} -\w{0,8}i|\bwrite_text\b|\bwritelines\b|\.write\(|\bwriteFile|\bSet-Content\b|\bAdd-Content\b|\bOut-File\b|\bWriteAll|\bgit (?:apply|checkout|restore)\b|\bpatch\b|\b(?:cp|mv) /i
 
 /** The file is changed after all, by the same tool, another one or a command. */
-function changes(failed: Unmended, { step, trial }: Done): boolean {
-  if (step.does === 'edit')
-    return step.files.some((file) => failed.files.some((own) => isSameFile(own, file)))
+function changes(failed: Unmended, { step, trial, order }: Done): boolean {
+  // What was not there was called by a wrong path.
+  const isMeant = (own: string, file: string): boolean =>
+    isSameFile(own, file) ||
+    (failed.kind === 'path' && order - failed.order <= NEXT && baseOf(own) === baseOf(normal(file)))
+  if (step.does === 'edit') return step.files.some((file) => failed.files.some((own) => isMeant(own, file)))
   if (step.does !== 'shell') return false
   if (failed.files.some((file) => step.writes.some((written) => isSameFile(written, file)))) return true
   if (!WRITES.test(step.asked)) return false
@@ -215,6 +224,20 @@ function isNameIn(one: Try, other: Try): boolean {
 const beforeStar = (word: string): string =>
   word.includes('*') ? normal(word.slice(0, word.indexOf('*'))) : word
 
+const FEWEST_LETTERS = 4
+
+/** Whether a name is one that a pattern finds. */
+function isFitting(name: string, pattern: string): boolean {
+  const pieces = pattern.toLowerCase().split('*')
+  if (pieces.length === 1 || pieces.join('').length < FEWEST_LETTERS) return false
+  let from = 0
+  return pieces.every((piece) => {
+    const at = name.toLowerCase().indexOf(piece, from)
+    from = at + piece.length
+    return at !== -1
+  })
+}
+
 /** What was not there was found elsewhere, or one looked what there is. */
 function isFound(failed: Unmended, { step, trial }: Done, distance: number): boolean {
   // Who only looked for a file is not helped by what is done to it later.
@@ -222,16 +245,13 @@ function isFound(failed: Unmended, { step, trial }: Done, distance: number): boo
   const path = normal(failed.missing || failed.files[0] || '')
   const base = baseOf(path)
   const words = [...step.files.map(normal), ...trial.tries.flatMap((one) => one.words)]
-  if (
-    base.includes('.') &&
-    distance <= LATER &&
-    words.some((word) => isSameFile(word, path) || (baseOf(word) === base && !trial.isWriting))
-  )
-    return true
+  if (base.includes('.') && distance <= LATER && words.some((word) => isSameFile(word, path))) return true
   if (distance > SOON) return false
+  if (base.includes('.') && !trial.isWriting && words.some((word) => baseOf(word) === base)) return true
   const folder = path.slice(0, -base.length - 1)
   const looks = trial.tries.some(({ family, name }) => family === 'list' || name === 'glob')
   if (looks && folder !== '' && words.some((word) => isSameFile(beforeStar(word), folder))) return true
+  if (looks && words.some((word) => isFitting(base, baseOf(word)))) return true
   // The same search somewhere else.
   return failed.trial.tries.some(
     (one) =>

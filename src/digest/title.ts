@@ -1,6 +1,7 @@
 // One line that tells a session from others: the name it was given, else what was asked for, in the words it was asked in. What
 // stands around a request (templates, pasted pages, output, greetings) is not the request; a bare command says little without
 // what it was about. docs/digest.md lists the sources.
+import { isPrinted, linesIn } from '../event/pasted.ts'
 import type { TitleSource } from '../model.ts'
 
 export interface Title {
@@ -66,12 +67,13 @@ export function pointedTo(request: string): string | undefined {
   return isAll || /\b(?:read|execute|follow|implement|carry out|run)\b/i.test(request) ? path : undefined
 }
 
-/** Whether one can tell by it what was wanted: `hi`, `/` and `continue` tell nothing. */
+/** Whether one can tell by it what was wanted: `hi`, `/`, `continue` and mere output tell nothing. */
 export const isTelling = (request: string): boolean =>
   COMMAND.test(request) ||
-  (wordCount(request) >= 2 && !goesOn(request)) ||
-  /\p{L}{12}/u.test(request) ||
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]{4}/u.test(request)
+  (!isPrinted(request) &&
+    ((wordCount(request) >= 2 && !goesOn(request)) ||
+      /\p{L}{12}/u.test(request) ||
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]{4}/u.test(request)))
 
 const GOING_ON = new Set(
   'please can you just recover and keep going go on ahead continue proceed resume carry start again it with this that the work where we left off next do yes ok okay finish now to'.split(
@@ -99,8 +101,7 @@ function withoutLinks(text: string): string {
 
 /** Lines with words in them; no rules, fences and frames. */
 const linesOf = (text: string): string[] =>
-  text
-    .split(/\r?\n/)
+  linesIn(text)
     .map((line) => line.trim())
     .filter(
       (line) =>
@@ -143,17 +144,16 @@ function nameOfPage(lines: readonly string[]): string | undefined {
   return found && nameOfPlan(found)
 }
 
-const OUTPUT =
-  /^(?:test \S+ \.\.\. |error(?:\[\w+\])?:|warning:|Traceback \(most|thread '|---- |\s*at \S+ \(|\$ |[>❯➜%] |npm ERR!|FAIL(?:ED)?\b|[▐▛▜▌█╭╰│┌└━═]|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\w+@[\w.-]+[:~ ])/u
 const ASKING =
   /\b(?:can|could|would|will) you\b|\bplease\b|\bhow (?:do|can|to)\b|\bwhy\b|\?$|^(?:fix|solve|implement|make|add|create|debug|check|explain|resolve|find|look|review|update|remove|use|write)\b/i
 
 /** Output that was pasted first: what is wanted stands behind it, in the person's own words. */
 function ownWords(lines: readonly string[], prompt: string): string | undefined {
-  if (!OUTPUT.test(lines[0] ?? '')) return undefined
+  if (!isPrinted(lines[0] ?? '')) return undefined
   const end = prompt.length > MAX_READ ? linesOf(prompt.slice(-END_READ)) : lines
-  const own = end.slice(1).findLast((line) => !OUTPUT.test(line) && ASKING.test(line) && wordCount(line) >= 3)
-  return own ?? end.slice(1).findLast((line) => !OUTPUT.test(line) && wordCount(line) >= 4)
+  const own = end.slice(1).findLast((line) => !isPrinted(line) && ASKING.test(line) && wordCount(line) >= 3)
+  const last = end.slice(1).at(-1) ?? ''
+  return own ?? (isPrinted(last) || wordCount(last) < 4 ? undefined : last)
 }
 
 /** Headings that every prompt of a template has, and fields in it. */

@@ -43,9 +43,12 @@ export function trialOf(step: Pick<Step, 'does' | 'tool' | 'subject' | 'asked' |
   }
 }
 
+/** `git rebase --abort` tries nothing again. */
+const GIVES_UP = /^--(?:abort|quit|skip)$/
+
 const triesIn = (command: string): Try[] =>
   partsOf(command)
-    .filter((part) => lookingOf(part) !== 'print')
+    .filter((part) => lookingOf(part) !== 'print' && !part.args.some((one) => GIVES_UP.test(one)))
     .slice(0, MAX_TRIES)
     .map(tryOf)
 
@@ -87,9 +90,13 @@ const FAMILIES: [RegExp, string][] = [
 const NO_COMMANDS =
   /^(?:python[\d.]*|py|node|deno|tsx|ruby|perl|bash|sh|zsh|pwsh|powershell|pytest|tsc|eslint|make|just)$/
 
+/** Behind the command; a file as it was in some commit is that file. */
+const gitArgs = (part: Part): string[] =>
+  part.args.slice(part.args.indexOf(gitCommand(part))).map((one) => one.replace(/^[\w.~^-]{1,80}:(?=\w)/, ''))
+
 function tryOf(part: Part): Try {
   const { program } = part
-  const args = program === 'git' ? part.args.slice(part.args.indexOf(gitCommand(part))) : part.args
+  const args = program === 'git' ? gitArgs(part) : part.args
   const looking = lookingOf(part)
   const family = looking ? LOOK[looking] : (FAMILIES.find(([names]) => names.test(program))?.[1] ?? null)
   const first = args.findIndex((one) => !one.startsWith('-'))
@@ -187,6 +194,12 @@ const INTERPRETERS = /^(?:python[\d.]*|py|node|deno|ruby|perl|bash|sh|zsh|pwsh|p
 const areTwoThings = (a: Try, b: Try): boolean => hasOwnWord(a, b) && hasOwnWord(b, a)
 const hasOwnWord = (a: Try, b: Try): boolean =>
   a.words.some((word) => /^(?:[a-z][a-z_-]*|\d+)$/.test(word) && !b.words.includes(word))
+
+/** A text that was given to an interpreter, and nothing else. */
+export function isScript({ tries }: Trial): boolean {
+  const [one, ...more] = tries.filter(({ name }) => name !== '')
+  return more.length === 0 && INTERPRETERS.test(one?.name ?? '')
+}
 
 /** Another program of its kind, about one of the same things. */
 export const isAlike = (failed: Try, now: Try): boolean =>

@@ -4,42 +4,58 @@
 
 /** Cheap, and true of few commands. */
 const MAY_WRITE =
-  /<<|\b(?:tee|sed|perl|echo|printf)\b|Set-Content|Add-Content|Out-File|(?:Write|Append)All|write_text|writeFile/i
+  /<<|\b(?:tee|sed|perl|echo|printf)\b|Set-Content|Add-Content|Out-File|(?:Write|Append)All|write_text|writeFile|\bopen\(|^\*\*\* Begin Patch/im
 const MAX_COMMAND = 60_000
 const MAX_FILES = 20
 
 export function writesIn(command: string): string[] {
   if (!MAY_WRITE.test(command)) return []
-  const { lines, scripts } = withoutDocuments(command.slice(0, MAX_COMMAND))
+  const { lines, scripts } = withoutDocuments(innerOf(command.slice(0, MAX_COMMAND)))
   const commands = commandsIn(lines.join('\n'))
   const values = valuesIn(commands)
   const found = [
     ...commands.flatMap((one, at) => targetsOf(one, commands[at - 1], values)),
     ...scripts.flatMap(scriptTargets),
+    ...[...command.matchAll(PATCHED)].map(([, path]) => path as string),
   ]
   return [...new Set(found.filter(isFile))].slice(0, MAX_FILES)
 }
 
+/** A patch, whoever is given it. */
+const PATCHED = /^\*\*\* (?:Update|Add) File: (\S.{0,300})$/gm
+const POWERSHELL = /^(?:powershell|pwsh)(?:\.exe)? (?:-[a-z]{1,20} (?:bypass )?){0,4}-c(?:ommand)? "/i
+
+/** What PowerShell is told to run stands in quotes. */
+function innerOf(command: string): string {
+  const start = POWERSHELL.exec(command)?.[0].length
+  const end = command.lastIndexOf('"')
+  return start === undefined || end < start ? command : command.slice(start, end)
+}
+
+const INTERPRETER = /\b(?:python[\d.]{0,9}|py|node|deno|bun|ruby)\b/
+
 const DOCUMENT = /<<-?\s{0,9}(['"]?)([A-Za-z_]\w{0,60})\1/
 
-/** The lines of the command itself, and the documents in it that are scripts. */
+/** The lines of the command itself, and the documents in it that are scripts: a shell names what reads one before it, PowerShell behind it. */
 function withoutDocuments(command: string): { lines: string[]; scripts: string[] } {
   const lines: string[] = []
   const scripts: string[] = []
-  let until: string | undefined
-  let script: string[] | undefined
+  let open: { text: string[]; end: string; isScript: boolean; isQuoted: boolean } | undefined
   for (const line of command.split('\n')) {
-    if (until === undefined) {
-      lines.push(line)
-      until = DOCUMENT.exec(line)?.[2]
-      if (until !== undefined && /\b(?:python[\d.]{0,9}|node|deno|bun|ruby)\b/.test(line)) script = []
-    } else if (line.trim() === until) {
-      if (script) scripts.push(script.join('\n'))
-      until = undefined
-      script = undefined
-    } else script?.push(line)
+    // What PowerShell quotes is passed over with the other quotes.
+    if (!open || open.isQuoted) lines.push(line)
+    if (open && (open.isQuoted ? line.startsWith(open.end) : line.trim() === open.end)) {
+      if (open.isScript || (open.isQuoted && INTERPRETER.test(line))) scripts.push(open.text.join('\n'))
+      open = undefined
+    } else if (open) open.text.push(line)
+    else {
+      const quote = /@(['"])$/.exec(line.slice(-40).trimEnd())?.[1]
+      const end = quote === undefined ? DOCUMENT.exec(line)?.[2] : `${quote}@`
+      if (end !== undefined)
+        open = { text: [], end, isScript: INTERPRETER.test(line), isQuoted: quote !== undefined }
+    }
   }
-  if (script) scripts.push(script.join('\n'))
+  if (open?.isScript) scripts.push(open.text.join('\n'))
   return { lines, scripts }
 }
 

@@ -3,6 +3,7 @@
 // in a prompt it takes an address of a tracker, or a word that says what the number is.
 
 import type { EventItem } from '../adapters/adapter.ts'
+import { withoutPasted } from '../event/pasted.ts'
 
 /** Where a text stands. */
 export type TaskPlace = 'branch' | 'directory' | 'prompt'
@@ -15,10 +16,15 @@ export const TASK_RANK: Record<TaskPlace, number> = { branch: 3, directory: 2, p
 export const isAsked = ({ kind, role, isSidechain }: EventItem): boolean =>
   !isSidechain && (kind === 'user_msg' || (kind === 'human_intervention' && role === 'user'))
 
+/** A paste may stand before what was asked. */
+const MAX_PROMPT = 20_000
+const MAX_READ = 2000
+
 /** Finds a task reference: by the configured patterns (the first group, if there is one, is the reference), then by evidence. */
 export function taskFinder(patterns: readonly string[]): TaskFinder {
   const compiled = patterns.map((pattern) => new RegExp(pattern, 'u'))
-  return (text, place) => {
+  return (told, place) => {
+    const text = (place === 'prompt' ? withoutPasted(told.slice(0, MAX_PROMPT)) : told).slice(0, MAX_READ)
     for (const pattern of compiled) {
       const match = pattern.exec(text)
       if (match) return match[1] ?? match[0]

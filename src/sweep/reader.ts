@@ -359,7 +359,7 @@ class BatchBuilder {
   }
 
   #noteTask(session: string, text: string, place: TaskPlace): void {
-    const task = this.#context.findTask(text.slice(0, 2000), place)
+    const task = this.#context.findTask(text, place)
     if (task === undefined) return
     const facts = this.#factsOf(session)
     this.#batch.facts.push({ ...facts, taskRef: oneLine(task), taskRefRank: TASK_RANK[place] })
