@@ -195,30 +195,77 @@ export const outcomeAnswer = z.strictObject({
   not_shown: z.boolean(),
 })
 
-export const patternAnswer = z.strictObject({
-  patterns: z.array(
+const pattern = z.strictObject({
+  fingerprint: z.string(),
+  tool: z.string(),
+  /** As one digest has it; null where nobody pushes digests. */
+  sample: z.string().nullable(),
+  count,
+  sessions: count,
+  repos: count,
+  hosts: count,
+  mended_sessions: count,
+  /** Steps that overcame it, from a digest; null where there is none. */
+  mend: z.string().nullable(),
+  first_seen: z.string().nullable(),
+  last_seen: z.string().nullable(),
+})
+export type FleetPattern = z.infer<typeof pattern>
+export const patternAnswer = z.strictObject({ patterns: z.array(pattern) })
+
+/** What a team did in a span; null where fewer than five people did it. */
+const retroTotals = z
+  .strictObject({
+    people: count,
+    sessions: count,
+    subagents: count,
+    turns: count,
+    errors: count,
+    retries: count,
+    total_tokens: count,
+    cost_usd: money,
+    unpriced_responses: count,
+  })
+  .nullable()
+const spent = z.strictObject({ key: z.string().nullable(), total_tokens: count, cost_usd: money })
+export const retroAnswer = z.strictObject({
+  timezone: z.string(),
+  since: z.string(),
+  until: z.string(),
+  /** When the span began that it is compared with: it ends where this one begins. */
+  before: z.string(),
+  prices: z.strictObject({ list: z.string(), version: z.string(), date: z.string() }),
+  totals: retroTotals,
+  previous_totals: retroTotals,
+  outcomes: z.array(z.strictObject({ outcome: z.enum(OUTCOMES), sessions: count })),
+  days: z.array(spent),
+  flavors: z.array(spent),
+  repos: z.array(spent),
+  models: z.array(spent),
+  /** `is_old`: it was there before this span. */
+  failures: z.array(pattern.extend({ is_old: z.boolean() })),
+  /** Those with most tokens; none for viewers. */
+  largest: z.array(sessionLine),
+})
+export type RetroAnswer = z.infer<typeof retroAnswer>
+
+export const lineageAnswer = z.strictObject({
+  sessions: z.array(sessionLine),
+  edges: z.array(
     z.strictObject({
-      fingerprint: z.string(),
-      tool: z.string(),
-      /** As one digest has it; null where nobody pushes digests. */
-      sample: z.string().nullable(),
-      count,
-      sessions: count,
-      repos: count,
-      hosts: count,
-      mended_sessions: count,
-      /** Steps that overcame it, from a digest; null where there is none. */
-      mend: z.string().nullable(),
-      first_seen: z.string().nullable(),
-      last_seen: z.string().nullable(),
+      session_uid: z.string(),
+      kind: z.enum(EDGE_KINDS),
+      parent_uid: z.string(),
+      at: z.string().nullable(),
     }),
   ),
 })
 
-export const lineageAnswer = z.strictObject({
-  sessions: z.array(sessionLine),
-  edges: z.array(z.strictObject({ session_uid: z.string(), kind: z.string(), parent_uid: z.string() })),
-})
+/** The digest as its machine pushed it: `recollect digest --json`, redacted. */
+export const digestAnswer = z.record(z.string(), z.unknown())
+
+/** Orders of a list: the newest, or those with most of it, first. */
+export const SESSION_ORDERS = ['recent', 'tokens', 'duration', 'errors'] as const
 
 export const auditAnswer = z.strictObject({
   entries: z.array(
@@ -241,6 +288,16 @@ export interface Route {
 
 const PEOPLE = ['viewer', 'lead', 'auditor', 'admin'] as const
 const SPAN = { since: 'epoch milliseconds', until: 'epoch milliseconds, exclusive' }
+const SESSION = 'a session: its uid, its id, or a unique beginning of either'
+const NARROWED = {
+  repo: 'exact name',
+  domain: 'exact name',
+  flavor: 'exact name',
+  model: 'exact name',
+  host: 'name of a machine',
+  outcome: OUTCOMES.join(', '),
+  errors: '1: in which something failed',
+}
 const KEPT = { 403: 'this token may not', 429: 'busy: come back after Retry-After' }
 
 export const ROUTES = {
@@ -290,9 +347,9 @@ export const ROUTES = {
     summary: 'Sessions, newest first. A viewer sees the own ones only.',
     query: {
       ...SPAN,
-      repo: 'exact name',
-      host: 'name of a machine',
-      outcome: OUTCOMES.join(', '),
+      ...NARROWED,
+      sort: SESSION_ORDERS.join(', '),
+      all: "1: sub-agents' sessions and helper conversations too",
       limit: 'at most 1000',
     },
     answer: sessionList,
@@ -303,7 +360,7 @@ export const ROUTES = {
     path: '/v1/search',
     roles: PEOPLE,
     summary: 'Sessions whose digest holds all words. A viewer finds the own ones only.',
-    query: { q: 'words', ...SPAN, limit: 'at most 1000' },
+    query: { q: 'words', ...SPAN, ...NARROWED, limit: 'at most 1000' },
     answer: sessionList,
     statuses: KEPT,
   },
@@ -334,14 +391,33 @@ export const ROUTES = {
     answer: patternAnswer,
     statuses: KEPT,
   },
+  retro: {
+    method: 'GET',
+    path: '/v1/retro',
+    roles: PEOPLE,
+    summary:
+      'The account of a span: work, cost, what kept failing and what mended it, against the span before.',
+    query: { ...SPAN, before: 'when the span before began, epoch milliseconds', zone: 'name of a time zone' },
+    answer: retroAnswer,
+    statuses: KEPT,
+  },
   lineage: {
     method: 'GET',
     path: '/v1/lineage',
     roles: ['lead', 'auditor', 'admin'],
     summary: 'The tree a session is in, over all machines.',
-    query: { uid: 'a session' },
+    query: { uid: SESSION },
     answer: lineageAnswer,
-    statuses: KEPT,
+    statuses: { 404: 'no such session', ...KEPT },
+  },
+  digest: {
+    method: 'GET',
+    path: '/v1/digest',
+    roles: PEOPLE,
+    summary: "A session's digest. A viewer reads the own ones only; who reads another's is in the audit log.",
+    query: { uid: SESSION },
+    answer: digestAnswer,
+    statuses: { 404: 'no such session, or nobody pushed its digest', ...KEPT },
   },
   text: {
     method: 'GET',
@@ -356,7 +432,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/v1/audit',
     roles: PEOPLE,
-    summary: 'Who read whose text: of oneself; an admin sees all of the team.',
+    summary: 'Who read whose text or digest: of oneself; an admin sees all of the team.',
     answer: auditAnswer,
     statuses: KEPT,
   },
