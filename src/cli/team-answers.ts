@@ -6,8 +6,6 @@ import {
   digestAnswer,
   lineageAnswer,
   patternAnswer,
-  ROUTES,
-  type RouteName,
   retroAnswer,
   type SessionLine,
   sessionList,
@@ -18,6 +16,7 @@ import type { Digest } from '../digest/digest.ts'
 import { RecollectError } from '../errors.ts'
 import { ask, isPrivate, notTaken, type Server } from '../fleet/push/send.ts'
 import { teamDocument } from '../fleet/retro-document.ts'
+import { ROUTES, type RouteName } from '../fleet/routes.ts'
 import { type NodeFacts, treesOf } from '../query/lineage.ts'
 import { before, labelOf, startOf } from '../retro/period.ts'
 import type { SessionFilter } from '../store/reader/filters.ts'

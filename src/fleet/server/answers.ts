@@ -1,6 +1,6 @@
 // Answers of a team server to people: who may see what of a question is decided here, and behind it by the database.
 import { gunzipSync } from 'node:zlib'
-import { type FleetPattern, type ROUTES, SESSION_ORDERS, USAGE_KEYS } from '../../contract.ts'
+import { type FleetPattern, SESSION_ORDERS, USAGE_KEYS } from '../../contract.ts'
 import { OUTCOMES, type Outcome } from '../../model.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { reportOf, type UsageReport } from '../../query/usage.ts'
@@ -20,6 +20,7 @@ import { FOLDED, usageModels, usageSlots } from '../../store/postgres/usage.ts'
 import type { Overrides } from '../../usage/overrides.ts'
 import { loadPrices } from '../../usage/prices.ts'
 import { type BlobStore, blobName } from '../blobs.ts'
+import type { ROUTES } from '../routes.ts'
 import { Refusal } from './guard.ts'
 
 export interface Serving {

@@ -2,11 +2,11 @@
 // words and logged without them: a log holds methods, paths and statuses, never a query or a body.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ROUTES, type Route, type RouteName } from '../../contract.ts'
 import { errnoOf, fromSystem, fromUnforeseen, RecollectError } from '../../errors.ts'
 import { refuse } from '../../http.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { Caller } from '../../store/postgres/access.ts'
+import { ROUTES, type Route, type RouteName } from '../routes.ts'
 import { ANSWERS, type Serving } from './answers.ts'
 import { Entrance } from './entrance.ts'
 import { Callers, Refusal, type readPeople, Turnstile } from './guard.ts'

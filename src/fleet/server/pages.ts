@@ -6,8 +6,6 @@ import type { z } from 'zod'
 import {
   type FleetPattern,
   type RetroAnswer,
-  ROUTES,
-  type RouteName,
   type SessionLine,
   type sessionList,
   USAGE_KEYS,
@@ -21,6 +19,7 @@ import { before, labelOf, periodOf, startOf } from '../../retro/period.ts'
 import { costText, count, tokens } from '../../retro/words.ts'
 import type { Caller } from '../../store/postgres/access.ts'
 import { teamDocument } from '../retro-document.ts'
+import { ROUTES, type RouteName } from '../routes.ts'
 import { ANSWERS, type Serving } from './answers.ts'
 import { Refusal } from './guard.ts'
 
