@@ -92,6 +92,9 @@ const inlined = {
       'split2',
       /^postgres-/,
       'xtend',
+      'openid-client',
+      'oauth4webapi',
+      'jose',
     ],
   },
 }

@@ -195,170 +195,80 @@ export const outcomeAnswer = z.strictObject({
   not_shown: z.boolean(),
 })
 
-export const patternAnswer = z.strictObject({
-  patterns: z.array(
+const pattern = z.strictObject({
+  fingerprint: z.string(),
+  tool: z.string(),
+  /** As one digest has it; null where nobody pushes digests. */
+  sample: z.string().nullable(),
+  count,
+  sessions: count,
+  repos: count,
+  hosts: count,
+  mended_sessions: count,
+  /** Steps that overcame it, from a digest; null where there is none. */
+  mend: z.string().nullable(),
+  first_seen: z.string().nullable(),
+  last_seen: z.string().nullable(),
+})
+export type FleetPattern = z.infer<typeof pattern>
+export const patternAnswer = z.strictObject({ patterns: z.array(pattern) })
+
+/** What a team did in a span; null where fewer than five people did it. */
+const retroTotals = z
+  .strictObject({
+    people: count,
+    sessions: count,
+    subagents: count,
+    turns: count,
+    errors: count,
+    retries: count,
+    total_tokens: count,
+    cost_usd: money,
+    unpriced_responses: count,
+  })
+  .nullable()
+const spent = z.strictObject({ key: z.string().nullable(), total_tokens: count, cost_usd: money })
+export const retroAnswer = z.strictObject({
+  timezone: z.string(),
+  since: z.string(),
+  until: z.string(),
+  /** When the span began that it is compared with: it ends where this one begins. */
+  before: z.string(),
+  prices: z.strictObject({ list: z.string(), version: z.string(), date: z.string() }),
+  totals: retroTotals,
+  previous_totals: retroTotals,
+  outcomes: z.array(z.strictObject({ outcome: z.enum(OUTCOMES), sessions: count })),
+  days: z.array(spent),
+  flavors: z.array(spent),
+  repos: z.array(spent),
+  models: z.array(spent),
+  /** `is_old`: it was there before this span. */
+  failures: z.array(pattern.extend({ is_old: z.boolean() })),
+  /** Those with most tokens; none for viewers. */
+  largest: z.array(sessionLine),
+})
+export type RetroAnswer = z.infer<typeof retroAnswer>
+
+export const lineageAnswer = z.strictObject({
+  sessions: z.array(sessionLine),
+  edges: z.array(
     z.strictObject({
-      fingerprint: z.string(),
-      tool: z.string(),
-      /** As one digest has it; null where nobody pushes digests. */
-      sample: z.string().nullable(),
-      count,
-      sessions: count,
-      repos: count,
-      hosts: count,
-      mended_sessions: count,
-      /** Steps that overcame it, from a digest; null where there is none. */
-      mend: z.string().nullable(),
-      first_seen: z.string().nullable(),
-      last_seen: z.string().nullable(),
+      session_uid: z.string(),
+      kind: z.enum(EDGE_KINDS),
+      parent_uid: z.string(),
+      at: z.string().nullable(),
     }),
   ),
 })
 
-export const lineageAnswer = z.strictObject({
-  sessions: z.array(sessionLine),
-  edges: z.array(z.strictObject({ session_uid: z.string(), kind: z.string(), parent_uid: z.string() })),
-})
+/** The digest as its machine pushed it: `recollect digest --json`, redacted. */
+export const digestAnswer = z.record(z.string(), z.unknown())
+
+/** Orders of a list: the newest, or those with most of it, first. */
+export const SESSION_ORDERS = ['recent', 'tokens', 'duration', 'errors'] as const
 
 export const auditAnswer = z.strictObject({
   entries: z.array(
     z.strictObject({ at: z.string(), reader: z.string(), session_uid: z.string(), what: z.string() }),
   ),
 })
-
-/** What can be asked, how, and by whom. */
-export interface Route {
-  method: 'GET' | 'PUT' | 'DELETE'
-  path: string
-  roles: readonly Role[]
-  summary: string
-  query?: Record<string, string>
-  body?: z.ZodType
-  answer?: z.ZodType
-  /** Answers besides 200, with what each means. */
-  statuses: Record<number, string>
-}
-
-const PEOPLE = ['viewer', 'lead', 'auditor', 'admin'] as const
-const SPAN = { since: 'epoch milliseconds', until: 'epoch milliseconds, exclusive' }
-const KEPT = { 403: 'this token may not', 429: 'busy: come back after Retry-After' }
-
-export const ROUTES = {
-  putSegment: {
-    method: 'PUT',
-    path: '/v1/segments/{sha256}',
-    roles: ['device'],
-    summary:
-      'Keeps redacted events: gzip of JSON lines, under the hash of the bytes that are sent. Needs If-None-Match: *.',
-    statuses: {
-      201: 'kept',
-      412: 'it was there before: as good as 201',
-      413: 'too large',
-      422: 'the bytes have another hash, or hold a secret',
-      ...KEPT,
-    },
-  },
-  putSession: {
-    method: 'PUT',
-    path: '/v1/sessions',
-    roles: ['device'],
-    summary:
-      'Writes one session in one transaction. 200 comes after the commit, as synchronous as the database is told to be.',
-    body: sessionPush,
-    answer: ack,
-    statuses: {
-      200: 'committed, or the same was before',
-      409: 'it was written from another generation, or segments lack',
-      410: 'it was forgotten',
-      413: 'too large',
-      422: 'not as this contract has it, or it holds a secret',
-      ...KEPT,
-    },
-  },
-  deleteSession: {
-    method: 'DELETE',
-    path: '/v1/sessions',
-    roles: ['device'],
-    summary: 'Forgets what this machine pushed of a session, for good.',
-    query: { uid: 'the session', host: 'id of the machine' },
-    statuses: { 204: 'gone, or never was here', 409: 'a legal hold keeps it', ...KEPT },
-  },
-  sessions: {
-    method: 'GET',
-    path: '/v1/sessions',
-    roles: PEOPLE,
-    summary: 'Sessions, newest first. A viewer sees the own ones only.',
-    query: {
-      ...SPAN,
-      repo: 'exact name',
-      host: 'name of a machine',
-      outcome: OUTCOMES.join(', '),
-      limit: 'at most 1000',
-    },
-    answer: sessionList,
-    statuses: KEPT,
-  },
-  search: {
-    method: 'GET',
-    path: '/v1/search',
-    roles: PEOPLE,
-    summary: 'Sessions whose digest holds all words. A viewer finds the own ones only.',
-    query: { q: 'words', ...SPAN, limit: 'at most 1000' },
-    answer: sessionList,
-    statuses: KEPT,
-  },
-  usage: {
-    method: 'GET',
-    path: '/v1/usage',
-    roles: PEOPLE,
-    summary: 'Tokens and money, each response once however many machines tell it.',
-    query: { by: USAGE_KEYS.join(', '), zone: 'name of a time zone', ...SPAN },
-    answer: usageAnswer,
-    statuses: KEPT,
-  },
-  outcomes: {
-    method: 'GET',
-    path: '/v1/outcomes',
-    roles: PEOPLE,
-    summary: 'How sessions ended, by repository.',
-    query: SPAN,
-    answer: outcomeAnswer,
-    statuses: KEPT,
-  },
-  patterns: {
-    method: 'GET',
-    path: '/v1/patterns',
-    roles: PEOPLE,
-    summary: 'Failures that recur over sessions and machines, with what mended them.',
-    query: { since: SPAN.since, limit: 'at most 1000' },
-    answer: patternAnswer,
-    statuses: KEPT,
-  },
-  lineage: {
-    method: 'GET',
-    path: '/v1/lineage',
-    roles: ['lead', 'auditor', 'admin'],
-    summary: 'The tree a session is in, over all machines.',
-    query: { uid: 'a session' },
-    answer: lineageAnswer,
-    statuses: KEPT,
-  },
-  text: {
-    method: 'GET',
-    path: '/v1/text',
-    roles: ['auditor', 'admin'],
-    summary:
-      'The redacted events of a session, as JSON lines. Recorded in the audit log before the first byte.',
-    query: { uid: 'a session' },
-    statuses: { 404: 'nobody pushed its text', ...KEPT },
-  },
-  audit: {
-    method: 'GET',
-    path: '/v1/audit',
-    roles: PEOPLE,
-    summary: 'Who read whose text: of oneself; an admin sees all of the team.',
-    answer: auditAnswer,
-    statuses: KEPT,
-  },
-} as const satisfies Record<string, Route>
-export type RouteName = keyof typeof ROUTES

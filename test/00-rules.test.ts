@@ -88,6 +88,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'usage',
     'query',
     'export',
+    'retro',
   ],
   export: [
     'errors.ts',

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { CONTRACT_VERSION, ROUTES, type Route, refusal } from '../src/contract.ts'
+import { CONTRACT_VERSION, refusal } from '../src/contract.ts'
+import { ROUTES, type Route } from '../src/fleet/routes.ts'
 
 const schemaOf = (type: z.ZodType): unknown => {
   const { $schema: _, ...schema } = z.toJSONSchema(type, { unrepresentable: 'any' }) as Record<

@@ -8,14 +8,26 @@ import { resolveSession } from '../query/sessions.ts'
 import { treeCost, treeOf } from '../query/tree-cost.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { overridesOf } from '../usage/overrides.ts'
+import { type Answers, answerFrom } from './answers.ts'
 import { digestText, LABEL } from './digest-text.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { terminal } from './streams.ts'
 import { oneLine } from './text.ts'
 import { withDigests } from './with-digests.ts'
 
-/** With the cost of its sub-agents: theirs are sessions of their own, so no digest of one has it. */
 export async function showDigest(typed: string, options: { json?: boolean }): Promise<void> {
+  const ask = await answerFrom('digest', inMemory)
+  const { digest, tree } = await ask(typed)
+  if (options.json) return printJson({ ...digest, tree })
+  const setting = {
+    isRunning: isRunning({ ...digest, ended_at: digest.ended_at || null }, Date.now()),
+    tree: tree ?? null,
+  }
+  printFolded(digestText(digest, setting), (line) => (line.startsWith(' ') ? 0 : LABEL))
+}
+
+/** With the cost of its sub-agents: theirs are sessions of their own, so no digest of one has it. */
+const inMemory: Answers['digest'] = async (typed) => {
   const config = new Config()
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
@@ -24,12 +36,7 @@ export async function showDigest(typed: string, options: { json?: boolean }): Pr
     const below = treeOf(handle, uid)
     const tree =
       below.length === 1 ? null : treeCost(handle, await pricesFor(handle, overridesOf(config), below), uid)
-    if (options.json) return printJson({ ...digest, tree })
-    const setting = {
-      isRunning: isRunning({ ...digest, ended_at: digest.ended_at || null }, Date.now()),
-      tree,
-    }
-    printFolded(digestText(digest, setting), (line) => (line.startsWith(' ') ? 0 : LABEL))
+    return { digest, tree }
   } finally {
     handle.close()
   }

@@ -2,6 +2,7 @@
 import { type Argument, Command, type CommanderError, Option } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { chooseServer, isAsking, refuseServer } from './answers.ts'
 import { COLOUR_CHOICES, type ColourChoice, chooseColour, hasColour, inLocale, paint } from './colour.ts'
 import { put } from './streams.ts'
 
@@ -54,6 +55,8 @@ export function finishCommands(program: Command): void {
     for (const command of program.commands) if (members.includes(command.name())) command.helpGroup(group)
   program
     .addOption(colourOption())
+    .addOption(serverOption())
+    .hook('preAction', (_, command) => refuseServer(topOf(command)))
     .addHelpCommand(helpCommand())
     .exitOverride()
     .showSuggestionAfterError()
@@ -66,7 +69,8 @@ export function finishCommands(program: Command): void {
     })
     .configureHelp({
       showGlobalOptions: true,
-      visibleGlobalOptions: (command) => (command === program ? [] : program.options.filter(isColour)),
+      visibleGlobalOptions: (command) =>
+        command === program ? [] : program.options.filter((one) => isShared(one, command)),
       subcommandTerm: (command) =>
         [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' '),
       styleTitle: (text) => paint.bold(text),
@@ -75,11 +79,13 @@ export function finishCommands(program: Command): void {
     })
   for (const command of everyCommand(program)) {
     command.on('option:color', (value: string) => chooseColour(value as ColourChoice))
+    command.on('option:server', chooseServer)
     if (command === program) continue
     const takesMore = (command as Command & { _allowExcessArguments: boolean })._allowExcessArguments
     command.copyInheritedSettings(program).allowExcessArguments(takesMore).helpCommand(false)
     // Also behind the name of a command: that is where people miss it.
     command.addOption(colourOption().hideHelp())
+    if (isAsking(topOf(command))) command.addOption(serverOption().hideHelp())
     acceptAgent(command)
   }
 }
@@ -92,7 +98,22 @@ function acceptAgent(command: Command): void {
   command.on('option:agent', (name: string) => command.setOptionValue('flavor', name))
 }
 
-const isColour = (option: Option): boolean => option.attributeName() === 'color'
+/** Of what every command takes, as its help shows it. */
+const isShared = (option: Option, command: Command): boolean =>
+  option.attributeName() === 'color' || (option.attributeName() === 'server' && isAsking(topOf(command)))
+
+/** The name of the command below the program: of `serve token create` it is `serve`. */
+function topOf(command: Command): string {
+  let at = command
+  while (at.parent?.parent) at = at.parent
+  return at.name()
+}
+
+const serverOption = (): Option =>
+  new Option(
+    '--server <url>',
+    "ask a team server instead of this machine's memory; `team`: the one in the settings",
+  )
 
 function argumentTerm(argument: Argument): string {
   const name = argument.name() + (argument.variadic ? '...' : '')
@@ -113,7 +134,7 @@ export function everyCommand(command: Command): Command[] {
 export function refuseUnknownCommand(program: Command, args: readonly string[]): void {
   for (let at = 0; at < args.length; at++) {
     const word = args[at] as string
-    if (word === '--color') at++
+    if (word === '--color' || word === '--server') at++
     else if (!word.startsWith('-')) {
       const names = program.commands.map((one) => one.name())
       if (word === 'help') continue

@@ -1,7 +1,6 @@
 // `recollect lineage`: the tree as text, as JSON, or as a graph for dot.
 import { OUTCOME_WORDS } from '../model.ts'
 import {
-  type Lineage,
   type LineageEdge,
   type LineageNode,
   lineageDocument,
@@ -15,6 +14,7 @@ import { shortIds } from '../query/short-ids.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
+import { type Answers, answerFrom } from './answers.ts'
 import { inLocale } from './colour.ts'
 import { printCsv } from './csv.ts'
 import { EXIT } from './exit.ts'
@@ -37,23 +37,6 @@ export interface LineageCommand {
 }
 
 export async function showLineage(typed: string | undefined, options: LineageCommand): Promise<void> {
-  await withMemory(async (handle, config) => {
-    const uids = typed === undefined ? recent(handle, options) : [resolveSession(handle, typed)]
-    const prices = await pricesFor(handle, overridesOf(config))
-    const lineage = lineageOf(handle, uids, prices)
-    const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)
-    if (options.csv) printCsv(lineageDocument(lineage, asked?.session_uid).nodes)
-    else write(draw(handle, lineage, asked, options))
-    for (const problem of lineage.problems)
-      tell(`${oneLine(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}`)}\n`)
-    if (lineage.problems.length > 0) process.exitCode = EXIT.partial
-  })
-}
-
-/** The flavor of what only lineage logs tell. */
-const LOG = 'lineage'
-
-function recent(handle: Reader, options: LineageCommand): string[] {
   const filter: ListOptions = {
     limit: options.limit === undefined ? 20 : parseLimit(options.limit),
   }
@@ -61,6 +44,34 @@ function recent(handle: Reader, options: LineageCommand): string[] {
   if (options.repo !== undefined) filter.repo = parseName(options.repo, '--repo')
   if (options.host !== undefined) filter.host = parseName(options.host, '--host')
   if (options.since !== undefined) filter.sinceAt = readTime(options.since, '--since')
+  const ask = await answerFrom('lineage', inMemory)
+  const lineage = await ask(typed, filter)
+  if (options.csv) printCsv(lineageDocument(lineage, lineage.asked).nodes)
+  else write(draw(lineage, options))
+  for (const problem of lineage.problems)
+    tell(`${oneLine(`warning: ${problem.kind}: ${problem.session_uid}: ${problem.detail}`)}\n`)
+  if (lineage.problems.length > 0) process.exitCode = EXIT.partial
+}
+
+type Answer = Awaited<ReturnType<Answers['lineage']>>
+
+const inMemory: Answers['lineage'] = (typed, filter) =>
+  withMemory(async (handle, config): Promise<Answer> => {
+    const uids = typed === undefined ? recent(handle, filter) : [resolveSession(handle, typed)]
+    const prices = await pricesFor(handle, overridesOf(config))
+    const lineage = lineageOf(handle, uids, prices)
+    const asked = typed === undefined ? undefined : nodeOf(lineage.nodes, uids[0] as string)?.session_uid
+    const ids = shortIds(
+      handle,
+      lineage.nodes.map((node) => node.session_uid),
+    )
+    return { ...lineage, document: lineageDocument(lineage, asked), ids, asked, isPriced: true }
+  })
+
+/** The flavor of what only lineage logs tell. */
+const LOG = 'lineage'
+
+function recent(handle: Reader, filter: ListOptions): string[] {
   const found = listSessions(handle, filter)
   const isLogAsked = filter.repo === undefined && filter.host === undefined && (filter.flavor ?? LOG) === LOG
   const named = isLogAsked ? loggedUids(handle, filter.limit ?? 0, filter.sinceAt) : []
@@ -68,20 +79,11 @@ function recent(handle: Reader, options: LineageCommand): string[] {
   return [...found.map((session) => session.session_uid), ...named]
 }
 
-function draw(
-  handle: Reader,
-  lineage: Lineage,
-  asked: LineageNode | undefined,
-  options: LineageCommand,
-): string {
-  if (options.json) return `${JSON.stringify(lineageDocument(lineage, asked?.session_uid), null, 2)}\n`
+function draw(lineage: Answer, options: LineageCommand): string {
+  if (options.json) return `${JSON.stringify(lineage.document, null, 2)}\n`
   if (options.dot) return toDot(lineage.nodes)
   if (lineage.nodes.length === 0) return 'no session matches; recollect sweep reads what agents left\n'
-  const ids = shortIds(
-    handle,
-    lineage.nodes.map((node) => node.session_uid),
-  )
-  return `${inLocale(foldText(treeLines(lineage.nodes, ids, asked).join('\n'), outputWidth(), 4))}\n`
+  return `${inLocale(foldText(treeLines(lineage).join('\n'), outputWidth(), 4))}\n`
 }
 
 const WORDS: Record<LineageEdge['kind'], string> = {
@@ -99,11 +101,7 @@ const WORDS: Record<LineageEdge['kind'], string> = {
 /** Deeper than this the lines would leave the screen: the depth is told as a number. */
 const MAX_INDENT = 16
 
-function treeLines(
-  nodes: readonly LineageNode[],
-  ids: ReadonlyMap<string, string>,
-  asked: LineageNode | undefined,
-): string[] {
+function treeLines({ nodes, ids, asked, isPriced }: Answer): string[] {
   const lines: string[] = []
   // Whether a level has more to come below the node at hand, from the last node upwards.
   const more: boolean[] = []
@@ -120,8 +118,8 @@ function treeLines(
     const indent = (open.length > MAX_INDENT ? `(${node.depth}) ` : '') + shown.join('')
     const branch = node.depth === 0 ? '' : `${indent}${isLast ? '└─ ' : '├─ '}`
     const start = `${branch}${edgeText(node.edge)}`
-    const end = node === asked ? '  ◀' : ''
-    lines.push(`${start}${nodeText(node, ids, outputWidth() - widthOf(start + end))}${end}`)
+    const end = node.session_uid === asked ? '  ◀' : ''
+    lines.push(`${start}${nodeText(node, { ids, isPriced }, outputWidth() - widthOf(start + end))}${end}`)
     const below = node.depth === 0 ? '' : `${indent}${isLast ? '   ' : '│  '}`
     const hasChildren = nodes[at + 1]?.parent_uid === node.session_uid
     for (const [index, { agent, events }] of node.agents.entries()) {
@@ -140,11 +138,12 @@ const TITLE = 48
 const LEAST_TITLE = 20
 
 /** In one line as far as it goes: the title gives way first. */
-function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>, width: number): string {
+function nodeText(node: LineageNode, setting: Pick<Answer, 'ids' | 'isPriced'>, width: number): string {
+  const { ids } = setting
   const id = ids.get(node.session_uid) ?? node.session_uid
   const name = oneLine(id.startsWith(`${node.flavor}:`) ? id : `${id} ${node.flavor}`)
   const tokens = node.total_tokens > 0 ? `${formatCount(node.total_tokens)} tokens` : ''
-  const facts = factsOf(node, ids)
+  const facts = factsOf(node, setting)
   const title = oneLine(node.title ?? node.first_prompt)
   const line = (...more: string[]): string =>
     [name, ...more, ...facts].filter((part) => part !== '').join('  ')
@@ -155,11 +154,11 @@ function nodeText(node: LineageNode, ids: ReadonlyMap<string, string>, width: nu
   return line(`"${cut(title, Math.max(LEAST_TITLE, room(line(shown))))}"`, shown)
 }
 
-function factsOf(node: LineageNode, ids: ReadonlyMap<string, string>): string[] {
+function factsOf(node: LineageNode, { ids, isPriced }: Pick<Answer, 'ids' | 'isPriced'>): string[] {
   const parts: string[] = []
   if (node.started_at) parts.push(formatTime(node.started_at))
   if (node.cost_usd !== null) parts.push(shortUsd(unitsOf(node.cost_usd)))
-  else if (node.total_tokens > 0) parts.push('$?')
+  else if (isPriced && node.total_tokens > 0) parts.push('$?')
   if (node.outcome !== 'unknown') parts.push(OUTCOME_WORDS[node.outcome])
   if (node.compactions > 0) parts.push(`compacted ${node.compactions}×`)
   for (const edge of node.other_edges) parts.push(otherText(edge, ids))

@@ -3,6 +3,7 @@ import type { Mend } from '../digest/mends.ts'
 import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { solvedBefore } from '../digest/solved.ts'
 import { shortIds } from '../query/short-ids.ts'
+import { type Answers, answerFrom, type ListedPattern, refuseServer } from './answers.ts'
 import { paint } from './colour.ts'
 import { printCsv } from './csv.ts'
 import { formatDay, plural } from './format.ts'
@@ -18,45 +19,63 @@ interface PatternOptions {
   csv?: boolean
 }
 
-export function showPatterns(error: readonly string[], options: PatternOptions): void {
+export async function showPatterns(error: readonly string[], options: PatternOptions): Promise<void> {
   const text = error.join(' ').trim()
-  if (text === '') showRecurring(options)
-  else showSolved(text, options)
+  if (text === '') return showRecurring(options)
+  refuseServer('patterns with an error', 'it tells what keeps failing, not whether one error was met')
+  showSolved(text, options)
 }
 
-function showRecurring(options: PatternOptions): void {
+async function showRecurring(options: PatternOptions): Promise<void> {
   const filter = {
     ...(options.since === undefined ? {} : { sinceAt: readTime(options.since, '--since') }),
     ...(options.limit === undefined ? {} : { limit: parseLimit(options.limit) }),
   }
+  const ask = await answerFrom('patterns', inMemory)
+  const { document, patterns } = await ask(filter)
+  if (options.json) return printJson(document)
+  if (options.csv) return printCsv(document.patterns)
+  if (patterns.length === 0) return print(nothingTwice(options.since))
+  printFolded(patterns.map(patternText).join('\n\n'))
+}
+
+const inMemory: Answers['patterns'] = async (filter) =>
   withDigests((handle) => {
     const patterns = listPatterns(handle, filter)
     const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
-    if (options.json) return printJson({ patterns })
-    if (options.csv) return printCsv(patterns)
-    if (patterns.length === 0) return print(nothingTwice(options.since))
-    printFolded(patterns.map((pattern) => patternText(pattern, shorten)).join('\n\n'))
+    return { document: { patterns }, patterns: patterns.map((one) => listed(one, shorten)) }
   })
-}
 
 const nothingTwice = (since: string | undefined): string =>
   since === undefined ? 'nothing has happened twice' : `nothing that happened twice was seen since ${since}`
 
-function patternText(pattern: Pattern, shorten: (uid: string) => string): string {
-  const about = pattern.sample || pattern.subject || 'the session as a whole'
+function listed(pattern: Pattern, shorten: (uid: string) => string): ListedPattern {
+  const { kind, count, first_seen, last_seen } = pattern
   const repos = pattern.repos.length === 1 ? pattern.repos[0] : `${pattern.repos.length} repositories`
-  const [first, last] = [pattern.first_seen, pattern.last_seen].map((at) => (at ? formatDay(at) : '?'))
-  const seen = first === last ? first : `${first} to ${last}`
-  const where = [plural(pattern.sessions, 'session'), repos, pattern.flavors.join(' '), seen].filter(Boolean)
-  const lines = [
-    paint.bold(`${pattern.kind}  ${oneLine(about)}`),
-    `  ${pattern.count}× in ${where.join(', ')}`,
-  ]
   const [newest] = pattern.evidence
-  if (newest) lines.push(`  recollect show ${shorten(newest.session_uid)}#${newest.seqs[0]}`)
   const [best] = pattern.mends
-  if (best) lines.push(...mendLines(best, shorten))
-  return lines.join('\n')
+  return {
+    kind,
+    about: pattern.sample || pattern.subject || 'the session as a whole',
+    count,
+    where: [plural(pattern.sessions, 'session'), repos ?? '', pattern.flavors.join(' ')],
+    first_seen,
+    last_seen,
+    more: [
+      ...(newest ? [`  recollect show ${shorten(newest.session_uid)}#${newest.seqs[0]}`] : []),
+      ...(best ? mendLines(best, shorten) : []),
+    ],
+  }
+}
+
+function patternText({ kind, about, count, where, first_seen, last_seen, more }: ListedPattern): string {
+  const [first, last] = [first_seen, last_seen].map((at) => (at ? formatDay(at) : '?'))
+  const seen = first === last ? first : `${first} to ${last}`
+  return [
+    paint.bold(`${kind}  ${oneLine(about)}`),
+    `  ${count}× in ${[...where, seen].filter(Boolean).join(', ')}`,
+    ...more,
+  ].join('\n')
 }
 
 /** A way to overcome an error: the newest session that did, with its steps, and how many there are. */

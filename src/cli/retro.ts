@@ -18,6 +18,7 @@ import { toMarkdown } from '../retro/markdown.ts'
 import { periodOf } from '../retro/period.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { overridesOf } from '../usage/overrides.ts'
+import { type Answers, answerFrom } from './answers.ts'
 import { paint } from './colour.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
@@ -43,7 +44,6 @@ export interface RetroCommand {
 export async function showRetro(options: RetroCommand): Promise<void> {
   const format = options.json ? 'json' : parseChoice(options.format, FORMATS, '--format', 'format')
   refuseTwo(options)
-  const config = new Config()
   const zone = new TimeZone(options.timezone)
   const question: Omit<RetroQuestion, 'prices'> = {
     period: periodOf(options, zone, Date.now()),
@@ -52,11 +52,20 @@ export async function showRetro(options: RetroCommand): Promise<void> {
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
   for (const name of ['repo', 'host', 'domain'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
+  const ask = await answerFrom('retro', inMemory)
+  const { report, document } = await ask(question)
+  if (format === 'json') printJson(report)
+  else if (format === 'html') write(toHtml(document))
+  else if (format === 'md') write(toMarkdown(document))
+  else printFolded(toText(document))
+}
+
+const inMemory: Answers['retro'] = async (question) => {
+  const config = new Config()
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
     const prices = await pricesFor(handle, overridesOf(config))
     const report = retroReport(handle, { ...question, prices })
-    if (format === 'json') return printJson(report)
     const known = new Map<string, string>()
     const shorten = (ref: string): string => {
       const [, uid, seq] = /^(.*?)(#\d+)?$/s.exec(ref) as unknown as [string, string, string | undefined]
@@ -64,10 +73,7 @@ export async function showRetro(options: RetroCommand): Promise<void> {
       known.set(uid, short)
       return short + (seq ?? '')
     }
-    const document = retroDocument(report, shorten)
-    if (format === 'html') write(toHtml(document))
-    else if (format === 'md') write(toMarkdown(document))
-    else printFolded(toText(document))
+    return { report, document: retroDocument(report, shorten) }
   } finally {
     handle.close()
   }

@@ -3,20 +3,14 @@ import type { Command } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind } from '../model.ts'
-import {
-  type Answer,
-  type AnsweredSession,
-  type AnswerOptions,
-  answer,
-  refuseEmpty,
-  searchDocument,
-} from '../query/answer.ts'
+import { type Answer, type AnswerOptions, answer, refuseEmpty, searchDocument } from '../query/answer.ts'
 import type { SearchHit } from '../query/hits.ts'
 import { resolveSession } from '../query/ids.ts'
 import { shortIds } from '../query/short-ids.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { Scanned } from '../store/scan.ts'
 import { headLines, restLine } from './answer-text.ts'
+import { type Answers, answerFrom, type FoundSession, typedHere } from './answers.ts'
 import { paint } from './colour.ts'
 import { printCsv } from './csv.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
@@ -51,30 +45,39 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   if (flags.limit !== undefined) options.limit = parseLimit(flags.limit)
   // In a terminal the words are to be in the part of the line that fits.
   if (!flags.json && !flags.csv) options.lineLength = Math.min(Math.max(outputWidth() - 24, 30), 160)
-  await withMemory(async (handle) => {
-    if (flags.session !== undefined)
-      options.session = resolveSession(handle, parseName(flags.session, '--session'))
-    if (flags.excludeSession !== undefined)
-      options.excludeSession = resolveSession(handle, parseName(flags.excludeSession, '--exclude-session'))
+  if (flags.session !== undefined) options.session = parseName(flags.session, '--session')
+  if (flags.excludeSession !== undefined)
+    options.excludeSession = parseName(flags.excludeSession, '--exclude-session')
+  const ask = await answerFrom('search', inMemory)
+  const { document, unread, head, sessions, rest } = await ask(query, options, flags)
+  warnUnread('search', unread)
+  if (flags.json) return printJson(document)
+  if (flags.csv) return printCsv(sessions.flatMap(hitRows))
+  if (head.length > 0) printFolded(head.join('\n'))
+  const groups = sessions.map((one) => groupLines(one).join('\n'))
+  if (groups.length > 0) print((head.length > 0 ? '\n' : '') + groups.join('\n\n'))
+  if (rest !== undefined) tell(`${rest}\n`)
+}
+
+const inMemory: Answers['search'] = (query, options, flags) =>
+  withMemory(async (handle) => {
+    for (const name of ['session', 'excludeSession'] as const)
+      if (options[name] !== undefined) options[name] = resolveSession(handle, options[name])
     const found = await watched(handle, query, options)
     if (found.sessions.length === 0) refuseUnknown(handle, options)
     const document = searchDocument(found)
-    warnUnread('search', document.unread_bodies)
-    if (flags.json) printJson(document)
-    else if (flags.csv) printCsv(found.sessions.flatMap(hitRows))
-    else printAnswer(handle, found, flags)
+    return {
+      document,
+      unread: document.unread_bodies,
+      head: headLines(found),
+      sessions: foundIn(handle, found),
+      rest: restLine(found, flags),
+    }
   })
-}
 
 /** Each hit with what its session is called. */
-const hitRows = ({ session, hits }: AnsweredSession): object[] =>
-  hits.map(({ session_uid, marks: _, ...hit }) => ({
-    session_uid,
-    title: session.title,
-    flavor: session.flavor,
-    repo: session.repo,
-    ...hit,
-  }))
+const hitRows = ({ what, flavor, repo, hits }: FoundSession): object[] =>
+  hits.map(({ session_uid, marks: _, ...hit }) => ({ session_uid, title: what, flavor, repo, ...hit }))
 
 function howAsked({ literal, regex }: SearchCommand): NonNullable<AnswerOptions['how']> {
   if (literal && regex)
@@ -116,18 +119,23 @@ const farText = ({ bytes, sessions }: Scanned): string =>
     ? 'before the first text was looked through'
     : `after ${formatBytes(bytes)} of text in the newest ${plural(sessions, 'session')}`
 
-function printAnswer(handle: Reader, found: Answer, flags: SearchCommand): void {
+function foundIn(handle: Reader, found: Answer): FoundSession[] {
   const uids = found.sessions.map((one) => one.session.session_uid)
   const ids = shortIds(handle, uids)
   const prompts = handle.sessions.firstPrompts(
     found.sessions.filter((one) => one.session.title === null).map((one) => one.session.session_uid),
   )
-  const groups = found.sessions.map((one) => groupLines(one, ids, prompts).join('\n'))
-  const head = headLines(found)
-  if (head.length > 0) printFolded(head.join('\n'))
-  if (groups.length > 0) print((head.length > 0 ? '\n' : '') + groups.join('\n\n'))
-  const rest = restLine(found, flags)
-  if (rest !== undefined) tell(`${rest}\n`)
+  return found.sessions.map(({ session, evicted, hits, missing, also_in }) => ({
+    id: ids.get(session.session_uid) ?? session.session_uid,
+    what: labelled(session, oneLine(session.title ?? prompts.get(session.session_uid) ?? '')),
+    flavor: session.flavor,
+    repo: session.repo,
+    started_at: session.started_at,
+    evicted,
+    hits,
+    missing,
+    others: also_in.length,
+  }))
 }
 
 /** Words that begin with a dash are part of a query; one that is nearly a flag of ours is a slip. */
@@ -157,26 +165,20 @@ const NAMES: Partial<Record<EventKind, string>> = {
 }
 const NAME_WIDTH = 10
 
-function groupLines(
-  found: AnsweredSession,
-  ids: ReadonlyMap<string, string>,
-  prompts: ReadonlyMap<string, string>,
-): string[] {
-  const { session, evicted, hits, missing, also_in: others } = found
-  const id = ids.get(session.session_uid) ?? session.session_uid
-  const facts = [formatTime(session.started_at), session.flavor, oneLine(session.repo ?? '-')].join('  ')
-  const about = oneLine(session.title ?? prompts.get(session.session_uid) ?? '')
-  const title = cut(labelled(session, about), outputWidth() - widthOf(`${id}  ${facts}  `))
+function groupLines(found: FoundSession): string[] {
+  const { id, evicted, hits, missing, others } = found
+  const facts = [formatTime(found.started_at), found.flavor, oneLine(found.repo ?? '-')].join('  ')
+  const title = cut(found.what, outputWidth() - widthOf(`${id}  ${facts}  `))
   const lines = [`${paint.cyan(id)}  ${facts}  ${paint.bold(title)}`.trimEnd()]
   if (evicted) lines.push(`  events evicted ${formatDay(evicted.at)}: ${REASONS[evicted.reason]}`)
   const width = Math.max(...hits.map((hit) => seqText(hit).length))
   for (const hit of hits) lines.push(hitLine(hit, width))
-  const best = hits[0] as SearchHit
+  const [best] = hits
   if (missing.length > 0) lines.push(paint.dim(`  without ${missing.map(oneLine).join(', ')}`))
-  if (others.length > 0)
-    lines.push(paint.dim(`  also in ${plural(others.length, 'other session')} of this task`))
-  const at = best.seq === null ? '' : `#${best.seq}`
-  lines.push(`  ${paint.dim(best.is_evicted ? `recollect digest ${id}` : `recollect show ${id}${at}`)}`)
+  if (others > 0) lines.push(paint.dim(`  also in ${plural(others, 'other session')} of this task`))
+  const at = best?.seq == null ? '' : `#${best.seq}`
+  const isGone = best === undefined || best.is_evicted
+  lines.push(`  ${paint.dim(typedHere(isGone ? `digest ${id}` : `show ${id}${at}`))}`)
   return lines
 }
 

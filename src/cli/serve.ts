@@ -8,6 +8,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { type BlobStore, openBlobs } from '../fleet/blobs.ts'
 import { hashPassword, readPeople } from '../fleet/server/guard.ts'
 import { startFleetServer } from '../fleet/server/index.ts'
+import { Oidc } from '../fleet/server/oidc.ts'
 import { retainAll } from '../fleet/server/retain.ts'
 import { createRedactor, loadRedactionKey } from '../redact/index.ts'
 import { createToken, listTokens, revokeToken, setTeam } from '../store/postgres/access.ts'
@@ -39,6 +40,20 @@ function blobsOf(config: Config): BlobStore {
   return openBlobs(config.get('serve.blobs') || `dir:${join(config.home, 'blobs')}`, process.env)
 }
 
+async function oidcOf(config: Config): Promise<Oidc | undefined> {
+  if (config.get('serve.oidc.issuer') === '') return undefined
+  return await Oidc.open({
+    issuer: config.get('serve.oidc.issuer'),
+    clientId: config.get('serve.oidc.client_id'),
+    secret: process.env[config.get('serve.oidc.secret_env')] ?? '',
+    url: config.get('serve.url'),
+    scope: config.get('serve.oidc.scope'),
+    person: config.get('serve.oidc.person'),
+    claim: config.get('serve.oidc.claim'),
+    roles: config.get('serve.oidc.roles'),
+  })
+}
+
 export async function runServe(options: { port?: string; host?: string }): Promise<void> {
   const port = parsePort(options.port ?? DEFAULT_PORT, '--port')
   const host = parseName(options.host ?? '127.0.0.1', '--host')
@@ -67,6 +82,9 @@ export async function runServe(options: { port?: string; host?: string }): Promi
       host,
       port,
       people,
+      hasPasswords: file !== '',
+      url: config.get('serve.url'),
+      oidc: await oidcOf(config),
       log: (line) => tell(`${line}\n`),
     })
     print(`http://${host}:${server.port}`)

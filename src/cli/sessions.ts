@@ -1,9 +1,17 @@
 // `recollect sessions`: the list, as a table or a document.
 import type { Config } from '../config.ts'
 import { isRunning, OUTCOME_WORDS, type Session } from '../model.ts'
-import { countSessions, type ListOptions, listSessions, SESSION_SORTS } from '../query/sessions.ts'
+import { countSessions, type ListOptions, listSessions } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
 import type { Reader } from '../store/reader/index.ts'
+import {
+  type Answers,
+  answerFrom,
+  type ListedSession,
+  SESSION_ORDERS,
+  type SessionOrder,
+  sweepHint,
+} from './answers.ts'
 import { paint } from './colour.ts'
 import { printCsv } from './csv.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
@@ -24,27 +32,33 @@ export interface SessionsCommand extends FilterFlags {
   csv?: boolean
 }
 
-const SORTS = [...SESSION_SORTS, 'cost'] as const
-type Sort = (typeof SORTS)[number]
-
 export async function showSessions(options: SessionsCommand): Promise<void> {
-  const sort = parseChoice(options.sort ?? 'recent', SORTS, '--sort', 'order')
+  const sort = parseChoice(options.sort ?? 'recent', SESSION_ORDERS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
   const isScreenful =
     options.limit === undefined && !options.json && !options.csv && terminal(1) !== undefined
   if (options.limit !== undefined) filter.limit = parseLimit(options.limit)
   else if (isScreenful) filter.limit = SCREENFUL
-  await withMemory(async (handle, config) => {
-    const sessions =
-      sort === 'cost' ? await byCost(handle, config, filter) : listSessions(handle, { ...filter, sort })
-    if (sessions.length === 0) refuseUnknown(handle, filter)
-    if (options.json) printJson({ sessions })
-    else if (options.csv) printCsv(sessions)
-    else if (sessions.length === 0) print('no session matches; recollect sweep reads what agents left')
-    else printTable(handle, sessions, sort)
-    if (isScreenful && sessions.length === SCREENFUL) tellRest(handle, filter)
-  })
+  const ask = await answerFrom('sessions', inMemory)
+  const { document, lines, rest } = await ask(filter, sort, isScreenful)
+  if (options.json) printJson(document)
+  else if (options.csv) printCsv(document.sessions)
+  else if (lines.length === 0) print(`no session matches${sweepHint()}`)
+  else print(tableLines(lines, columnsFor(sort, lines)).join('\n'))
+  if (rest !== undefined) tell(`${rest}\n`)
 }
+
+const inMemory: Answers['sessions'] = (filter, order, isScreenful) =>
+  withMemory(async (handle, config) => {
+    const sessions =
+      order === 'cost'
+        ? await byCost(handle, config, filter)
+        : listSessions(handle, { ...filter, sort: order })
+    if (sessions.length === 0) refuseUnknown(handle, filter)
+    const rest = isScreenful && sessions.length === SCREENFUL ? restOf(handle, filter) : undefined
+    const lines = linesOf(handle, sessions)
+    return { document: { sessions }, lines, ...(rest === undefined ? {} : { rest }) }
+  })
 
 async function byCost(handle: Reader, config: Config, filter: ListOptions): Promise<Session[]> {
   const [{ pricesFor }, { overridesOf }, { listByCost }] = await Promise.all([
@@ -56,18 +70,12 @@ async function byCost(handle: Reader, config: Config, filter: ListOptions): Prom
   return listByCost(handle, prices, filter)
 }
 
-function tellRest(handle: Reader, filter: ListOptions): void {
+function restOf(handle: Reader, filter: ListOptions): string | undefined {
   const count = countSessions(handle, filter)
-  if (count > SCREENFUL) tell(`${SCREENFUL} of ${count}, more with --limit ${count}\n`)
+  return count > SCREENFUL ? `${SCREENFUL} of ${count}, more with --limit ${count}` : undefined
 }
 
-interface Row {
-  session: Session
-  id: string
-  what: string
-}
-
-function printTable(handle: Reader, sessions: readonly Session[], sort: Sort): void {
+function linesOf(handle: Reader, sessions: readonly Session[]): ListedSession[] {
   const ids = shortIds(
     handle,
     sessions.map((session) => session.session_uid),
@@ -75,49 +83,62 @@ function printTable(handle: Reader, sessions: readonly Session[], sort: Sort): v
   const prompts = handle.sessions.firstPrompts(
     sessions.filter((session) => !session.title).map((session) => session.session_uid),
   )
-  const rows = sessions.map((session) => ({
-    session,
+  return sessions.map((session) => ({
     id: ids.get(session.session_uid) ?? session.session_uid,
     what: labelled(session, oneLine(session.title ?? prompts.get(session.session_uid) ?? '')),
+    flavor: session.flavor,
+    repo: session.repo,
+    started_at: session.started_at,
+    ended_at: session.ended_at,
+    outcome: session.outcome,
+    isEvicted: session.evicted_at !== null,
+    turns: session.cost.turns,
+    tokens: tokensOf(session),
+    usd: session.cost.usd ?? null,
+    seconds: session.cost.wall_clock_s,
+    errors: session.error_count,
   }))
-  print(tableLines(rows, columnsFor(sort)).join('\n'))
 }
 
-const MEASURES: Record<Exclude<Sort, 'recent'>, Column<Row>> = {
-  tokens: { title: 'TOKENS', right: true, cell: ({ session }) => formatCount(tokensOf(session)) },
-  cost: { title: 'COST', right: true, cell: ({ session }) => costCell(session) },
-  duration: {
-    title: 'LASTED',
-    right: true,
-    cell: ({ session }) => formatDuration(session.cost.wall_clock_s * 1000),
-  },
-  errors: { title: 'ERRORS', right: true, cell: ({ session }) => String(session.error_count) },
+const MEASURES: Record<Exclude<SessionOrder, 'recent'>, Column<ListedSession>> = {
+  tokens: { title: 'TOKENS', right: true, cell: ({ tokens }) => formatCount(tokens) },
+  cost: { title: 'COST', right: true, cell: costCell },
+  duration: { title: 'LASTED', right: true, cell: ({ seconds }) => formatDuration(seconds * 1000) },
+  errors: { title: 'ERRORS', right: true, cell: ({ errors }) => String(errors) },
 }
 
-function columnsFor(sort: Sort): Column<Row>[] {
+function columnsFor(sort: SessionOrder, lines: readonly ListedSession[]): Column<ListedSession>[] {
+  const isOfMany = lines.some(({ user }) => user !== undefined)
+  const user: Column<ListedSession> = {
+    title: 'USER',
+    cell: (line) => oneLine(line.user ?? '-'),
+    least: 6,
+    optional: 3,
+  }
   return [
-    { title: 'STARTED', cell: ({ session }) => formatTime(session.started_at) },
+    { title: 'STARTED', cell: ({ started_at }) => formatTime(started_at) },
     { title: 'ID', cell: ({ id }) => id, style: (text) => paint.cyan(text) },
-    { title: 'FLAVOR', cell: ({ session }) => session.flavor, optional: 4 },
-    { title: 'REPO', cell: ({ session }) => oneLine(session.repo ?? '-'), least: 6, optional: 2 },
+    ...(isOfMany ? [user] : []),
+    { title: 'FLAVOR', cell: ({ flavor }) => flavor, optional: 4 },
+    { title: 'REPO', cell: ({ repo }) => oneLine(repo ?? '-'), least: 6, optional: 2 },
     { title: 'OUTCOME', cell: outcomeCell, optional: 3, style: outcomeStyle },
-    { title: 'TURNS', right: true, optional: 5, cell: ({ session }) => String(session.cost.turns) },
+    { title: 'TURNS', right: true, optional: 5, cell: ({ turns }) => String(turns) },
     sort === 'recent' ? { ...MEASURES.tokens, optional: 1 } : MEASURES[sort],
     { title: 'TITLE', cell: ({ what }) => what, least: 24 },
   ]
 }
 
-const outcomeCell = ({ session }: Row): string =>
-  `${isRunning(session, Date.now()) ? 'running' : OUTCOME_WORDS[session.outcome]}${session.evicted_at === null ? '' : ', evicted'}`
+const outcomeCell = (line: ListedSession): string =>
+  `${isRunning(line, Date.now()) ? 'running' : OUTCOME_WORDS[line.outcome]}${line.isEvicted ? ', evicted' : ''}`
 
-function outcomeStyle(text: string, { session }: Row): string {
-  if (session.outcome === 'success') return paint.green(text)
-  return session.outcome === 'fail' ? paint.red(text) : paint.dim(text)
+function outcomeStyle(text: string, { outcome }: ListedSession): string {
+  if (outcome === 'success') return paint.green(text)
+  return outcome === 'fail' ? paint.red(text) : paint.dim(text)
 }
 
 const tokensOf = ({ cost }: Session): number => cost.input_tokens + cost.output_tokens + cost.cache_tokens
 
 /** To the cent: what a price list is good for. */
-function costCell({ cost }: Session): string {
-  return cost.usd === undefined || cost.usd === null ? '?' : `$${Number(cost.usd).toFixed(2)}`
+function costCell({ usd }: ListedSession): string {
+  return usd === undefined || usd === null ? '?' : `$${Number(usd).toFixed(2)}`
 }

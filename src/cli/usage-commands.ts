@@ -50,6 +50,8 @@ used when an agent was last told, \`usage blocks\` what was used in each window 
 five hours (of the last 7 days, unless told). See docs/usage.md.`,
     )
     .action(async (group, options) => {
+      if (group === 'limits' || group === 'blocks')
+        (await import('./answers.ts')).refuseServer(`usage ${group}`)
       if (group === 'limits') (await import('./limits.ts')).showLimits(options)
       else if (group === 'blocks') await (await import('./blocks.ts')).showBlocks(options)
       else await (await import('./usage.ts')).showUsage(group, options)

@@ -7,7 +7,7 @@ import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
 import {
   USAGE_GROUPS,
-  type UsageQuestion,
+  type UsageGroup,
   type UsageReport,
   type UsageRow,
   usageReport,
@@ -18,6 +18,7 @@ import { SLOT_MS } from '../store/slots.ts'
 import { parseInstant } from '../times.ts'
 import { shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
+import { type Answers, answerFrom, sweepHint, type UsageAnswer } from './answers.ts'
 import { paint } from './colour.ts'
 import { printCsv } from './csv.ts'
 import { refuseReversed, refuseUnknown } from './filter-values.ts'
@@ -42,32 +43,36 @@ export interface UsageCommand {
 }
 
 export async function showUsage(group: string, options: UsageCommand): Promise<void> {
-  const config = new Config()
   const zone = new TimeZone(options.timezone)
-  const question: Omit<UsageQuestion, 'prices'> = {
-    group: parseChoice(group, USAGE_GROUPS, 'usage', 'usage by'),
-    zone,
-  }
+  const question: Parameters<Answers['usage']>[0] = { group, zone }
   if (options.since !== undefined) question.sinceAt = slotAt(options.since, zone, '--since')
   if (options.until !== undefined) question.untilAt = slotAt(options.until, zone, '--until')
   refuseReversed(question)
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
   for (const name of ['repo', 'host', 'domain', 'model'] as const)
     if (options[name] !== undefined) question[name] = parseName(options[name], `--${name}`)
+  // All sessions would push the dearest off a terminal.
+  const isScreenful = group === 'session' && !options.json && !options.csv && terminal(1) !== undefined
+  const ask = await answerFrom('usage', inMemory)
+  const answer = await ask(question, isScreenful)
+  const { report } = answer
+  if (options.json) printJson(report)
+  else if (options.csv) printCsv(report.rows)
+  else printFolded(toText(answer))
+  if (isScreenful && report.rows.length === SCREENFUL)
+    tell(`the ${SCREENFUL} most expensive; all of them: recollect usage session | less\n`)
+}
+
+const inMemory: Answers['usage'] = async ({ group, ...question }, isScreenful) => {
+  const by: UsageGroup = parseChoice(group, USAGE_GROUPS, 'usage', 'usage by')
+  const config = new Config()
   const overrides = overridesOf(config)
   const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
   try {
-    const asked = { ...question, prices: await pricesFor(handle, overrides) }
-    // All sessions would push the dearest off a terminal.
-    const isScreenful =
-      question.group === 'session' && !options.json && !options.csv && terminal(1) !== undefined
+    const asked = { ...question, group: by, prices: await pricesFor(handle, overrides) }
     const report = isScreenful ? dearestSessions(handle, asked, SCREENFUL) : usageReport(handle, asked)
     if (report.rows.length === 0) refuseUnknown(handle, question)
-    if (options.json) printJson(report)
-    else if (options.csv) printCsv(report.rows)
-    else printFolded(toText(report, namesOf(handle, report)))
-    if (isScreenful && report.rows.length === SCREENFUL)
-      tell(`the ${SCREENFUL} most expensive; all of them: recollect usage session | less\n`)
+    return { report, names: namesOf(handle, report) }
   } finally {
     handle.close()
   }
@@ -108,29 +113,22 @@ const TREE: Column<UsageRow> = {
   cell: (row) => usd(row.tree_cost_usd) ?? '',
 }
 
-interface SessionName {
-  id: string
-  title: string
-}
-
-/** Sessions by the ids that people type, and what they were about. */
-function namesOf(handle: Reader, { group, rows }: UsageReport): Map<string, SessionName> {
+function namesOf(handle: Reader, { group, rows }: UsageReport): UsageAnswer['names'] {
   if (group !== 'session') return new Map()
   const uids = rows.flatMap((row) => (row.key === null ? [] : [row.key]))
   const titles = sessionNames(handle, uids)
-  const named = [...shortIds(handle, uids)].map(([uid, id]): [string, SessionName] => [
-    uid,
-    { id, title: oneLine(titles.get(uid) ?? '') },
-  ])
-  return new Map(named)
+  return new Map(
+    [...shortIds(handle, uids)].map(([uid, id]) => [uid, { id, title: oneLine(titles.get(uid) ?? '') }]),
+  )
 }
 
-function toText(report: UsageReport, names: ReadonlyMap<string, SessionName>): string {
-  if (report.rows.length === 0) return 'no usage in this range; recollect sweep reads what agents left'
+function toText({ report, names }: UsageAnswer): string {
+  const { total } = report
+  if (total === null) return 'fewer than five people used anything in this range: not shown'
+  if (report.rows.length === 0) return `no usage in this range${sweepHint()}`
   const key: Column<UsageRow> = {
     title: report.group.toUpperCase(),
-    cell: (row) =>
-      row === report.total ? 'total' : (names.get(row.key ?? '')?.id ?? row.key ?? '(unknown)'),
+    cell: (row) => (row === total ? 'total' : (names.get(row.key ?? '')?.id ?? row.key ?? '(unknown)')),
     ...(names.size > 0 ? {} : { least: 16 }),
   }
   const title: Column<UsageRow> = {
@@ -144,10 +142,12 @@ function toText(report: UsageReport, names: ReadonlyMap<string, SessionName>): s
     ...(names.size > 0 ? [title] : []),
     ...COLUMNS,
     ...(report.rows.some((row) => row.tree_cost_usd !== null) ? [TREE] : []),
-    ...(report.total.reported_responses > 0 ? [REPORTED] : []),
+    ...(total.reported_responses > 0 ? [REPORTED] : []),
   ]
-  const lines = tableLines([...report.rows, report.total], columns)
-  return [...lines.slice(0, -1), paint.bold(lines.at(-1) as string), '', ...notes(report)].join('\n')
+  const lines = tableLines([...report.rows, total], columns)
+  return [...lines.slice(0, -1), paint.bold(lines.at(-1) as string), '', ...notes({ ...report, total })].join(
+    '\n',
+  )
 }
 
 const usd = (amount: string | null): string | undefined =>

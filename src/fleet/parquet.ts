@@ -6,7 +6,7 @@ import { fromSystem } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import type { Fleet } from '../store/postgres/database.ts'
 import { type ColumnType, daysOf, EXPORTS, type Exported, pageOf } from '../store/postgres/readers.ts'
-import { settle } from './server/answers.ts'
+import { settle } from '../store/postgres/settle.ts'
 
 export interface ExportOptions {
   team: string

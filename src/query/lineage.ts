@@ -71,10 +71,26 @@ export function lineageOf(handle: Reader, uids: readonly string[], prices: Price
     session_uid: name,
     detail: `could be any of ${candidates.join(', ')}`,
   }))
-  const nodes = describe(handle, graph, prices)
-  const births = chooseBirths(graph.links, problems)
+  return treesOf(describe(handle, graph, prices), graph.links, problems)
+}
+
+/** Sessions and what is told between them as trees, wherever both were read. */
+export function treesOf(
+  facts: Iterable<NodeFacts>,
+  links: readonly Link[],
+  problems: LineageProblem[] = [],
+): Lineage {
+  const nodes = new Map<string, Draft>()
+  for (const one of facts)
+    nodes.set(one.session_uid, {
+      ...PLACELESS,
+      ...one,
+      other_edges: [],
+      bornAt: one.started_at ? Date.parse(one.started_at) : Number.POSITIVE_INFINITY,
+    })
+  const births = chooseBirths(links, problems)
   cutCircles(nodes, births, problems)
-  return { nodes: inOrder(nodes, births, graph.links), problems }
+  return { nodes: inOrder(nodes, births, links), problems }
 }
 
 /** As programs read it: with the node that was asked for, where one was. */
@@ -100,22 +116,23 @@ export const nodeOf = (nodes: readonly LineageNode[], uid: string): LineageNode 
 
 type Draft = LineageNode & { bornAt: number }
 
+/** In front of what is known: documents tell the place first. */
+const PLACELESS = { session_uid: '', depth: 0, parent_uid: null, edge: null, other_edges: [] }
+
+/** What is known of a session, before its place in the tree is. */
+export type NodeFacts = Omit<LineageNode, 'depth' | 'parent_uid' | 'edge' | 'other_edges'>
+
 const iso = (at: number | null | undefined): string | null => (at ? new Date(at).toISOString() : null)
 
-function describe(handle: Reader, graph: Graph, prices: PriceBook): Map<string, Draft> {
+function describe(handle: Reader, graph: Graph, prices: PriceBook): NodeFacts[] {
   const names = [...graph.nodes].flatMap(([uid, logged]) => [uid, ...logged])
   const usage = usageReport(handle, { group: 'session', zone: new TimeZone('UTC'), prices, sessions: names })
   const spent = new Map(usage.rows.map((row) => [row.key, row]))
-  const nodes = new Map<string, Draft>()
-  for (const [uid, logged] of graph.nodes) {
+  return [...graph.nodes].map(([uid, logged]) => {
     const row = handle.lineage.node(uid)
     const cost = spent.get(uid)
-    nodes.set(uid, {
+    return {
       session_uid: uid,
-      depth: 0,
-      parent_uid: null,
-      edge: null,
-      other_edges: [],
       logged_as: logged.filter((name) => name !== uid),
       state: stateOf(row),
       evicted_at: iso(row?.evicted_at),
@@ -132,10 +149,8 @@ function describe(handle: Reader, graph: Graph, prices: PriceBook): Map<string, 
       compactions: row?.compactions ?? 0,
       agents: agentsOf(row?.subagents),
       commits: parseStored<{ sha: string }[]>(row?.commits ?? '[]').map((one) => one.sha),
-      bornAt: row?.started_at ?? Number.POSITIVE_INFINITY,
-    })
-  }
-  return nodes
+    }
+  })
 }
 
 function stateOf(row: NodeRow | undefined): NodeState {

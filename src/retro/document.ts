@@ -45,7 +45,7 @@ export function retroDocument(report: RetroReport, shorten: (ref: string) => str
     dearestSection(report, refs),
     sharesSection('By agent', 'Agent', report.flavors),
     sharesSection('By repository', 'Repository', report.repos),
-    modelSection(report),
+    spentSection('By model', 'Model', report.models),
     fileSection(report, refs),
     testSection(report, refs),
     signalSection(report, refs),
@@ -122,7 +122,7 @@ function daysSection({ days }: RetroReport): Section {
   }
 }
 
-const numberColumn = (title: string): Table['columns'][number] => ({ title, isNumber: true })
+export const numberColumn = (title: string): Table['columns'][number] => ({ title, isNumber: true })
 type Refs = (all: readonly string[]) => Cell
 
 function outcomeSection({ outcomes, totals }: RetroReport, refs: Refs): Section {
@@ -265,16 +265,22 @@ function sharesSection(title: string, column: string, shares: readonly RetroShar
   }
 }
 
-function modelSection({ models }: RetroReport): Section | undefined {
-  if (models.length === 0) return undefined
+/** What was spent on each of something. */
+export function spentSection(
+  title: string,
+  column: string,
+  rows: RetroReport['models'],
+  limit = 12,
+): Section | undefined {
+  if (rows.length === 0) return undefined
   return {
-    title: 'By model',
+    title,
     lines: [],
     charts: [],
     table: {
-      columns: [{ title: 'Model' }, numberColumn('Tokens'), numberColumn('Cost')],
-      rows: models
-        .slice(0, 12)
+      columns: [{ title: column }, numberColumn('Tokens'), numberColumn('Cost')],
+      rows: rows
+        .slice(0, limit)
         .map((one) => [one.key ?? '(unknown)', tokens(one.total_tokens), costText(one)]),
     },
   }

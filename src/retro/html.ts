@@ -4,8 +4,11 @@ import { chartSvg } from './charts.ts'
 import type { Cell, RetroDocument, Section, Table } from './document.ts'
 import { escapeHtml } from './escape.ts'
 
-export function toHtml(document: RetroDocument): string {
-  const title = escapeHtml(`${document.title}: ${document.subtitle}`)
+export const toHtml = (document: RetroDocument): string =>
+  htmlPage(`${document.title}: ${document.subtitle}`, documentHtml(document))
+
+/** A page that needs nothing else. `body` is markup. */
+export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -13,11 +16,18 @@ export function toHtml(document: RetroDocument): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<header>
+${body}
+</body>
+</html>
+`
+}
+
+export const documentHtml = (document: RetroDocument): string =>
+  `<header>
 <h1>${escapeHtml(document.title)}</h1>
 <p>${escapeHtml(document.subtitle)}</p>
 </header>
@@ -25,11 +35,7 @@ export function toHtml(document: RetroDocument): string {
 <dl class="figures">${document.figures.map(figureHtml).join('')}</dl>
 ${document.sections.map(sectionHtml).join('\n')}
 </main>
-<footer><ul>${document.notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></footer>
-</body>
-</html>
-`
-}
+<footer><ul>${document.notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></footer>`
 
 const figureHtml = ({ label, value, change }: RetroDocument['figures'][number]): string =>
   `<div><dt>${escapeHtml(label)}</dt><dd class="large">${escapeHtml(value)}</dd><dd class="change">${escapeHtml(change)}</dd></div>`

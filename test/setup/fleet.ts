@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { CONTRACT_VERSION, type Role, type SessionPush } from '../../src/contract.ts'
 import { type BlobStore, openBlobs } from '../../src/fleet/blobs.ts'
-import { type FleetServer, startFleetServer } from '../../src/fleet/server/index.ts'
+import { type FleetServer, type FleetServerOptions, startFleetServer } from '../../src/fleet/server/index.ts'
 import { createRedactor } from '../../src/redact/index.ts'
 import { createToken } from '../../src/store/postgres/access.ts'
 import { Fleet, migrate } from '../../src/store/postgres/database.ts'
@@ -36,8 +36,8 @@ export class TestServer {
     options: {
       writers?: number
       timeoutMs?: number
-      people?: Parameters<typeof startFleetServer>[0]['people']
-    } = {},
+      port?: number
+    } & Partial<Pick<FleetServerOptions, 'people' | 'hasPasswords' | 'url' | 'oidc'>> = {},
   ): Promise<TestServer> {
     const { timeoutMs } = options
     const fleet = await Fleet.open({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
@@ -52,9 +52,9 @@ export class TestServer {
       redactor: createRedactor({ key: Buffer.alloc(32, 7) }),
       host: '127.0.0.1',
       port: 0,
-      people: options.people ?? (() => new Map()),
+      people: () => new Map(),
       log: (line) => log.push(line),
-      ...(options.writers === undefined ? {} : { writers: options.writers }),
+      ...options,
     })
     const made = new TestServer(fleet, blobs, directory, server)
     Object.defineProperty(made, 'log', { value: log })

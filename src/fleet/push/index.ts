@@ -10,7 +10,7 @@ import { createRedactor, loadRedactionKey } from '../../redact/index.ts'
 import { type Notes, openNotes } from '../../store/notes.ts'
 import { storePaths } from '../../store/reading.ts'
 import { type Gathered, type Gathering, gather } from './gather.ts'
-import { ask, notTaken, type Server, sendSession } from './send.ts'
+import { ask, isPrivate, notTaken, type Server, sendSession } from './send.ts'
 
 export interface PushReport {
   server: string
@@ -125,8 +125,7 @@ function serverOf(config: Config, env: Record<string, string | undefined>): Serv
   }
   const url = config.get('push.url')
   if (url === '') return refuse('no team server is set', 'set push.url; docs/fleet.md')
-  const { protocol, hostname } = new URL(url)
-  if (protocol !== 'https:' && !/^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname))
+  if (!isPrivate(url))
     return refuse('sessions are sent by https only, or to this machine', 'write push.url with https://')
   const name = config.get('push.token_env')
   const token = env[name]?.trim() ?? ''

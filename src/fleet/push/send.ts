@@ -4,9 +4,19 @@ import { RecollectError } from '../../errors.ts'
 
 export interface Server {
   url: string
+  /** `rct_…`, or `name:password` of a person. */
   token: string
   timeoutMs: number
 }
+
+/** Nobody on the way reads what is sent: encrypted, or not leaving this machine. */
+export const isPrivate = (url: string): boolean => {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname)
+}
+
+const authorizationOf = (token: string): string =>
+  token.includes(':') ? `Basic ${Buffer.from(token).toString('base64')}` : `Bearer ${token}`
 
 export interface Answer {
   status: number
@@ -32,7 +42,7 @@ export async function ask(
     try {
       const response = await fetch(new URL(path, url), {
         method,
-        headers: { authorization: `Bearer ${token}`, ...headers },
+        headers: { authorization: authorizationOf(token), ...headers },
         ...(body === undefined ? {} : { body: body as string }),
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs),
@@ -41,16 +51,19 @@ export async function ask(
       const isJson = /^application\/json/.test(response.headers.get('content-type') ?? '')
       return { status: response.status, body: isJson ? JSON.parse(text) : text }
     } catch (error) {
-      throw unreachable(url, error)
+      throw unreachable(url, error, method)
     }
   }
 }
 
-const unreachable = (url: string, error: unknown): RecollectError =>
+const unreachable = (url: string, error: unknown, method: string): RecollectError =>
   new RecollectError('UNREACHABLE', 'the team server does not answer', {
     where: new URL(url).origin,
     cause: (error as { cause?: unknown }).cause ?? error,
-    hint: 'what was not sent waits here: the next sweep, or recollect push, goes on',
+    hint:
+      method === 'GET'
+        ? 'is the address right, and is recollect serve running there?'
+        : 'what was not sent waits here: the next sweep, or recollect push, goes on',
   })
 
 /** Says why the server did not take something. */

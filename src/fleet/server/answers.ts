@@ -1,18 +1,26 @@
 // Answers of a team server to people: who may see what of a question is decided here, and behind it by the database.
 import { gunzipSync } from 'node:zlib'
-import { type ROUTES, USAGE_KEYS } from '../../contract.ts'
+import { type FleetPattern, SESSION_ORDERS, USAGE_KEYS } from '../../contract.ts'
 import { OUTCOMES, type Outcome } from '../../model.ts'
 import { TimeZone } from '../../query/timezone.ts'
-import { reportOf } from '../../query/usage.ts'
+import { reportOf, type UsageReport } from '../../query/usage.ts'
 import { type Caller, readings } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
-import { countOutcomes, findLineage, findPatterns, findSessions } from '../../store/postgres/questions.ts'
+import {
+  countOutcomes,
+  findLineage,
+  findPatterns,
+  findSessions,
+  readDigest,
+  sessionsNamed,
+} from '../../store/postgres/questions.ts'
 import { readSegments } from '../../store/postgres/removal.ts'
 import { settle } from '../../store/postgres/settle.ts'
 import { FOLDED, usageModels, usageSlots } from '../../store/postgres/usage.ts'
 import type { Overrides } from '../../usage/overrides.ts'
 import { loadPrices } from '../../usage/prices.ts'
 import { type BlobStore, blobName } from '../blobs.ts'
+import type { ROUTES } from '../routes.ts'
 import { Refusal } from './guard.ts'
 
 export interface Serving {
@@ -23,10 +31,10 @@ export interface Serving {
 
 type Query = URLSearchParams
 
-const bad = (name: string, hint: string): Refusal =>
+export const bad = (name: string, hint: string): Refusal =>
   new Refusal(400, 'BAD_INPUT', `${name} is not understood`, hint)
 
-function numberIn(query: Query, name: string): number | undefined {
+export function numberIn(query: Query, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
   if (!/^\d{1,15}$/.test(text)) throw bad(name, 'a whole number')
@@ -47,7 +55,7 @@ function choiceIn<T extends string>(query: Query, name: string, choices: readonl
 }
 
 /** A text as Postgres takes it. */
-function textIn(query: Query, name: string): string | undefined {
+export function textIn(query: Query, name: string): string | undefined {
   const text = query.get(name)
   if (text !== null && (text.length > 1000 || text.includes('\0')))
     throw bad(name, 'at most 1000 letters, and no NUL')
@@ -73,7 +81,13 @@ export async function sessions(
     ...(caller.role === 'viewer' ? { person: caller.person } : {}),
     ...spanIn(query),
     repo: textIn(query, 'repo'),
+    domain: textIn(query, 'domain'),
+    flavor: textIn(query, 'flavor'),
+    model: textIn(query, 'model'),
     host: textIn(query, 'host'),
+    hasErrors: query.get('errors') === '1',
+    isAll: query.get('all') === '1',
+    order: choiceIn(query, 'sort', SESSION_ORDERS) ?? 'recent',
     outcome: choiceIn<Outcome>(query, 'outcome', OUTCOMES),
     text,
     limit,
@@ -81,12 +95,21 @@ export async function sessions(
   return { sessions: found.slice(0, limit), is_more: found.length > limit }
 }
 
-export async function usage({ fleet, overrides }: Serving, caller: Caller, query: Query): Promise<unknown> {
-  const { team } = caller
+export async function usage(serving: Serving, { team }: Caller, query: Query): Promise<unknown> {
   const by = choiceIn(query, 'by', USAGE_KEYS) ?? 'day'
   const zone = new TimeZone(textIn(query, 'zone') ?? 'UTC')
-  const span = spanIn(query)
-  await settle(fleet, team)
+  await settle(serving.fleet, team)
+  return await settledUsage(serving, team, by, zone, spanIn(query))
+}
+
+/** Of a team whose responses are settled. */
+export async function settledUsage(
+  { fleet, overrides }: Serving,
+  team: string,
+  by: (typeof USAGE_KEYS)[number],
+  zone: TimeZone,
+  span: ReturnType<typeof spanIn>,
+): Promise<Omit<UsageReport, 'total'> & { total: UsageReport['total'] | null }> {
   const models = await usageModels(fleet, team)
   const prices = await loadPrices(overrides)
   const parts = await usageSlots(
@@ -121,9 +144,12 @@ export async function patterns({ fleet }: Serving, { team, role }: Caller, query
     sinceAt: numberIn(query, 'since') ?? 0,
     limit: limitIn(query),
   })
-  // A sample is a line of somebody's session: figures are for everybody, lines are not.
-  return { patterns: role === 'viewer' ? found.map((one) => ({ ...one, sample: null, mend: null })) : found }
+  return { patterns: found.map(({ is_old: _, ...one }) => wordless(one, role)) }
 }
+
+/** A sample is a line of somebody's session: figures are for everybody, lines are not. */
+export const wordless = <P extends FleetPattern>(pattern: P, role: Caller['role']): P =>
+  role === 'viewer' ? { ...pattern, sample: null, mend: null } : pattern
 
 function uidIn(query: Query): string {
   const uid = textIn(query, 'uid') ?? ''
@@ -131,8 +157,41 @@ function uidIn(query: Query): string {
   return uid
 }
 
-export function lineage({ fleet }: Serving, { team }: Caller, query: Query): Promise<unknown> {
-  return findLineage(fleet, team, uidIn(query))
+const notThere = (uid: string): Refusal =>
+  new Refusal(404, 'NOT_FOUND', `no session ${uid}`, 'recollect --server URL sessions lists them')
+
+const NAMED = 8
+
+/** A viewer's own sessions are all there are. */
+async function uidNamed(fleet: Fleet, { team, role, person }: Caller, typed: string): Promise<string> {
+  const mine = role === 'viewer' ? { person } : {}
+  const [first, ...others] = await sessionsNamed(fleet, { team, ...mine, typed, limit: NAMED + 1 })
+  if (!first) throw notThere(typed)
+  if (others.length === 0 || (first.is_whole && !others[0]?.is_whole)) return first.session_uid
+  const names = [first, ...others].map((one) => one.session_uid)
+  const more = names.length > NAMED ? ' and more' : ''
+  throw new Refusal(
+    400,
+    'AMBIGUOUS',
+    `several sessions begin with ${typed}`,
+    `one of ${names.slice(0, NAMED).join(', ')}${more}`,
+  )
+}
+
+export async function lineage({ fleet }: Serving, caller: Caller, query: Query): Promise<unknown> {
+  return await findLineage(fleet, caller.team, await uidNamed(fleet, caller, uidIn(query)))
+}
+
+export async function digest({ fleet }: Serving, caller: Caller, query: Query): Promise<unknown> {
+  const uid = await uidNamed(fleet, caller, uidIn(query))
+  const found = await readDigest(fleet, caller, uid, Date.now())
+  if (found) return found
+  throw new Refusal(
+    404,
+    'NOT_FOUND',
+    'nobody pushed the digest of this session',
+    'it takes push.level = "digest" or "full" on its machine',
+  )
 }
 
 /** The reading is committed to the audit log before anything is read. */
@@ -168,7 +227,9 @@ export const ANSWERS: Partial<
   usage,
   outcomes,
   patterns,
+  retro: async (...asked) => (await import('./retro.ts')).retro(...asked),
   lineage,
+  digest,
   text,
   audit,
 }

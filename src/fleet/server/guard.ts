@@ -6,6 +6,7 @@ import { ROLES, type Role } from '../../contract.ts'
 import { type ErrorCode, fromSystem, RecollectError } from '../../errors.ts'
 import { type Caller, callerOf } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
+import type { SignIns } from './sign-in.ts'
 
 /** An answer that is no success. */
 export class Refusal extends RecollectError {
@@ -92,37 +93,55 @@ export function readPeople(path: string): Map<string, Person> {
 export class Callers {
   readonly #fleet: Fleet
   readonly #people: () => Map<string, Person>
+  readonly #signIns: SignIns
   readonly #good = new Map<string, { caller: Caller; until: number }>()
 
-  constructor(fleet: Fleet, people: () => Map<string, Person>) {
+  constructor(fleet: Fleet, people: () => Map<string, Person>, signIns: SignIns) {
     this.#fleet = fleet
     this.#people = people
+    this.#signIns = signIns
   }
 
   async of(request: IncomingMessage): Promise<Caller> {
+    const signedIn = request.headers.authorization === undefined ? this.#signIns.of(request) : undefined
+    if (signedIn) return signedIn
     const [, scheme = '', given = ''] =
       /^(Bearer|Basic) (\S+)$/i.exec(request.headers.authorization ?? '') ?? []
     const caller =
       scheme.toLowerCase() === 'basic'
-        ? await this.#byPassword(given)
+        ? await this.#byBasic(given)
         : await callerOf(this.#fleet, given, Date.now())
     if (!caller) throw noToken()
     return caller
   }
 
-  async #byPassword(given: string): Promise<Caller | undefined> {
+  async #byBasic(given: string): Promise<Caller | undefined> {
     const key = createHash('sha256').update(given).digest('hex')
     const [name = '', ...rest] = Buffer.from(given, 'base64').toString('utf8').split(':')
-    const person = this.#people().get(name)
     const known = this.#good.get(key)
-    if (person && known && known.until > Date.now()) return known.caller
+    if (this.#people().has(name) && known && known.until > Date.now()) return known.caller
+    const found = await this.byPassword(name, rest.join(':'))
+    if (!found) return undefined
+    if (this.#good.size > 1000) this.#good.clear()
+    this.#good.set(key, { caller: found.caller, until: Date.now() + GOOD_MS })
+    return found.caller
+  }
+
+  /** `isGood` tells later whether the line in the file is still the one that was asked. */
+  async byPassword(
+    name: string,
+    password: string,
+  ): Promise<{ caller: Caller; isGood: () => boolean } | undefined> {
+    const person = this.#people().get(name)
     // Also for a name that nobody has: an answer must not come sooner for it.
-    const hash = await hashPassword(rest.join(':'), person?.salt ?? Buffer.alloc(16))
+    const hash = await hashPassword(password, person?.salt ?? Buffer.alloc(16))
     if (!person || !timingSafeEqual(hash, person.hash)) return undefined
     const { salt: _, hash: __, ...caller } = person
-    if (this.#good.size > 1000) this.#good.clear()
-    this.#good.set(key, { caller, until: Date.now() + GOOD_MS })
-    return caller
+    const isGood = (): boolean => {
+      const now = this.#people().get(name)
+      return now?.hash.equals(person.hash) === true && now.role === person.role && now.team === person.team
+    }
+    return { caller, isGood }
   }
 }
 

@@ -2,13 +2,16 @@
 // words and logged without them: a log holds methods, paths and statuses, never a query or a body.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ROUTES, type Route, type RouteName } from '../../contract.ts'
 import { errnoOf, fromSystem, fromUnforeseen, RecollectError } from '../../errors.ts'
 import { refuse } from '../../http.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { Caller } from '../../store/postgres/access.ts'
+import { ROUTES, type Route, type RouteName } from '../routes.ts'
 import { ANSWERS, type Serving } from './answers.ts'
+import { Entrance } from './entrance.ts'
 import { Callers, Refusal, type readPeople, Turnstile } from './guard.ts'
+import type { Oidc } from './oidc.ts'
+import { SignIns } from './sign-in.ts'
 import { forget, takeSegment, takeSession } from './take.ts'
 
 export interface FleetServerOptions extends Serving {
@@ -16,6 +19,11 @@ export interface FleetServerOptions extends Serving {
   port: number
   redactor: Redactor
   people: () => ReturnType<typeof readPeople>
+  /** Whether a file of people is set. */
+  hasPasswords?: boolean
+  /** As its proxy has it; cookies are sent over https alone where it begins so. */
+  url?: string
+  oidc?: Oidc | undefined
   /** One line for each request. */
   log: (line: string) => void
   /** Requests that write at a time. */
@@ -35,7 +43,10 @@ const HEADERS = {
 const MAX_CONNECTIONS = 1000
 
 export async function startFleetServer(options: FleetServerOptions): Promise<FleetServer> {
-  const callers = new Callers(options.fleet, options.people)
+  const signIns = new SignIns(options.url ?? '')
+  const callers = new Callers(options.fleet, options.people, signIns)
+  const { hasPasswords = false, oidc } = options
+  const entrance = new Entrance(options, { callers, signIns, hasPasswords, oidc })
   const turnstile = new Turnstile(options.writers ?? 16)
   const server = createServer(
     {
@@ -46,7 +57,7 @@ export async function startFleetServer(options: FleetServerOptions): Promise<Fle
       maxHeaderSize: 16 << 10,
     },
     (request, response) => {
-      answer(options, callers, turnstile, request, response).catch((error) => {
+      answer({ options, callers, turnstile, entrance }, request, response).catch((error) => {
         const told = refusalOf(error)
         options.log(lineOf(request, told.status))
         // Where it happened, not what it was about: the words of a database quote what it was asked.
@@ -153,14 +164,21 @@ function routeOf(request: IncomingMessage): Found {
     : new Refusal(404, 'NOT_FOUND', 'nothing is here', 'docs/fleet-api.md')
 }
 
+interface Parts {
+  options: FleetServerOptions
+  callers: Callers
+  turnstile: Turnstile
+  entrance: Entrance
+}
+
 async function answer(
-  options: FleetServerOptions,
-  callers: Callers,
-  turnstile: Turnstile,
+  { options, callers, turnstile, entrance }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   if (pathOf(request) === '/healthz') return void response.writeHead(204, HEADERS).end()
+  const shown = await entrance.receive(request, response)
+  if (shown !== undefined) return options.log(lineOf(request, shown))
   const found = routeOf(request)
   const caller = await callers.of(request)
   if (!(ROUTES[found.name].roles as readonly string[]).includes(caller.role))

@@ -1,8 +1,10 @@
 // What a team server is asked: sessions, failures, lineage. Every question is of one team, and of sessions as they are shown
 // (`is_shown`): one that two machines have is one.
 
-import { FEWEST_PEOPLE, type SessionLine } from '../../contract.ts'
-import type { Outcome } from '../../model.ts'
+import { FEWEST_PEOPLE, type FleetPattern, type SessionLine } from '../../contract.ts'
+import { parseStored } from '../../errors.ts'
+import type { EdgeKind, Outcome } from '../../model.ts'
+import { type Caller, noteReading } from './access.ts'
 import type { Connection, Fleet } from './database.ts'
 import { queryOf } from './words.ts'
 
@@ -13,8 +15,15 @@ export interface SessionQuestion {
   sinceAt?: number | undefined
   untilAt?: number | undefined
   repo?: string | undefined
+  domain?: string | undefined
+  flavor?: string | undefined
+  model?: string | undefined
   host?: string | undefined
   outcome?: Outcome | undefined
+  hasErrors?: boolean
+  order?: keyof typeof ORDERS
+  /** Sub-agents' sessions and helper conversations too. */
+  isAll?: boolean
   /** Words that its digest holds. */
   text?: string | undefined
   uids?: readonly string[]
@@ -25,6 +34,13 @@ const iso = (at: number | null): string | null => (at === null ? null : new Date
 
 const LINE = `session_uid, flavor, host_name AS host, user_name AS "user", repo, model, title, started_at, ended_at, outcome, turns,
   errors, total_tokens, level`
+
+const ORDERS = {
+  recent: '',
+  tokens: 'total_tokens DESC, ',
+  duration: 'ended_at - started_at DESC NULLS LAST, ',
+  errors: 'errors DESC, ',
+}
 
 /** Newest first; one more than asked for, where there is one. */
 export const findSessions = (fleet: Fleet, question: SessionQuestion): Promise<SessionLine[]> =>
@@ -42,18 +58,23 @@ async function sessionLines(connection: Connection, question: SessionQuestion): 
   add((place) => `ended_at >= ${place}`, question.sinceAt)
   add((place) => `started_at < ${place}`, question.untilAt)
   add((place) => `repo = ${place}`, question.repo)
+  add((place) => `domain = ${place}`, question.domain)
+  add((place) => `flavor = ${place}`, question.flavor)
+  add((place) => `model = ${place}`, question.model)
   add((place) => `host_name = ${place}`, question.host)
   add((place) => `outcome = ${place}`, question.outcome)
   add((place) => `session_uid = ANY(${place})`, question.uids)
+  if (question.hasErrors) where.push('errors > 0')
   if (question.text !== undefined) {
     const query = queryOf(question.text)
     if (query === undefined) return []
     add((place) => `words @@ ${place}::tsquery`, query)
-  } else if (question.uids === undefined) where.push("relation <> 'subagent' AND NOT is_helper")
+  } else if (question.uids === undefined && !question.isAll)
+    where.push("relation <> 'subagent' AND NOT is_helper")
   values.push(question.limit + 1)
   const { rows } = await connection.query(
     `SELECT ${LINE} FROM recollect.sessions WHERE ${where.join(' AND ')}
-     ORDER BY started_at DESC NULLS LAST, session_uid LIMIT $${values.length}`,
+     ORDER BY ${ORDERS[question.order ?? 'recent']}started_at DESC NULLS LAST, session_uid LIMIT $${values.length}`,
     values,
   )
   return rows.map((one) => ({ ...one, started_at: iso(one.started_at), ended_at: iso(one.ended_at) }))
@@ -96,28 +117,113 @@ export async function countOutcomes(
 /** Failures that several people met, those in most sessions first. */
 export async function findPatterns(
   fleet: Fleet,
-  { team, sinceAt = 0, limit }: { team: string; sinceAt?: number; limit: number },
-): Promise<Record<string, unknown>[]> {
+  {
+    team,
+    sinceAt = 0,
+    untilAt = Number.MAX_SAFE_INTEGER,
+    limit,
+  }: { team: string; sinceAt?: number; untilAt?: number; limit: number },
+): Promise<(FleetPattern & { is_old: boolean })[]> {
   const { rows } = await fleet.inTeam(team, (connection) =>
     connection.query(
       `SELECT f.fingerprint, min(f.tool) AS tool, min(f.sample) AS sample, sum(f.count) AS count, count(*) AS sessions,
          count(DISTINCT s.repo) AS repos, count(DISTINCT s.host_id) AS hosts, count(*) FILTER (WHERE f.is_mended) AS mended_sessions,
          mode() WITHIN GROUP (ORDER BY f.mend) FILTER (WHERE f.mend IS NOT NULL) AS mend,
-         min(f.first_at) AS first_seen, max(f.last_at) AS last_seen
+         min(f.first_at) AS first_seen, max(f.last_at) AS last_seen, (SELECT min(o.first_at) < $2 FROM recollect.failures o
+           WHERE o.team = $1 AND o.fingerprint = f.fingerprint) IS TRUE AS is_old
        FROM recollect.failures f JOIN recollect.sessions s USING (session_uid, team, host_id)
-       WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2
+       WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2 AND coalesce(f.last_at, s.ended_at, 0) < $4
        GROUP BY f.fingerprint HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE}
        ORDER BY count(*) DESC, sum(f.count) DESC, f.fingerprint LIMIT $3`,
-      [team, sinceAt, limit],
+      [team, sinceAt, limit, untilAt],
     ),
   )
   return rows.map((one) => ({ ...one, first_seen: iso(one.first_seen), last_seen: iso(one.last_seen) }))
 }
 
+export interface SpanCounts {
+  people: number
+  sessions: number
+  subagents: number
+  turns: number
+  errors: number
+  retries: number
+}
+
+/** Of sessions that ended in a span, with how they did; undefined where they are of fewer than five people. */
+export function countSpan(
+  fleet: Fleet,
+  { team, sinceAt, untilAt }: { team: string; sinceAt: number; untilAt: number },
+): Promise<{ counts: SpanCounts; outcomes: { outcome: Outcome; sessions: number }[] } | undefined> {
+  const ended = 'FROM recollect.sessions WHERE team = $1 AND is_shown AND ended_at >= $2 AND ended_at < $3'
+  const isMain = "relation <> 'subagent' AND NOT is_helper"
+  return fleet.inTeam(team, async (connection) => {
+    const { rows } = await connection.query(
+      `SELECT count(DISTINCT person) AS people, count(*) FILTER (WHERE ${isMain}) AS sessions,
+         count(*) FILTER (WHERE relation = 'subagent') AS subagents, coalesce(sum(turns) FILTER (WHERE ${isMain}), 0) AS turns,
+         coalesce(sum(errors), 0) AS errors, coalesce(sum(retries), 0) AS retries ${ended}`,
+      [team, sinceAt, untilAt],
+    )
+    const counts = rows[0] as SpanCounts
+    if (counts.people < FEWEST_PEOPLE) return undefined
+    const outcomes = await connection.query(
+      `SELECT outcome, count(*) AS sessions ${ended} AND ${isMain} GROUP BY outcome ORDER BY outcome`,
+      [team, sinceAt, untilAt],
+    )
+    return { counts, outcomes: outcomes.rows }
+  })
+}
+
+/** Sessions that what was typed may mean, a whole id before the beginning of one. */
+export async function sessionsNamed(
+  fleet: Fleet,
+  { team, person, typed, limit }: { team: string; person?: string; typed: string; limit: number },
+): Promise<{ session_uid: string; is_whole: boolean }[]> {
+  return await fleet.inTeam(team, async (connection) => {
+    const mine = '($3::text IS NULL OR person = $3)'
+    const values = [team, typed, person ?? null]
+    const exact = await connection.query(
+      `SELECT session_uid, true AS is_whole FROM recollect.sessions
+       WHERE session_uid = $2 AND team = $1 AND is_shown AND ${mine}`,
+      values,
+    )
+    if (exact.rows.length > 0) return exact.rows
+    const native = "substr(session_uid, strpos(session_uid, ':') + 1)"
+    const { rows } = await connection.query(
+      `SELECT session_uid, ${native} = $2 AS is_whole FROM recollect.sessions
+       WHERE team = $1 AND is_shown AND (starts_with(session_uid, $2) OR starts_with(${native}, $2)) AND ${mine}
+       ORDER BY is_whole DESC, session_uid LIMIT $4`,
+      [...values, limit],
+    )
+    return rows
+  })
+}
+
+/** Of a session as it is shown; that another reads it is written down in the same transaction. */
+export function readDigest(
+  fleet: Fleet,
+  caller: Caller,
+  uid: string,
+  now: number,
+): Promise<Record<string, unknown> | undefined> {
+  return fleet.inTeam(caller.team, async (connection) => {
+    const { rows } = await connection.query(
+      'SELECT digest, person FROM recollect.sessions WHERE session_uid = $1 AND team = $2 AND is_shown',
+      [uid, caller.team],
+    )
+    const found = rows[0] as { digest: string | null; person: string } | undefined
+    if (found?.digest == null) return undefined
+    if (found.person !== caller.person)
+      await noteReading(connection, caller, { uid, person: found.person, what: 'digest' }, now)
+    return parseStored<Record<string, unknown>>(found.digest)
+  })
+}
+
 export interface LineageEdge {
   session_uid: string
-  kind: string
+  kind: EdgeKind
   parent_uid: string
+  at: string | null
 }
 
 const MOST_LEVELS = 12
@@ -143,12 +249,13 @@ async function edgesAround(connection: Connection, team: string, uid: string): P
   let fresh = [uid]
   for (let level = 0; level < MOST_LEVELS && fresh.length > 0 && known.size < MOST_SESSIONS; level++) {
     const { rows } = await connection.query(
-      `SELECT DISTINCT session_uid, kind, parent_uid FROM recollect.edges
-       WHERE team = $1 AND parent_uid <> '' AND (session_uid = ANY($2) OR parent_uid = ANY($2)) LIMIT ${MOST_SESSIONS}`,
+      `SELECT session_uid, kind, parent_uid, min(at) AS at FROM recollect.edges
+       WHERE team = $1 AND parent_uid <> '' AND (session_uid = ANY($2) OR parent_uid = ANY($2))
+       GROUP BY session_uid, kind, parent_uid LIMIT ${MOST_SESSIONS}`,
       [team, fresh],
     )
-    for (const one of rows as LineageEdge[])
-      edges.set(`${one.session_uid}\0${one.kind}\0${one.parent_uid}`, one)
+    for (const one of rows)
+      edges.set(`${one.session_uid}\0${one.kind}\0${one.parent_uid}`, { ...one, at: iso(one.at) })
     fresh = [...new Set((rows as LineageEdge[]).flatMap((one) => [one.session_uid, one.parent_uid]))].filter(
       (one) => !known.has(one),
     )
