@@ -5,7 +5,7 @@ import type { Reader } from '../store/reader/index.ts'
 import type { ListOptions } from '../store/reader/sessions.ts'
 import { meant } from './meant.ts'
 
-export { type ListOptions, SESSION_SORTS, type SessionSort } from '../store/reader/sessions.ts'
+export type { ListOptions, SessionSort } from '../store/reader/sessions.ts'
 export { resolveSession } from './ids.ts'
 
 export const listSessions = (handle: Reader, options: ListOptions = {}): Session[] =>

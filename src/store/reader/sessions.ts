@@ -17,8 +17,7 @@ import { TITLE, TITLE_SOURCE } from '../titles.ts'
 import { fulfilling, narrowed, type SessionFilter, sessionConditions, touching } from './filters.ts'
 import { nameQuestions } from './session-names.ts'
 
-export const SESSION_SORTS = ['recent', 'duration', 'errors', 'tokens'] as const
-export type SessionSort = (typeof SESSION_SORTS)[number]
+export type SessionSort = 'recent' | 'duration' | 'errors' | 'tokens'
 
 export interface ListOptions extends SessionFilter {
   /** `recent` (begun last, first) unless told; the others greatest first. */
