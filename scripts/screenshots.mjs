@@ -29,6 +29,8 @@ const VIEWS = {
   search: '/search?q=calc',
   usage: '/usage?group=week&since=365d',
   patterns: '/patterns',
+  tools: '/tools',
+  retro: '/retro?since=90d',
   lineage: '/lineage',
   compare: `/compare?a=${encodeURIComponent(demo.staged)}&b=@last`,
   storage: '/storage',
@@ -60,7 +62,8 @@ try {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const [name, place] of Object.entries(VIEWS)) {
         await page.goto(origin + place)
-        await page.locator('.loading').waitFor({ state: 'detached' })
+        const waiting = page.locator('.loading, .part-loading, .step.pending')
+        while ((await waiting.count()) > 0) await page.waitForTimeout(50)
         await page.waitForTimeout(350)
         const path = join(OUT, `${name}-${size}-${colorScheme}.${IS_PNG ? 'png' : 'jpg'}`)
         await page.screenshot(IS_PNG ? { path } : { path, type: 'jpeg', quality: 55 })

@@ -17,8 +17,11 @@ interface Props {
   document: SessionDocument
 }
 
-/** Folded to its first line once somebody reads a place in the session, unless the address says otherwise. */
-const isFolded = (): boolean => (param('card') ?? (param('seq') === undefined ? '1' : '0')) === '0'
+/** Folded to its first line once somebody reads a place in the session or looks at another side of it, unless the address says otherwise. */
+const isFolded = (): boolean => {
+  const isOpenAtFirst = param('seq') === undefined && param('tab') === undefined
+  return (param('card') ?? (isOpenAtFirst ? '1' : '0')) === '0'
+}
 
 export function VerdictCard({ document: shown }: Props): JSX.Element {
   const { session, digest } = shown
