@@ -198,7 +198,10 @@ describe('a single document, as before 0.40', () => {
     const told = await lines(...MESSAGES)
     expect(eventsIn(whole)).toEqual(eventsIn(told))
     expect(itemsAs(whole, 'usage')).toEqual(itemsAs(told, 'usage'))
-    expect(Object.assign({}, ...itemsAs(whole, 'session'))).toMatchObject({ session: 's1', cwd: '/home/dev/proj' })
+    expect(Object.assign({}, ...itemsAs(whole, 'session'))).toMatchObject({
+      session: 's1',
+      cwd: '/home/dev/proj',
+    })
   })
 
   it('is not any file of that folder', () => {
