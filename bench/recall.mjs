@@ -2,7 +2,7 @@
 // sessions that had ended before it. A mend counts as right where the session later did the same itself: edited the same file,
 // or ran the same program. Failures that no other session met must get nothing. Counts only, unless --show: the text may be
 // strangers'.
-//   npm run bench:retrieval -- --memory DIR, then: node bench/recall.mjs DIR [--show]
+//   npm run bench:retrieval -- --memory DIR, then: npm run bench:recall -- DIR [--show]
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { listSessions, openMemory, recall, sessionEvents, storePaths } from '../dist/index.js'

@@ -12,7 +12,7 @@ import type { Session } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
 import { meant } from '../query/meant.ts'
 import { getSession } from '../query/sessions.ts'
-import { isFiltering } from '../store/reader/filters.ts'
+import { isFiltering, type SessionFilter } from '../store/reader/filters.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { EXIT } from './exit.ts'
 import { filterFrom, refuseUnknown } from './filter-values.ts'
@@ -84,7 +84,19 @@ function pick(handle: Reader, ids: readonly string[], options: ExportCommand, fo
       hint: 'recollect sessions lists them',
     })
   }
+  const helpers = format.embedsSubagents ? helpersBeside(handle, filter, uids) : 0
+  if (helpers > 0)
+    tell(
+      `${plural(helpers, 'helper conversation')} left out, which agents had by themselves: name them, or --format jsonl\n`,
+    )
   return uids
+}
+
+/** Such as the making of a title: nobody's task, and part of no other session. */
+function helpersBeside(handle: Reader, filter: SessionFilter, uids: readonly string[]): number {
+  const shown = new Set(uids)
+  const all = handle.sessions.uids({ ...meant(handle, filter), withSubagents: true })
+  return handle.sessions.of(all.filter((uid) => !shown.has(uid))).filter((one) => one.is_helper).length
 }
 
 /** Read one at a time: a session may go while others are written. */

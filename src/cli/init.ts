@@ -5,7 +5,7 @@ import type { Environment } from '../adapters/adapter.ts'
 import type { Integration } from '../adapters/integration.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
 import { MCP_CLIENTS, MCP_FILES } from '../adapters/mcp.ts'
-import { makeHandler, planInstall } from '../capture/hooks.ts'
+import { makeHandler, planInstall, withAnswers } from '../capture/hooks.ts'
 import { isHere, planMcpAdd } from '../capture/mcp-file.ts'
 import {
   findScheduler,
@@ -88,7 +88,9 @@ async function isWanted({ yes, input }: InitCommand): Promise<boolean> {
 
 function stepsFor(config: Config): Step[] {
   const { env } = process
-  const present = INTEGRATIONS.filter((one) => existsSync(one.home(env)))
+  const present = INTEGRATIONS.map((one) => withAnswers(one, config)).filter((one) =>
+    existsSync(one.home(env)),
+  )
   return [
     {
       title: 'Settings',

@@ -3,6 +3,7 @@
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
 import { ADAPTERS } from '../adapters/index.ts'
 import { INTEGRATIONS } from '../adapters/integrations.ts'
+import { withAnswers } from '../capture/hooks.ts'
 import type { Config } from '../config.ts'
 import { causeOf, RecollectError } from '../errors.ts'
 import { adaptersOf, type Plugin } from '../sources/plugins.ts'
@@ -67,7 +68,8 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     await ask((sound) => checkIntegrity(sound, paths, isDeep))
     await ask((sound) => checkAtOnce(sound, config, sizesOf(paths), now))
     await ask((sound) => checkPrices(sound, config, now))
-    const agents = { adapters: await adaptersHere(config, findings), integrations: INTEGRATIONS }
+    const integrations = INTEGRATIONS.map((one) => withAnswers(one, config))
+    const agents = { adapters: await adaptersHere(config, findings), integrations }
     const context: AgentContext = { config, env, now, ...agents, handle, onWait, patienceMs }
     const here = agentsHere(context)
     findings.push(...checkAgents(context, here), ...(await checkCapture(context, here)))
