@@ -1,11 +1,17 @@
 // Where segments are kept: one contract for a directory and a bucket. The bucket is a scripted one that refuses what is not
-// signed as AWS documents it; the signature itself is checked against AWS' own example.
+// signed as AWS documents it; the signature itself is checked against AWS' own example. Where Versity's gateway is on the PATH
+// (`go install github.com/versity/versitygw/cmd/versitygw@v1.8.0`) it is a real one as well.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BlobStore, blobName, openBlobs } from '../src/fleet/blobs.ts'
 import { signed } from '../src/fleet/s3.ts'
+import { freePort } from './setup/postgres.ts'
+import { isHere } from './setup/programs.ts'
 import { temporary } from './setup/temporary.ts'
 
 const KEYS = { keyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
@@ -70,7 +76,39 @@ function listing(url: URL): string {
   return `<ListBucketResult>${items.join('')}${next}</ListBucketResult>`
 }
 
+const HAS_GATEWAY = isHere('versitygw')
+let gateway: ChildProcess | undefined
+let gatewayPort = 0
+
+beforeAll(async () => {
+  if (!HAS_GATEWAY) return
+  gatewayPort = await freePort()
+  // A bucket is a directory in it.
+  const directory = temporary('gateway')
+  mkdirSync(join(directory, 'segments'))
+  gateway = spawn(
+    'versitygw',
+    ['--port', `127.0.0.1:${gatewayPort}`, 'posix', '--sidecar', temporary('sidecar'), directory],
+    {
+      env: { PATH: process.env['PATH'], ROOT_ACCESS_KEY: KEYS.keyId, ROOT_SECRET_KEY: KEYS.secret },
+      stdio: 'ignore',
+    },
+  )
+  while (!(await fetch(`http://127.0.0.1:${gatewayPort}/`).catch(() => undefined)))
+    await new Promise((done) => setTimeout(done, 50))
+})
+afterAll(() => void gateway?.kill('SIGKILL'))
+
+const inGateway = (more: Record<string, string> = {}, bucketName = 'segments'): BlobStore =>
+  openBlobs(`s3://${bucketName}/team/one/`, {
+    AWS_ACCESS_KEY_ID: KEYS.keyId,
+    AWS_SECRET_ACCESS_KEY: KEYS.secret,
+    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${gatewayPort}`,
+    ...more,
+  })
+
 const stores: Record<string, () => BlobStore> = {
+  ...(HAS_GATEWAY ? { "a bucket of Versity's gateway": () => inGateway() } : {}),
   'a directory': () => openBlobs(`dir:${temporary('blobs')}`, {}),
   'a bucket': () =>
     openBlobs('s3://segments/team/one/', {
@@ -100,6 +138,28 @@ describe.each(Object.keys(stores))('%s', (which) => {
       undefined,
     ])
     expect(await store.has(names[1] as string)).toBe(true)
+  })
+})
+
+describe.skipIf(!HAS_GATEWAY)("Versity's gateway", () => {
+  it('takes one of many that put the same at once', async () => {
+    const name = blobName('shop', 'e'.repeat(64))
+    const puts = await Promise.all(
+      Array.from({ length: 8 }, () => inGateway().put(name, Buffer.alloc(400_000, 1))),
+    )
+    expect(puts.filter(Boolean)).toHaveLength(1)
+    expect(await inGateway().get(name)).toEqual(Buffer.alloc(400_000, 1))
+  })
+
+  it('refuses a wrong key and a bucket that is not there, and both are told', async () => {
+    const name = blobName('shop', 'f'.repeat(64))
+    const refused = expect.objectContaining({ code: 'REFUSED', hint: expect.stringContaining('key') })
+    await expect(inGateway({ AWS_SECRET_ACCESS_KEY: 'wrong' }).put(name, Buffer.from('x'))).rejects.toEqual(
+      refused,
+    )
+    await expect(inGateway({}, 'nowhere').put(name, Buffer.from('x'))).rejects.toMatchObject({
+      code: 'REFUSED',
+    })
   })
 })
 
