@@ -112,7 +112,7 @@ describe('handoff', () => {
     expect(stdout).toMatch(/> Yes, go on \[#\d+\]/)
     expect(stdout).toMatch(/> I have looked at it,\n> and it needs another state\. \[#\d+\]/)
     expect(stdout).toMatch(
-      /## Errors that nothing mended\n\n- Bash \[#\d+\]\n {2}> Error: unexpected end of input/,
+      /## Errors that nothing fixed\n\n- Bash \[#\d+\]\n {2}> Error: unexpected end of input/,
     )
     expect(stdout).toContain('## Next')
     expect(run('handoff', ID).stdout).toBe(stdout)

@@ -110,7 +110,7 @@ function openErrors(digest: Digest): string {
         `- ${one.tool}${one.count > 1 ? `, ${one.count} times` : ''}${cite(one.seqs)}\n  > ${line(one.sample, SAMPLE)}`,
     )
   const rest = open.length > ERRORS ? [`- and ${open.length - ERRORS} more`] : []
-  return `## Errors that nothing mended\n\n${[...lines, ...rest].join('\n')}`
+  return `## Errors that nothing fixed\n\n${[...lines, ...rest].join('\n')}`
 }
 
 function decisions(digest: Digest): string {

@@ -187,7 +187,7 @@ function fenced(head: string, bodies: readonly string[]): string {
 
 function itemText({ id, repo, at, what, steps, times }: Recalled): string {
   const place = [id, at?.slice(0, 10), repo].filter(Boolean).map((part) => line(part as string, 160))
-  const mended = steps.length === 0 ? [] : [`  mended by${times > 1 ? ` (so in ${times} sessions)` : ''}:`]
+  const mended = steps.length === 0 ? [] : [`  fixed by${times > 1 ? ` (so in ${times} sessions)` : ''}:`]
   return [
     `- ${place.join('  ')}  ${line(what, 240)}`,
     ...mended,

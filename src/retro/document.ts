@@ -162,7 +162,7 @@ function failureSection({ failures }: RetroReport, refs: Refs, shorten: (ref: st
     const steps = mended_by.steps.map((step) => `${cut(step.what)} (${shorten(step.at)})`)
     const cure =
       steps.length > 0 ? steps.join(', then ') : `it passed when tried again (${shorten(mended_by.at)})`
-    lines.push(`Mended: ${sample} → ${cure}`)
+    lines.push(`Fixed: ${sample} → ${cure}`)
   }
   return {
     title: 'What kept failing, and what fixed it',
@@ -185,7 +185,7 @@ function failureTable(failures: RetroReport['failures'], refs: Refs): Table {
       numberColumn('Times'),
       numberColumn('Sessions'),
       { title: 'Since' },
-      { title: 'Mended' },
+      { title: 'Fixed' },
       { title: 'See' },
     ],
     rows: failures.map((one) => [
