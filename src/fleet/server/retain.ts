@@ -2,8 +2,8 @@
 import { listTeams } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
 import { expireSessions, namedSegments } from '../../store/postgres/removal.ts'
-import { type BlobStore, teamName } from '../blobs.ts'
 import { settle } from '../../store/postgres/settle.ts'
+import { type BlobStore, teamName } from '../blobs.ts'
 
 /** A segment is put before the session that names it: for so long nobody can say that it is not wanted. */
 const YOUNG_MS = 86_400_000
