@@ -120,7 +120,7 @@ describeInBrowser('one session', () => {
     expect(text).toMatch(/failed.*the last tests fail.*\(likely\)/)
     expect(text).toContain('Deciding error')
     expect(text).toContain('AssertionError: expected 2 items, got 3')
-    expect(text).toMatch(/Mended in 1 other session by .*cart\.ts/)
+    expect(text).toMatch(/Fixed in 1 other session by .*cart\.ts/)
     await expect.poll(() => card.textContent()).toMatch(/2 files, 4 edits\s*\+\d+ −\d+/)
     await card
       .locator('.verdict-fact', { hasText: 'Deciding error' })
@@ -130,7 +130,7 @@ describeInBrowser('one session', () => {
     // Who reads has the room; the first line stays.
     expect(await card.textContent()).not.toContain('Deciding error')
     await open(mended.uid)
-    expect(await web.page.locator('.verdict-card').textContent()).toMatch(/mended by.*cart\.ts/)
+    expect(await web.page.locator('.verdict-card').textContent()).toMatch(/fixed by.*cart\.ts/)
   })
 
   it('says of one that goes on what it does, not how it ended', async () => {

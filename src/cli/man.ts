@@ -97,7 +97,7 @@ export function commandDocs(program: Command): string {
   const lines = [
     '# Commands',
     '',
-    'Made from the program itself by `npm run docs`; `recollect COMMAND --help` says the same. Every command takes `--color auto|always|never`.',
+    'Made from the program itself by `npm run docs`; `recollect COMMAND --help` says the same. Every command takes `--color auto|always|never`; `--server URL` before a question asks a team server instead of this machine ([fleet.md](fleet.md)).',
     'A session is named by its uid, its id, any unique beginning of either, `@last` or `@last~N`; `ID#SEQ` is one event of it.',
     'What `--json` prints is in [json-output.md](json-output.md).',
     '',

@@ -193,7 +193,7 @@ function FirstRun(): JSX.Element {
       <h2>Nothing is remembered yet</h2>
       <p>
         Recollect reads the sessions that coding agents leave on this machine into a memory of its own: what
-        was asked, done and spent, what failed and what mended it. It only reads, secrets are taken out first,
+        was asked, done and spent, what failed and what fixed it. It only reads, secrets are taken out first,
         and nothing leaves this machine.
       </p>
       <AnsweredLine answer={status}>{(told) => <Places places={told.looked_in} />}</AnsweredLine>

@@ -12,7 +12,7 @@ import { Chosen } from './sessions.tsx'
 const KIND_NAMES: Record<string, string> = {
   error: 'Error',
   retry_loop: 'Retry loop',
-  test_fixed: 'Test that was mended',
+  test_fixed: 'Test that was fixed',
   tests_left_failing: 'Tests left failing',
   repeated_interruption: 'Interrupted again and again',
   permission_denied: 'Permission denied',
@@ -38,9 +38,9 @@ const SPANS: [string, string][] = [
   ['365d', 'last year'],
 ]
 const STATES: [string, string][] = [
-  ['', 'mended or not'],
-  ['yes', 'mended before'],
-  ['no', 'never mended'],
+  ['', 'fixed or not'],
+  ['yes', 'fixed before'],
+  ['no', 'never fixed'],
 ]
 
 export function PatternsView(): JSX.Element {
@@ -51,7 +51,7 @@ export function PatternsView(): JSX.Element {
       <div class="view-head">
         <h1>Patterns</h1>
         <p class="muted">What happened in more than one session, most widespread first.</p>
-        <Chosen name="mended" label="mended" choices={STATES} />
+        <Chosen name="mended" label="fixed" choices={STATES} />
         <Chosen name="since" label="span" choices={SPANS} />
       </div>
       <Answered answer={answer}>{(found) => <PatternList {...found} />}</Answered>
@@ -66,7 +66,7 @@ function PatternList({ patterns, names }: Patterns): JSX.Element {
     return (
       <Empty title="Nothing has happened twice">
         <p>
-          Errors, loops and interruptions that come back in several sessions will stand here, with what mended
+          Errors, loops and interruptions that come back in several sessions will stand here, with what fixed
           them.
         </p>
       </Empty>
@@ -138,7 +138,7 @@ function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.El
   if (!newest) return null
   return (
     <div class="cure">
-      <strong>What mended it</strong>{' '}
+      <strong>What fixed it</strong>{' '}
       <span>
         {mend.times > 1 ? `${mend.times} times, last` : 'once,'} <When at={mend.last_at} />
       </span>

@@ -196,7 +196,7 @@ function ErrorList({ digest }: { digest: Digest }): JSX.Element | null {
             {error.resolved_by && (
               <span>
                 {' '}
-                ✓ mended at <Jumps uid={digest.session_uid} seqs={[error.resolved_by.resolved_seq]} />
+                ✓ fixed at <Jumps uid={digest.session_uid} seqs={[error.resolved_by.resolved_seq]} />
               </span>
             )}
           </li>

@@ -145,7 +145,7 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
       <Sample uid={session.session_uid} error={error} />
       {mend && there && (
         <p>
-          Mended in {plural(mend.times, 'other session')} by{' '}
+          Fixed in {plural(mend.times, 'other session')} by{' '}
           <span class="mend-steps">
             {mend.steps
               .map((step) => redacted(step.what))
@@ -154,7 +154,7 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
           <a href={sessionPath(there.session_uid, { seq: String(there.resolved_seq) })}>see how</a>
         </p>
       )}
-      {!mend && <p class="muted">Nothing is known to have mended it, here or in another session.</p>}
+      {!mend && <p class="muted">Nothing is known to have fixed it, here or in another session.</p>}
     </Fact>
   )
 }
@@ -174,7 +174,7 @@ function Mended({ document: { digest, session } }: Props): JSX.Element | null {
             <Sample uid={uid} error={error} />
           </div>
           <div class="mended-by">
-            <span class="mended">✓ mended by</span>{' '}
+            <span class="mended">✓ fixed by</span>{' '}
             {error.resolved_by?.steps.map((step, i) => (
               <>
                 {i > 0 && ', then '}
