@@ -207,7 +207,10 @@ describe('a home', () => {
     const { code, stdout } = cli(empty.env, 'sweep')
     expect(code).toBe(0)
     expect(stdout).toContain('no agent has left anything here')
-    expect(stdout).toContain(join(empty.home, '.claude', 'projects'))
+    expect(stdout).toContain('nothing of claude, codex')
+    expect(cli(empty.env, 'sweep', '--dry-run', '--json').stdout).toContain(
+      join(empty.home, '.claude', 'projects'),
+    )
     expect(cli(empty.env, 'sessions', '--json')).toMatchObject({
       code: 0,
       stdout: '{\n  "sessions": []\n}\n',
@@ -220,7 +223,7 @@ describe('a home', () => {
     for (const command of ['sessions', 'verify']) {
       const { code, stderr } = cli(empty.env, command)
       expect([code, stderr.includes('recollect demo')]).toEqual([1, true])
-      expect(stderr).toContain(join(empty.home, '.claude', 'projects'))
+      expect(stderr).toContain('nothing of claude, codex')
     }
     cpSync(join(world.home, '.claude'), join(empty.home, '.claude'), { recursive: true })
     expect(cli(empty.env, 'sessions').stderr).toContain('try: recollect sweep')

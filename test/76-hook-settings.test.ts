@@ -330,8 +330,10 @@ describe('recollect hooks', () => {
     for (const agent of INTEGRATIONS) mkdirSync(agent.home(env), { recursive: true })
     const plan = cli(env, 'hooks', 'install', '--dry-run')
     expect(plan).toMatchObject({ code: 0, stderr: '' })
-    // A module names it once for all of its events.
-    const counts = INTEGRATIONS.map(({ hooks }) => (hooks.form === 'plugin' ? 1 : hooks.events.length))
+    // A module names it once for all of its events; a script in what it runs, and in what is said of it.
+    const counts = INTEGRATIONS.map(({ hooks }) =>
+      hooks.form === 'plugin' ? 1 : hooks.form === 'script' ? 2 : hooks.events.length,
+    )
     const all = counts.reduce((sum, count) => sum + count, 0)
     expect(plan.stdout.match(/^\+.*recollect-hook\.cjs/gm)).toHaveLength(all)
     for (const agent of INTEGRATIONS) expect(existsSync(agent.hooks.file(env))).toBe(false)

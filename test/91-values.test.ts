@@ -81,6 +81,8 @@ const BAD: Record<string, readonly string[]> = {
   endpoint: ['', 'nonsense', 'ftp://host', 'localhost:4318'],
   host: NAMES,
   dir: [''],
+  from: ['', 'host', 'ssh:', 'ssh:-oProxyCommand=true', 'ssh:a b'],
+  server: ['', 'nonsense', 'ftp://host'],
   out: [''],
   session: ['', '@first'],
   excludeSession: ['', '@first'],
@@ -125,6 +127,13 @@ const MORE: Record<string, Record<string, readonly string[]>> = {
   },
   person: { team: ['ada', '--role', 'lead'], role: ['ada', '--team', 'shop'] },
   export: { endpoint: ['--all', '--format', 'otlp'], out: ['--all'] },
+  'serve reader': { team: ['grafana'] },
+  'serve export': {
+    team: ['--dir', 'lake'],
+    dir: ['--team', 'shop'],
+    since: ['--team', 'shop', '--dir', 'lake'],
+    until: ['--team', 'shop', '--dir', 'lake'],
+  },
 }
 
 const nameOf = (command: Command): string[] =>
@@ -172,7 +181,8 @@ describe('a value', () => {
   )('of %s that is impossible is refused, with its place and a hint', async (_name, command, option) => {
     const taken: string[] = []
     for (const value of BAD[option.attributeName()] ?? []) {
-      const needed = MORE[command.name()]?.[option.attributeName()] ?? NEEDED[command.name()] ?? []
+      const more = MORE[nameOf(command).join(' ')] ?? MORE[command.name()]
+      const needed = more?.[option.attributeName()] ?? NEEDED[command.name()] ?? []
       const { code, text } = await told([...nameOf(command), ...needed, `${option.long}=${value}`])
       const place = /^where: (.+)$/m.exec(text)?.[1] ?? ''
       // Another word for it.

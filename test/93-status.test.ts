@@ -83,10 +83,8 @@ describe('the status', () => {
       expect(status.looked_in.map((place) => place.path)).toEqual(roots)
       const { stdout, code } = cli(world.env)
       expect(code).toBe(0)
-      for (const { flavor } of ADAPTERS) {
-        const own = status.looked_in.filter((place) => place.flavor === flavor)
-        for (const { path } of own.slice(0, 2)) expect(stdout).toContain(path)
-      }
+      for (const { flavor } of ADAPTERS) expect(stdout).toMatch(new RegExp(`\\b${flavor}\\b`))
+      expect(stdout.replace(/\s+/g, ' ')).toContain(`in ${roots.length} places`)
       expect(stdout).toContain('next: recollect demo')
       cpSync(join(unpackAgent('claude'), 'qa'), world.home, { recursive: true })
       expect(cli(world.env).stdout).toMatch(/✔ claude[\s\S]*next: recollect sweep$/m)

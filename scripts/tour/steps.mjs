@@ -220,6 +220,9 @@ export const TOPICS = {
     type('recollect serve person ada --team shop --role lead'),
     type('recollect serve team shop --hold'),
     type('recollect serve retain'),
+    type('recollect serve reader grafana --team shop'),
+    type('recollect serve export --team shop --dir lake'),
+    type('recollect --server nonsense usage week'),
   ],
   errors: [
     type('recollect serch calc'),

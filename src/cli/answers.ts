@@ -111,8 +111,8 @@ export interface Answers {
 
 let chosen: string | undefined
 
-/** What `--server` says, for the rest of the process. */
-export function chooseServer(address: string): void {
+/** What `--server` says, until the program is built anew. */
+export function chooseServer(address: string | undefined): void {
   chosen = address
 }
 

@@ -53,6 +53,7 @@ export function finishCommands(program: Command): void {
   ;(program.commands as Command[]).sort((a, b) => place(a) - place(b))
   for (const [group, members] of Object.entries(GROUPS))
     for (const command of program.commands) if (members.includes(command.name())) command.helpGroup(group)
+  chooseServer(undefined)
   program
     .addOption(colourOption())
     .addOption(serverOption())

@@ -16,7 +16,7 @@ export async function runReader(login: string, options: { team?: string; remove?
       hint: 'recollect serve reader grafana --team shop',
     })
   const team = options.team === undefined ? null : nameOf(options.team, '--team')
-  await withFleet((fleet) => fleet.asOwner((connection) => setReader(connection, name, team)))
+  await withFleet((fleet) => setReader(fleet, name, team))
   print(team === null ? `${name} sees nothing` : `${name} sees the figures of ${team}`)
 }
 
@@ -28,14 +28,9 @@ export async function runExport(options: {
 }): Promise<void> {
   const team = nameOf(options.team, '--team')
   const directory = resolve(parseName(options.dir, '--dir'))
-  const files = await withFleet((fleet) =>
-    exportTeam(fleet, {
-      team,
-      directory,
-      since: options.since === undefined ? 0 : dayOf(readTime(options.since, '--since')),
-      until: options.until === undefined ? Date.now() + 86_400_000 : readTime(options.until, '--until'),
-    }),
-  )
+  const since = options.since === undefined ? 0 : dayOf(readTime(options.since, '--since'))
+  const until = options.until === undefined ? Date.now() + 86_400_000 : readTime(options.until, '--until')
+  const files = await withFleet((fleet) => exportTeam(fleet, { team, directory, since, until }))
   for (const { path } of files) print(path)
   tell(
     `${plural(files.length, 'file')}, ${plural(

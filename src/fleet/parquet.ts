@@ -28,7 +28,7 @@ export async function exportTeam(fleet: Fleet, options: ExportOptions): Promise<
   await settle(fleet, team)
   const files: ExportedFile[] = []
   for (const [name, what] of Object.entries(EXPORTS)) {
-    const days = await fleet.inTeam(team, (connection) => daysOf(connection, what, team, since, until))
+    const days = await daysOf(fleet, what, team, since, until)
     for (const day of days) {
       const folder = join(directory, name, `team=${encodeURIComponent(team)}`, `day=${day}`)
       ensureDirectory(folder, 0o700, false)
@@ -65,9 +65,7 @@ async function writeDay(
     let rows = 0
     for (let after: string[] | undefined; ; ) {
       const from = after
-      const page = await fleet.inTeam(team, (connection) =>
-        pageOf(connection, what, { team, day, after: from, limit: PAGE }),
-      )
+      const page = await pageOf(fleet, what, { team, day, after: from, limit: PAGE })
       if (page.length > 0)
         await writer.write({
           columnData: columns.map(([name, type]) => ({

@@ -19,7 +19,7 @@ export interface Found {
   companions: string[]
 }
 
-const CREDENTIALS = /^(?:\.?credentials?|\.?auth|.*oauth.*|.*tokens?)(?:\.json)?$|^\.env|\.(?:pem|key)$/i
+const CREDENTIALS = /^\.?(?:credentials?|auth)(?:\.json)?$|oauth|tokens?(?:\.json)?$|^\.env|\.(?:pem|key)$/i
 const LOGS = ['-wal', '-journal']
 
 export function selectFiles(

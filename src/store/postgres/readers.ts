@@ -1,20 +1,22 @@
 // Logins of the database that may read the views of a team (`views.ts`), and what an export reads of one.
-import type { Connection } from './database.ts'
+import type { Fleet } from './database.ts'
 import { READER_ROLE } from './views.ts'
 
 /** The login itself is the database's, and so are its password and where it may come from. */
-export async function setReader(connection: Connection, login: string, team: string | null): Promise<void> {
+export function setReader(fleet: Fleet, login: string, team: string | null): Promise<void> {
   const quoted = `"${login.replaceAll('"', '""')}"`
-  if (team === null) {
-    await connection.query('DELETE FROM recollect.readers WHERE login = $1', [login])
-    await connection.query(`REVOKE ${READER_ROLE} FROM ${quoted}`)
-    return
-  }
-  await connection.query(
-    'INSERT INTO recollect.readers VALUES ($1, $2) ON CONFLICT (login) DO UPDATE SET team = excluded.team',
-    [login, team],
-  )
-  await connection.query(`GRANT ${READER_ROLE} TO ${quoted}`)
+  return fleet.asOwner(async (connection) => {
+    if (team === null) {
+      await connection.query('DELETE FROM recollect.readers WHERE login = $1', [login])
+      await connection.query(`REVOKE ${READER_ROLE} FROM ${quoted}`)
+      return
+    }
+    await connection.query(
+      'INSERT INTO recollect.readers VALUES ($1, $2) ON CONFLICT (login) DO UPDATE SET team = excluded.team',
+      [login, team],
+    )
+    await connection.query(`GRANT ${READER_ROLE} TO ${quoted}`)
+  })
 }
 
 /** How a column is written down elsewhere. */
@@ -83,23 +85,25 @@ export const EXPORTS = {
 
 /** Days on which there is something, as YYYY-MM-DD (UTC). */
 export async function daysOf(
-  connection: Connection,
+  fleet: Fleet,
   { table, at }: Exported,
   team: string,
   since: number,
   until: number,
 ): Promise<string[]> {
-  const { rows } = await connection.query(
-    `SELECT DISTINCT to_char(timestamp 'epoch' + ${at} * interval '1 millisecond', 'YYYY-MM-DD') AS day
-     FROM ${table} t.team = $1 AND ${at} >= $2 AND ${at} < $3 ORDER BY day`,
-    [team, since, until],
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query(
+      `SELECT DISTINCT to_char(timestamp 'epoch' + ${at} * interval '1 millisecond', 'YYYY-MM-DD') AS day
+       FROM ${table} t.team = $1 AND ${at} >= $2 AND ${at} < $3 ORDER BY day`,
+      [team, since, until],
+    ),
   )
   return rows.map((one) => one.day as string)
 }
 
 /** One page of a day, in the order of its key. */
 export async function pageOf(
-  connection: Connection,
+  fleet: Fleet,
   { table, at, key, columns }: Exported,
   {
     team,
@@ -111,10 +115,12 @@ export async function pageOf(
   const from = Date.parse(`${day}T00:00:00Z`)
   const values: unknown[] = [team, from, from + 86_400_000, ...(after ?? [])]
   const place = after ? ` AND (${key.join(', ')}) > (${after.map((_, i) => `$${i + 4}`).join(', ')})` : ''
-  const { rows } = await connection.query(
-    `SELECT ${Object.keys(columns).join(', ')} FROM ${table} t.team = $1 AND ${at} >= $2 AND ${at} < $3${place}
-     ORDER BY ${key.join(', ')} LIMIT ${limit}`,
-    values,
+  const { rows } = await fleet.inTeam(team, (connection) =>
+    connection.query(
+      `SELECT ${Object.keys(columns).join(', ')} FROM ${table} t.team = $1 AND ${at} >= $2 AND ${at} < $3${place}
+       ORDER BY ${key.join(', ')} LIMIT ${limit}`,
+      values,
+    ),
   )
   return rows
 }
