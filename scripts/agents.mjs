@@ -5,6 +5,8 @@
 //   node scripts/agents.mjs [claude codex grok] [--keep]   with our hooks and our MCP server, installed by the commands people use
 //   node scripts/agents.mjs --drift [names] [--keep]       the newest release of each client, or name@version: what is new in
 //                                                          what it writes
+//   node scripts/agents.mjs --stories [names] [--only=a,b] [--keep]  the releases that were checked, through many scenarios:
+//                                                          failures, interrupts, kills, forks, sub-agents, ...
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,16 +15,21 @@ import { CLIENTS } from './agents/clients.mjs'
 import { driftOf } from './agents/drift.mjs'
 import { startModelServer } from './agents/model-server.mjs'
 import { cache, install, modulesOf, programs, run, versionsOf } from './agents/running.mjs'
+import { storiesOf } from './agents/scenarios.mjs'
 
 const CLI = resolve(import.meta.dirname, '..', 'dist', 'cli.cjs')
 const args = process.argv.slice(2)
 const isDrift = args.includes('--drift')
+const isStories = args.includes('--stories')
+const only = (args.find((word) => word.startsWith('--only='))?.slice('--only='.length) ?? '')
+  .split(',')
+  .filter(Boolean)
 const INSIDE = '--inside='
 
 /** [client, version, what is to be said of it] of those that can be run. */
 function planned() {
   const wanted = args.map((word) => word.split('@')).filter(([name]) => CLIENTS[name])
-  const all = Object.keys(CLIENTS).filter((name) => isDrift || CLIENTS[name].register)
+  const all = Object.keys(CLIENTS).filter((name) => isDrift || isStories || CLIENTS[name].register)
   return (wanted.length > 0 ? wanted : all.map((name) => [name])).flatMap(([name, asked]) => {
     const { checked } = CLIENTS[name]
     const notes = []
@@ -175,7 +182,14 @@ async function sweepsEnded(memory, recollect) {
   while ((await recollect('sweep')).code === 5) await new Promise((done) => setTimeout(done, 250))
 }
 
+const tried = (name, version, notes) =>
+  isDrift
+    ? driftOf(name, version, notes)
+    : isStories
+      ? storiesOf(name, version, only)
+      : tryClient(name, version)
+
 let isGood = true
 for (const [name, version, notes] of JSON.parse(inside.slice(INSIDE.length)))
-  isGood = (await (isDrift ? driftOf(name, version, notes) : tryClient(name, version))) && isGood
+  isGood = (await tried(name, version, notes)) && isGood
 process.exit(isGood ? 0 : 1)

@@ -193,6 +193,7 @@ describe('calls', () => {
     ['aborted by user', 'human_intervention'],
     ['exec command rejected by user', 'human_intervention'],
     ['patch rejected by user', 'human_intervention'],
+    ['request_user_input was cancelled before receiving a response', 'human_intervention'],
     ['patch rejected: writing outside of the project; rejected by user approval settings', 'error'],
     ['`rm -rf /` rejected: blocked by policy', 'error'],
     ['rejected by configuration', 'error'],

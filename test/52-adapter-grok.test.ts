@@ -92,7 +92,6 @@ describe('texts', () => {
       ['assistant_msg', 'Again.'],
       ['thinking', 'hm'],
     ])
-    expect(eventsOf(read)[1]?.model).toBe('grok-4.6')
   })
 
   it('that still grow are shown, and shown again whole', () => {
@@ -473,8 +472,10 @@ describe('turns', () => {
 
 it('a model that is changed says what follows', () => {
   const changed = update({ sessionUpdate: 'model_changed', model_id: 'grok-b' })
-  const path = writeSession({ updates: [changed, update(chunk('agent_message_chunk', 'yes'))] })
-  expect(eventsOf(readOn(path)).at(-1)?.model).toBe('grok-b')
+  const usage = { inputTokens: 3, outputTokens: 2 }
+  const done = update({ sessionUpdate: 'turn_completed', prompt_id: 'p', stop_reason: 'end_turn', usage })
+  const path = writeSession({ updates: [changed, update(chunk('agent_message_chunk', 'yes')), done] })
+  expect([...readOn(path).usage.values()].map(({ model }) => model)).toEqual(['grok-b'])
 })
 
 it('a command in the background ends as its call did', () => {

@@ -130,6 +130,17 @@ const OPENCODE = {
 }
 
 describe('dialects', () => {
+  test.each([
+    ['create', { path: 'a.ts', file_text: 'x' }, 'edit'],
+    ['Create', { file_path: 'a.ts', content: 'x' }, 'edit'],
+    ['create', { path: 'a.ts' }, 'tool_call'],
+    ['create_issue', { title: 'a', content: 'x' }, 'tool_call'],
+  ])('a call of %s with %j is %s', (toolName, input, kind) => {
+    const start = { toolCallId: 't1', toolName, arguments: input }
+    const record = { type: 'tool.execution_start', id: 'e1', timestamp: '2026-01-20T10:00:00Z', data: start }
+    expect(eventsOf(read([record])).map((event) => event.kind)).toEqual([kind])
+  })
+
   test('Copilot events', () => {
     const items = read(COPILOT)
     expect(told(items)).toEqual([

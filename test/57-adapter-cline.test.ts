@@ -135,6 +135,19 @@ describe('what the format says', () => {
     expect(eventsIn(items)).toMatchObject([{ kind: 'lifecycle', mark: 'compaction' }])
   })
 
+  it('a call that nobody let it make is refused, and has no exit code', async () => {
+    const words = 'requires approval in a TTY session -- NOT a tool or system failure. Clarify with user.'
+    const call = { type: 'tool_use', id: 't1', name: 'run_commands', input: { commands: ['rm a'] } }
+    const content = JSON.stringify({ error: `Tool "run_commands" ${words}` })
+    const result = { type: 'tool_result', tool_use_id: 't1', name: 'run_commands', content, is_error: true }
+    const items = await session([
+      { id: 'm1', role: 'assistant', content: [call], ts: BASE },
+      { id: 'm2', role: 'user', content: [result], ts: BASE + 1000 },
+    ])
+    const [, end] = eventsIn(items)
+    expect([end?.state, end?.mark, end?.exitCode]).toEqual(['refused', 'denied', undefined])
+  })
+
   it('several commands of one call have one result: the first that failed decides', async () => {
     const content = [
       { query: 'a', result: 'fine', success: true },

@@ -153,6 +153,20 @@ describe('what the format says', () => {
     ])
   })
 
+  it('a command whose output was too large to be kept has its exit code all the same', async () => {
+    const output = (code: string): string =>
+      `Output too large. Showing first 8 and last 32 characters. For full output see: /t/a.txt\n<untrusted_context>\nOutput: x\n${code}Process Group PGID: 5\n</untrusted_context>`
+    const toolCalls = ['', 'Exit Code: 3\n'].map((code, index) => ({
+      ...call(`c${index}`, 'success', output(code), 3),
+      resultDisplay: '',
+    }))
+    const results = eventsIn(await lines(answer('g1', '', 2, { toolCalls }))).slice(-2)
+    expect(results.map(({ exitCode, state }) => [exitCode, state])).toEqual([
+      [0, 'ok'],
+      [3, 'failed'],
+    ])
+  })
+
   it('what only a history holds was said by nobody; a summary in it is a compaction', async () => {
     const summary = prompt('x1', '<state_snapshot>all of it</state_snapshot>', 8)
     const thanks = { id: 'x2', timestamp: at(8), type: 'gemini', content: [{ text: 'Got it.' }] }

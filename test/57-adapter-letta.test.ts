@@ -109,7 +109,6 @@ describe('what it left', () => {
       const [session] = [...all.sessions.values()]
       expect(session?.events.at(-1)).toMatchObject({ mark: 'shutdown', role: 'system' })
       expect(session?.events.at(-2)).toMatchObject({ kind: 'assistant_msg' })
-      expect(session?.events.at(-2)?.model).toBeUndefined()
       expect(session?.superseded.has(session.events.at(-1)?.key ?? '')).toBe(false)
     },
   )

@@ -216,6 +216,13 @@ describe('branches', () => {
   })
 })
 
+it('files that were named with a prompt are no words of it', () => {
+  const files = '<file name="/w/a.png"></file>\n<file name="/w/b.txt">\ntwo\nlines\n</file>\n'
+  const texts = [`${files}What is it?`, files, 'See <file name="a">x</file>\nhere']
+  const told = eventsIn(made(texts.map((text) => said('user', text)))).filter(({ role }) => role === 'user')
+  expect(told.map((event) => event.said)).toEqual(['What is it?', files, texts[2]])
+})
+
 describe('errors and interrupts', () => {
   it('of 0.87 are told one by one, with what followed', () => {
     const kinds = eventsIn(scenario('pi-0.87', 'api_retry')).map(({ kind }) => kind)

@@ -309,6 +309,11 @@ describe('the start', () => {
     expect(new Set(names).size).toBe(names.length)
     for (const { flavor, aliases = [] } of ADAPTERS)
       for (const name of aliases) expect([name, flavorNamed(name)]).toEqual([name, flavor])
+    expect(['Claude Code', 'GitHub Copilot', 'OpenCode'].map(flavorNamed)).toEqual([
+      'claude',
+      'copilot',
+      'opencode',
+    ])
   })
 })
 

@@ -193,7 +193,7 @@ function knownSources(client, base, flavor) {
   return (JSON.parse(stdout || '{}').coverage ?? []).map(({ path }) => path)
 }
 
-function fingerprint(directory) {
+export function fingerprint(directory) {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   )

@@ -5,10 +5,12 @@ import { createServer } from 'node:http'
 
 /**
  * @typedef {{ api: string, model: string, tools: string[], prompt: string, results: { id: string, text: string }[], body: any }} Asked
- * @typedef {{ text: string } | { tool: string, input: object, namespace?: string, isToolSearch?: boolean }} Answer
+ * @typedef {{ text?: string, thinking?: string, status?: number, hangs?: boolean, usage?: Partial<typeof USAGE>,
+ *   calls?: Call[] } & Partial<Call>} Answer  `hangs`: half of it, then nothing until the client goes
+ * @typedef {{ tool: string, input: object | string, namespace?: string, isToolSearch?: boolean }} Call
  */
 
-/** @param {(asked: Asked) => Answer} answer @param {string} logFile */
+/** @param {(asked: Asked, request: { id: string, gone: () => void }) => Answer} answer @param {string} logFile */
 export async function startModelServer(answer, logFile) {
   // Agents' usage is counted once per response id: it must not come again in another run.
   const series = Date.now().toString(36)
@@ -23,13 +25,23 @@ export async function startModelServer(answer, logFile) {
     }
     body.model ??= /models\/([^:/]+)/.exec(path)?.[1]
     const asked = { api: wire.path, model: body.model, tools: wire.tools(body), ...wire.read(body), body }
-    const answered = answer(asked)
-    const { body: _, ...brief } = asked
     const id = `${series}${String(++count).padStart(4, '0')}`
+    const answered = answer(asked, id)
+    const { body: _, ...brief } = asked
     appendFileSync(logFile, `${JSON.stringify({ id, ...brief, answered, headers: request.headers, body })}\n`)
-    const events = wire.events(answered, id, body.model)
-    if (body.stream === true || path.endsWith(':streamGenerateContent')) sendEvents(response, events)
-    else sendJson(response, wire.whole(answered, id, body.model))
+    const { status = 200 } = answered
+    if (status !== 200)
+      return sendJson(response, { error: { type: 'api_error', code: status, message: 'scripted' } }, status)
+    const reply = {
+      id,
+      model: body.model,
+      parts: partsOf(answered, id),
+      usage: { ...USAGE, ...answered.usage },
+    }
+    if (body.stream !== true && !path.endsWith(':streamGenerateContent'))
+      return sendJson(response, wire.whole(reply))
+    const events = wire.events(reply)
+    sendEvents(response, answered.hangs ? events.slice(0, wire.half) : events, !answered.hangs)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() }
@@ -42,7 +54,16 @@ const MODELS = {
     { id: 'gpt-5.5', object: 'model' },
   ],
 }
-const USAGE = { input_tokens: 100, output_tokens: 20 }
+/** `input` without what came from the cache; `output` with the thoughts. */
+const USAGE = { input: 100, cacheRead: 0, cacheWrite: 0, output: 20 }
+
+function partsOf({ thinking, text, calls, ...call }, id) {
+  return [
+    ...(thinking ? [{ thinking }] : []),
+    ...(text ? [{ text }] : []),
+    ...(calls ?? (call.tool ? [call] : [])).map((one, at) => ({ ...one, id: `${id}x${at}` })),
+  ]
+}
 
 async function readJson(request) {
   const chunks = []
@@ -59,13 +80,13 @@ function sendJson(response, value, status = 200) {
   response.end(JSON.stringify(value))
 }
 
-function sendEvents(response, events) {
+function sendEvents(response, events, isWhole) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
   for (const event of events) {
     if (event.type) response.write(`event: ${event.type}\n`)
     response.write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
   }
-  response.end()
+  if (isWhole) response.end()
 }
 
 const textOf = (content) =>
@@ -90,37 +111,60 @@ const messages = {
       results: results.map((block) => ({ id: block.tool_use_id, text: textOf(block.content) })),
     }
   },
-  block: (answer, id) =>
-    answer.tool
-      ? { type: 'tool_use', id: `toolu_${id}`, name: answer.tool, input: answer.input }
-      : { type: 'text', text: answer.text },
-  whole(answer, id, model) {
+  half: 3,
+  block: ({ tool, input, id, text, thinking }) =>
+    tool
+      ? { type: 'tool_use', id: `toolu_${id}`, name: tool, input }
+      : thinking
+        ? { type: 'thinking', thinking, signature: 'c2NyaXB0ZWQ=' }
+        : { type: 'text', text },
+  whole({ id, model, parts, usage }) {
     return {
       id: `msg_${id}`,
       type: 'message',
       role: 'assistant',
       model,
-      content: [this.block(answer, id)],
-      stop_reason: answer.tool ? 'tool_use' : 'end_turn',
+      content: parts.map(this.block),
+      stop_reason: parts.some(({ tool }) => tool) ? 'tool_use' : 'end_turn',
       stop_sequence: null,
-      usage: { ...USAGE, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+      usage: {
+        input_tokens: usage.input,
+        output_tokens: usage.output,
+        cache_read_input_tokens: usage.cacheRead,
+        cache_creation_input_tokens: usage.cacheWrite,
+      },
     }
   },
-  events(answer, id, model) {
-    const whole = this.whole(answer, id, model)
-    const start = answer.tool ? { ...whole.content[0], input: {} } : { type: 'text', text: '' }
-    const delta = answer.tool
-      ? { type: 'input_json_delta', partial_json: JSON.stringify(answer.input) }
-      : { type: 'text_delta', text: answer.text }
+  events(reply) {
+    const whole = this.whole(reply)
+    const blocks = whole.content.flatMap((block, index) => {
+      const deltas =
+        block.type === 'tool_use'
+          ? [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }]
+          : block.type === 'thinking'
+            ? [
+                { type: 'thinking_delta', thinking: block.thinking },
+                { type: 'signature_delta', signature: block.signature },
+              ]
+            : halves(block.text).map((text) => ({ type: 'text_delta', text }))
+      const empty = { tool_use: { input: {} }, thinking: { thinking: '', signature: '' }, text: { text: '' } }
+      return [
+        { type: 'content_block_start', index, content_block: { ...block, ...empty[block.type] } },
+        ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+        { type: 'content_block_stop', index },
+      ]
+    })
+    const { stop_reason, stop_sequence, usage } = whole
     return [
-      { type: 'message_start', message: { ...whole, content: [], stop_reason: null } },
-      { type: 'content_block_start', index: 0, content_block: start },
-      { type: 'content_block_delta', index: 0, delta },
-      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_start',
+        message: { ...whole, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+      },
+      ...blocks,
       {
         type: 'message_delta',
-        delta: { stop_reason: whole.stop_reason, stop_sequence: null },
-        usage: { output_tokens: USAGE.output_tokens },
+        delta: { stop_reason, stop_sequence },
+        usage: { output_tokens: usage.output_tokens },
       },
       { type: 'message_stop' },
     ]
@@ -148,117 +192,83 @@ const responses = {
       })),
     }
   },
-  item: (answer, id) =>
-    answer.isToolSearch
-      ? {
-          type: 'tool_search_call',
-          id: `ts_${id}`,
-          call_id: `call_${id}`,
-          execution: 'client',
-          arguments: answer.input,
-          status: 'completed',
-        }
-      : answer.tool
-        ? {
-            type: 'function_call',
-            id: `fc_${id}`,
-            call_id: `call_${id}`,
-            name: answer.tool,
-            ...(answer.namespace ? { namespace: answer.namespace } : {}),
-            arguments: JSON.stringify(answer.input),
-            status: 'completed',
-          }
-        : {
-            type: 'message',
-            id: `item_${id}`,
-            role: 'assistant',
-            status: 'completed',
-            content: [{ type: 'output_text', text: answer.text, annotations: [] }],
-          },
-  whole(answer, id, model) {
+  half: 5,
+  item({ tool, input, id, namespace, isToolSearch, text, thinking }) {
+    if (thinking)
+      return { type: 'reasoning', id: `rs_${id}`, summary: [{ type: 'summary_text', text: thinking }] }
+    if (!tool)
+      return {
+        type: 'message',
+        id: `item_${id}`,
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text, annotations: [] }],
+      }
+    const call = { call_id: `call_${id}`, status: 'completed' }
+    if (isToolSearch)
+      return { type: 'tool_search_call', id: `ts_${id}`, ...call, execution: 'client', arguments: input }
+    const name = { name: tool, ...(namespace ? { namespace } : {}) }
+    return typeof input === 'string'
+      ? { type: 'custom_tool_call', id: `ct_${id}`, ...call, ...name, input }
+      : { type: 'function_call', id: `fc_${id}`, ...call, ...name, arguments: JSON.stringify(input) }
+  },
+  whole({ id, model, parts, usage }) {
+    const input = usage.input + usage.cacheRead
     return {
       id: `resp_${id}`,
       object: 'response',
       created_at: Math.floor(Date.now() / 1000),
       status: 'completed',
       model,
-      output: [this.item(answer, id)],
+      output: parts.map((part, at) => this.item({ id: `${id}p${at}`, ...part })),
       usage: {
-        ...USAGE,
-        input_tokens_details: { cached_tokens: 0 },
+        input_tokens: input,
+        output_tokens: usage.output,
+        input_tokens_details: { cached_tokens: usage.cacheRead },
         output_tokens_details: { reasoning_tokens: 0 },
-        total_tokens: 120,
+        total_tokens: input + usage.output,
       },
     }
   },
-  events(answer, id, model) {
-    const whole = this.whole(answer, id, model)
-    const [item] = whole.output
+  events(reply) {
+    const whole = this.whole(reply)
     const begun = { ...whole, status: 'in_progress', output: [], usage: null }
-    const inner = answer.isToolSearch
-      ? []
-      : answer.tool
-        ? [
-            {
-              type: 'response.function_call_arguments.delta',
-              item_id: item.id,
-              output_index: 0,
-              delta: item.arguments,
-            },
-            {
-              type: 'response.function_call_arguments.done',
-              item_id: item.id,
-              output_index: 0,
-              arguments: item.arguments,
-            },
-          ]
-        : [
-            {
-              type: 'response.content_part.added',
-              item_id: item.id,
-              output_index: 0,
-              content_index: 0,
-              part: { type: 'output_text', text: '', annotations: [] },
-            },
-            {
-              type: 'response.output_text.delta',
-              item_id: item.id,
-              output_index: 0,
-              content_index: 0,
-              delta: answer.text,
-            },
-            {
-              type: 'response.output_text.done',
-              item_id: item.id,
-              output_index: 0,
-              content_index: 0,
-              text: answer.text,
-            },
-            {
-              type: 'response.content_part.done',
-              item_id: item.id,
-              output_index: 0,
-              content_index: 0,
-              part: item.content[0],
-            },
-          ]
     const events = [
       { type: 'response.created', response: begun },
       { type: 'response.in_progress', response: begun },
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: {
-          ...item,
-          status: 'in_progress',
-          ...(answer.isToolSearch ? {} : answer.tool ? { arguments: '' } : { content: [] }),
-        },
-      },
-      ...inner,
-      { type: 'response.output_item.done', output_index: 0, item },
+      ...whole.output.flatMap((item, output_index) => {
+        const at = { item_id: item.id, output_index }
+        const empty = { function_call: { arguments: '' }, message: { content: [] } }[item.type]
+        return [
+          {
+            type: 'response.output_item.added',
+            output_index,
+            item: { ...item, status: 'in_progress', ...empty },
+          },
+          ...this.inner(item, at),
+          { type: 'response.output_item.done', output_index, item },
+        ]
+      }),
       { type: 'response.completed', response: whole },
     ]
     return events.map((event, at) => ({ ...event, sequence_number: at }))
+  },
+  inner(item, at) {
+    const name = 'response.function_call_arguments'
+    if (item.type === 'function_call')
+      return [
+        { type: `${name}.delta`, ...at, delta: item.arguments },
+        { type: `${name}.done`, ...at, arguments: item.arguments },
+      ]
+    if (item.type !== 'message') return []
+    const [part] = item.content
+    const place = { ...at, content_index: 0 }
+    return [
+      { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
+      ...halves(part.text).map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+      { type: 'response.output_text.done', ...place, text: part.text },
+      { type: 'response.content_part.done', ...place, part },
+    ]
   },
 }
 
@@ -273,38 +283,53 @@ const chat = {
       results: results.map((message) => ({ id: message.tool_call_id, text: textOf(message.content) })),
     }
   },
-  message: (answer, id) =>
-    answer.tool
-      ? {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
+  half: 1,
+  message(parts) {
+    const calls = parts.flatMap(({ tool, input, id }, index) =>
+      tool
+        ? [
             {
-              index: 0,
+              index,
               id: `call_${id}`,
               type: 'function',
-              function: { name: answer.tool, arguments: JSON.stringify(answer.input) },
+              function: { name: tool, arguments: JSON.stringify(input) },
             },
-          ],
-        }
-      : { role: 'assistant', content: answer.text },
-  base: (id, model) => ({ id: `chatcmpl_${id}`, created: Math.floor(Date.now() / 1000), model }),
-  usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
-  whole(answer, id, model) {
-    const finish = answer.tool ? 'tool_calls' : 'stop'
-    const choices = [{ index: 0, message: this.message(answer, id), finish_reason: finish }]
-    return { ...this.base(id, model), object: 'chat.completion', choices, usage: this.usage }
+          ]
+        : [],
+    )
+    const of = (name) => parts.find((part) => part[name])?.[name]
+    return {
+      role: 'assistant',
+      content: of('text') ?? null,
+      ...(of('thinking') ? { reasoning_content: of('thinking') } : {}),
+      ...(calls.length > 0 ? { tool_calls: calls.map((call, index) => ({ ...call, index })) } : {}),
+    }
   },
-  events(answer, id, model) {
+  base: (id, model) => ({ id: `chatcmpl_${id}`, created: Math.floor(Date.now() / 1000), model }),
+  usage: ({ input, cacheRead, output }) => ({
+    prompt_tokens: input + cacheRead,
+    completion_tokens: output,
+    total_tokens: input + cacheRead + output,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+  }),
+  whole({ id, model, parts, usage }) {
+    const finish = parts.some(({ tool }) => tool) ? 'tool_calls' : 'stop'
+    const choices = [{ index: 0, message: this.message(parts), finish_reason: finish }]
+    return { ...this.base(id, model), object: 'chat.completion', choices, usage: this.usage(usage) }
+  },
+  events({ id, model, parts, usage }) {
     const chunk = (delta, finish, more = {}) => ({
       ...this.base(id, model),
       object: 'chat.completion.chunk',
       choices: [{ index: 0, delta, finish_reason: finish }],
       ...more,
     })
+    const { content, ...first } = this.message(parts)
+    const [start, end] = content === null ? [null, ''] : halves(content)
     return [
-      chunk(this.message(answer, id), null),
-      chunk({}, answer.tool ? 'tool_calls' : 'stop', { usage: this.usage }),
+      chunk({ ...first, content: start }, null),
+      ...(end ? [chunk({ content: end }, null)] : []),
+      chunk({}, parts.some(({ tool }) => tool) ? 'tool_calls' : 'stop', { usage: this.usage(usage) }),
       '[DONE]',
     ]
   },
@@ -326,20 +351,47 @@ const gemini = {
       ),
     }
   },
-  whole(answer, id, model) {
-    const part = answer.tool
-      ? { functionCall: { id: `call_${id}`, name: answer.tool, args: answer.input } }
-      : { text: answer.text }
+  half: 1,
+  part: ({ tool, input, id, text, thinking }) =>
+    tool
+      ? { functionCall: { id: `call_${id}`, name: tool, args: input } }
+      : thinking
+        ? { text: thinking, thought: true }
+        : { text },
+  whole({ id, model, parts, usage }) {
+    const prompt = usage.input + usage.cacheRead
     return {
-      candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
-      usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
+      candidates: [
+        { index: 0, content: { role: 'model', parts: parts.map(this.part) }, finishReason: 'STOP' },
+      ],
+      usageMetadata: {
+        promptTokenCount: prompt,
+        cachedContentTokenCount: usage.cacheRead,
+        candidatesTokenCount: usage.output,
+        totalTokenCount: prompt + usage.output,
+      },
       modelVersion: model,
       responseId: `resp_${id}`,
     }
   },
-  events(answer, id, model) {
-    return [this.whole(answer, id, model)]
+  events(reply) {
+    const whole = this.whole(reply)
+    const text = reply.parts.find((part) => part.text)?.text
+    if (!text) return [whole]
+    const [start, end] = halves(text)
+    const first = { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: start }] } }] }
+    const parts = reply.parts.map((part) => (part.text ? { ...part, text: end } : part))
+    return [
+      { ...first, modelVersion: whole.modelVersion, responseId: whole.responseId },
+      this.whole({ ...reply, parts }),
+    ]
   },
+}
+
+/** Answers come in pieces, so that one can stop in the middle. */
+const halves = (text) => {
+  const middle = Math.ceil(text.length / 2)
+  return text.length > 1 ? [text.slice(0, middle), text.slice(middle)] : [text]
 }
 
 const WIRES = [messages, responses, chat, gemini]

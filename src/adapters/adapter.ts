@@ -63,7 +63,6 @@ export interface EventItem {
   isSidechain?: boolean
   /** Sub-agent that acted, for sidechains inside a session. */
   agent?: string
-  model?: string
   /** Result facts, where the format has them. */
   exitCode?: number
   durationMs?: number

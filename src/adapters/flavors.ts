@@ -3,9 +3,13 @@ import { ADAPTERS } from './index.ts'
 
 export const FLAVORS: readonly string[] = ADAPTERS.map((one) => one.flavor)
 
-/** The flavor that a name stands for; the name itself where it stands for none. */
-export const flavorNamed = (name: string): string =>
-  ADAPTERS.find((one) => one.aliases?.includes(name))?.flavor ?? name
+/** The flavor that a name stands for, however it is spelt; the name itself where it stands for none. */
+export function flavorNamed(name: string): string {
+  const spelt = name.toLowerCase().replace(/[\s_]+/g, '-')
+  const isNamed = ({ flavor, aliases }: (typeof ADAPTERS)[number]): boolean =>
+    flavor === spelt || aliases?.includes(spelt) === true
+  return ADAPTERS.find(isNamed)?.flavor ?? name
+}
 
 /** Whose models an agent talks to, by the names of the OpenTelemetry conventions; undefined where that is not known. */
 export const providerOf = (flavor: string): string | undefined =>

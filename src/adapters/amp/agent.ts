@@ -8,7 +8,7 @@ const THREAD = /^T-[\w-]+\.json$/
 export const agent: Agent = {
   flavor: 'amp',
   title: 'Amp',
-  aliases: ['sourcegraph-amp', 'ampcode'],
+  aliases: ['sourcegraph-amp', 'ampcode', 'amp-code'],
   version: 1,
   roots: (env) => [join(env['AMP_DATA_DIR'] || dataFolder(env, 'amp'), 'threads')],
   claim: (path, isBelowRoot = false) => {

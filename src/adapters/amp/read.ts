@@ -4,7 +4,8 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   disjointTokens,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   leaves,
@@ -24,11 +25,8 @@ import {
   time,
   tokenCount,
   toolsBy,
-  unknownParts,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'Bash',
@@ -50,7 +48,7 @@ function* tell(document: Fields, name: string): Generator<Item> {
   const initial = inside(inside(document['env'])['initial'])
   const tree = inside(list(initial['trees'])[0])
   const repository = inside(tree['repository'])
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: time(document['created']) ?? undefined,
     title: str(document['title']),
     cwd: pathOf(str(tree['uri'])),
@@ -58,7 +56,6 @@ function* tell(document: Fields, name: string): Generator<Item> {
     gitBranch: str(repository['ref'])?.replace(/^refs\/heads\//, ''),
     agentVersion: str(inside(initial['platform'])['clientVersion']),
   })
-  if (facts) yield facts
   const messages = list(document['messages']).map((one) => (isRecord(one) ? one : { message: one }))
   for (const one of messages) yield* message(thread, one)
   if (!messages.some((one) => isRecord(one['usage']))) yield* ledger(thread, document)
@@ -81,13 +78,11 @@ function* message(thread: Thread, record: Fields): Generator<Item> {
   const speaker = speakerOf(role)
   if (speaker === undefined) yield { type: 'unknown', name: `message ${str(role) ?? 'without role'}` }
   const model = str(counts['model'])
-  const news = factsItem(thread, { model })
-  if (news) yield news
+  yield* factsItems(thread, { model })
   const parts = partsOf(content).map((part) => (part.is === 'result' ? resultPart(part) : part))
   if (inside(record['state'])['type'] === 'cancelled') parts.push(STOPPED)
   const answer = speaker === 'assistant' ? { model } : {}
   yield* messageEvents(thread, { name, ts, speaker: speaker ?? 'system', parts, facts, ...answer }, TOOLS)
-  yield* unknownParts(parts)
   if (!isRecord(usage)) return
   const written = tokenCount(usage['cacheCreationInputTokens'])
   // Of models that have no such thing, it is what was not cached.

@@ -7,6 +7,7 @@ import { claim, roots, treeOwner } from './paths.ts'
 export const agent: Agent = {
   flavor: 'claude',
   title: 'Claude Code',
+  aliases: ['claude-code', 'claudecode', 'claude-cli'],
   provider: 'anthropic',
   version: 13,
   roots,

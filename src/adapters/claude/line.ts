@@ -122,7 +122,6 @@ export type Draft = Pick<EventItem, 'kind' | 'role' | 'summary'> &
       | 'mark'
       | 'original'
       | 'made'
-      | 'model'
       | 'exitCode'
       | 'durationMs'
       | 'files'

@@ -49,18 +49,6 @@ function assistantDraft(
   block: Record<string, unknown>,
   index: number,
 ): Draft {
-  const draft = assistantBlock(line, message, block, index)
-  const model = str(message['model'])
-  if (model !== undefined && model !== SYNTHETIC) draft.model = model
-  return draft
-}
-
-function assistantBlock(
-  line: Line,
-  message: Record<string, unknown>,
-  block: Record<string, unknown>,
-  index: number,
-): Draft {
   const type = str(block['type']) ?? '(none)'
   if (type === 'text') {
     const text = str(block['text']) ?? ''

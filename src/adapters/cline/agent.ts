@@ -38,8 +38,8 @@ function claim(path: string, isBelowRoot = false): Source | null {
 export const agent: Agent = {
   flavor: 'cline',
   title: 'Cline',
-  aliases: ['cline-cli', 'roo', 'roo-code'],
-  version: 1,
+  aliases: ['cline-cli', 'roo', 'roo-code', 'roocode'],
+  version: 2,
   roots: (env) => [
     env['CLINE_SESSION_DATA_DIR'] || join(dataFolder(env), 'sessions'),
     join(dataFolder(env), 'tasks'),

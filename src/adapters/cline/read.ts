@@ -3,9 +3,11 @@
 import { basename, dirname, join } from 'node:path'
 import {
   disjointTokens,
+  type EventItem,
   editsIn,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   jsonBeside,
@@ -27,12 +29,9 @@ import {
   type Thread,
   type Tools,
   time,
-  unknownParts,
   usageItem,
 } from '../kit/index.ts'
 import { readTask } from './tasks.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS: Tools = {
   run_commands: 'shell',
@@ -89,7 +88,7 @@ function* told(thread: Thread, record: Fields, manifest: Fields, isLead: boolean
   if (above) yield { type: 'edge', kind: 'subagent', session, parent: above, at: time(first['ts']) }
   if (isLead && fork.parent)
     yield { type: 'edge', kind: 'interactive_fork', session, parent: fork.parent, at: fork.at }
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: (isLead ? time(manifest['started_at']) : time(first['ts'])) ?? undefined,
     cwd: str(manifest['cwd']) ?? str(manifest['workspace_root']),
     gitBranch: str(inside(metadata['git'])['branch']),
@@ -97,7 +96,6 @@ function* told(thread: Thread, record: Fields, manifest: Fields, isLead: boolean
     title: isLead ? str(metadata['title']) : undefined,
     relation: isLead ? (fork.parent ? 'fork' : undefined) : 'subagent',
   })
-  if (facts) yield facts
   // What the model is told about itself: the same in every session, and long.
   const instructions = str(record['system_prompt'])
   if (instructions)
@@ -115,30 +113,23 @@ function* message(thread: Thread, record: Fields, forkedAt: number | null): Gene
   const ts = time(at)
   const name = recordName(thread, record, str(id), ts)
   const metadata = inside(record['metadata'])
-  const shownAs = str(metadata['displayRole'])
+  const displayed = str(metadata['displayRole'])
   const model = str(inside(modelInfo)['id'])
   const more = forkedAt !== null && ts !== null && ts < forkedAt ? { inherited: true } : {}
-  if (shownAs === 'error') {
+  if (displayed === 'error') {
     // The client's words, in an answer's place.
     const text = leaves(content) ?? ''
     const payload = { content, ...facts }
     yield noteEvent(thread, { name, ts, kind: 'error', summary: text, said: text, payload, ...more })
     return
   }
-  const speaker = shownAs === 'system' || shownAs === 'status' ? 'system' : speakerOf(role)
+  const speaker = displayed === 'system' || displayed === 'status' ? 'system' : speakerOf(role)
   if (speaker === undefined) yield { type: 'unknown', name: `message ${str(role) ?? 'without role'}` }
   const isSummary = str(metadata['kind'])?.startsWith('compaction') === true
   const parts = partsOf(content).map(speaker === 'user' ? typedPart : calledPart)
-  const frame = { name, ts, speaker: speaker ?? 'system', parts, facts }
-  const answer = speaker === 'assistant' ? { model } : {}
   const mark = isSummary ? ({ mark: 'compaction' } as const) : {}
-  for (const event of messageEvents(thread, { ...frame, ...answer, more: { ...more, ...mark } }, TOOLS)) {
-    const [first, ...others] = event.tool === 'read_files' && event.act ? pathsIn(event.act.input) : []
-    const task = event.tool === 'spawn_agent' && event.act ? str(inside(event.act.input)['task']) : undefined
-    if (first !== undefined) yield { ...event, files: [first, ...others], summary: `read_files ${first}` }
-    else yield task === undefined ? event : { ...event, summary: `spawn_agent: ${task}` }
-  }
-  yield* unknownParts(parts)
+  const all = { parts, facts, each: parts.map(shownAs), more: { ...more, ...mark } }
+  yield* messageEvents(thread, { name, ts, speaker: speaker ?? 'system', ...all }, TOOLS)
   if (speaker === 'assistant') yield* counted(thread, name, ts, model, inside(metrics))
 }
 
@@ -150,8 +141,7 @@ function* counted(
   model: string | undefined,
   metrics: Fields,
 ): Generator<Item> {
-  const news = factsItem(thread, { model })
-  if (news) yield news
+  yield* factsItems(thread, { model })
   const tokens = disjointTokens(
     {
       input: metrics['inputTokens'],
@@ -195,19 +185,32 @@ function calledPart(part: Part): Part {
   return edits.length > 0 ? { ...part, act: { edits } } : part
 }
 
-const pathsIn = (input: unknown): string[] =>
-  list(inside(input)['files']).flatMap((file) => str(file) ?? str(inside(file)['path']) ?? [])
+/** Of calls that say it in fields of their own: which files, and what is asked of a sub-agent. */
+function shownAs(part: Part): Partial<EventItem> | undefined {
+  if (part.is !== 'call') return undefined
+  const { files, task } = inside(part.input)
+  if (part.tool === 'spawn_agent' && str(task) !== undefined) return { summary: `spawn_agent: ${str(task)}` }
+  const paths = list(files).flatMap((file) => str(file) ?? str(inside(file)['path']) ?? [])
+  const isRead = part.tool === 'read_files' && paths.length > 0
+  return isRead ? { files: paths, summary: `read_files ${paths[0]}` } : undefined
+}
 
 /** A list with one entry for each command or file of the call, or one entry as JSON in a string. */
 function resultPart(part: Extract<Part, { is: 'result' }>): Part {
   const { content } = part.raw
   const entries = (typeof content === 'string' ? [parsed(content)] : list(content)).map(inside)
   const texts = entries.map((entry) => str(entry['result']) ?? str(entry['text']) ?? str(entry['error']))
-  const wrong = entries.find((entry) => entry['success'] === false)
+  const wrong = entries.find(
+    ({ success, error }) => success === false || (success === undefined && str(error)),
+  )
   const said = texts.filter((text) => text !== undefined).join('\n')
   const failed = part.failed || wrong !== undefined
   const isShell = part.raw['name'] === 'run_commands'
-  const told = wrong ? (exitCodeIn(str(wrong['error']) ?? '') ?? exitCodeIn(said, EXITED)) : 0
+  const told = wrong
+    ? (exitCodeIn(str(wrong['error']) ?? '') ?? exitCodeIn(said, EXITED))
+    : failed
+      ? undefined
+      : 0
   return {
     ...part,
     text: (said || part.text)?.replace(EXITED, ''),
@@ -218,7 +221,9 @@ function resultPart(part: Extract<Part, { is: 'result' }>): Part {
 }
 
 const EXITED = /^\[Command exited with code (\d+)\]\s*/
-const REFUSED = /\bdenied by user\b|\bwas not approved\b/i
+// The last is how it tells the model in all the ways of asking, also where nobody is there to be asked.
+const REFUSED =
+  /\bdenied by user\b|\bwas not approved\b|\brejected by the user\b|\bNOT a tool or system failure\b/i
 
 function parsed(text: string): unknown {
   try {

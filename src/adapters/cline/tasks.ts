@@ -3,7 +3,8 @@
 import { basename, dirname, join } from 'node:path'
 import {
   disjointTokens,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   jsonBeside,
@@ -24,8 +25,6 @@ import {
   toolsBy,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   edit: 'editedExistingFile appliedDiff newFileCreated insertContent searchAndReplace fileDeleted',
@@ -76,13 +75,12 @@ function* told(thread: Task, history: Fields, document: unknown): Generator<Item
   const at = isRecord(first) ? time(first['ts']) : null
   const parent = str(history['parentTaskId'])
   if (parent) yield { type: 'edge', kind: 'subagent', session: thread.session, parent, at }
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: at ?? undefined,
     cwd: str(history['workspace']) ?? str(history['cwdOnTaskInitialization']),
     model: thread.models.at(-1)?.[1] ?? str(history['modelId']),
     relation: parent ? 'subagent' : undefined,
   })
-  if (facts) yield facts
 }
 
 const ERRORS = new Set(['error', 'diff_error', 'api_req_failed', 'mistake_limit_reached', 'rooignore_error'])

@@ -7,8 +7,9 @@ import { claim, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: 'codex',
   title: 'Codex',
+  aliases: ['codex-cli', 'openai-codex'],
   provider: 'openai',
-  version: 14,
+  version: 15,
   roots,
   claim,
   load: () => import('./read.ts'),

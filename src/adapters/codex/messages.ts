@@ -191,7 +191,6 @@ export function answer(
     payload,
   })
   if (text) event.said = text
-  if (spot.state.model) event.model = spot.state.model
   return [event]
 }
 
@@ -211,7 +210,6 @@ export function reasoning(spot: Spot, side: Side, parts: string[], id: string | 
     payload,
   })
   if (text) event.said = parts.join('\n')
-  if (spot.state.model) event.model = spot.state.model
   return [event]
 }
 

@@ -28,7 +28,7 @@ export interface Output {
 const FAILURE =
   /^(?:apply_patch verification failed|error: |execution error|failed (?:in sandbox|to )|unsupported (?:custom tool )?call|(?:exec_command|write_stdin|command) failed|Script (?:failed|error|terminated)|(?:Wall time: [^\n]*\nOutput:\n)?tool call error|err: "|patch rejected: |rejected by configuration|automatic approval review denied|`[\s\S]{0,4000}?` rejected: |collab (?:spawn|tool) failed)/i
 const STOPPED =
-  /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:aborted by user|aborted\b|(?:(?:exec )?command |patch )?rejected by user|user (?:rejected|denied|declined|cancelled))/i
+  /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:aborted by user|aborted\b|(?:(?:exec )?command |patch )?rejected by user|user (?:rejected|denied|declined|cancelled)|request_\w+ was cancelled\b)/i
 const REFUSED =
   /^(?:Wall time: [^\n]*\n(?:Output:\n)?|err: ")?(?:(?:(?:exec )?command |patch )?rejected by user|user (?:rejected|denied|declined|cancelled)|patch rejected: |rejected by configuration|automatic approval review denied|`[\s\S]{0,4000}?` rejected: |(?:exec_command|write_stdin|Script) failed[\s\S]{0,4000}?\bRejected\()/i
 const HEADER = /^(?:Exit code: |Chunk ID: |Wall time: |Script \w+\n)/

@@ -94,7 +94,6 @@ export function callEvent(spot: Spot, call: ToolCall): EventItem {
   })
   if (call.id) event.callId = call.id
   if (files.length > 0) event.files = files
-  if (spot.state.model) event.model = spot.state.model
   return event
 }
 

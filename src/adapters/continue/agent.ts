@@ -8,7 +8,7 @@ const INDEX = 'sessions.json'
 export const agent: Agent = {
   flavor: 'continue',
   title: 'Continue',
-  aliases: ['cn', 'continue-cli'],
+  aliases: ['cn', 'continue-cli', 'continue-dev', 'continuedev'],
   version: 2,
   roots: (env) => [join(homeFolder(env, 'CONTINUE_GLOBAL_DIR', '.continue'), 'sessions')],
   claim: (path, isBelowRoot = false) => {

@@ -5,7 +5,8 @@ import {
   contentText,
   disjointTokens,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   list,
@@ -30,8 +31,6 @@ import {
   toolsBy,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'Bash run_terminal_command',
@@ -79,13 +78,12 @@ function* sessionItems(document: unknown, name: string, createdAt: number | null
   const history = list(session['history'])
   const copied = copiedCount(history, session['usage'])
   const title = str(session['title'])
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: createdAt ?? undefined,
     cwd: plainPath(str(session['workspaceDirectory'])),
     title: title && !UNTITLED.has(title) ? title : undefined,
     relation: copied > 0 ? 'fork' : undefined,
   })
-  if (facts) yield facts
   // No response has a time: all of them count on the day their session was made.
   for (const [at, item] of history.entries())
     for (const told of itemEvents(thread, isRecord(item) ? item : { value: item }, at < copied))
@@ -128,15 +126,8 @@ function* itemEvents(thread: Thread, item: Fields, inherited: boolean): Generato
   const parts = [...partsIn(item, message, role), ...callParts(item, message)]
   const model = str(usage?.['model'])
   const more = inherited ? { inherited } : {}
-  const known = factsItem(thread, { model })
-  if (known) yield known
-  yield* messageEvents(
-    thread,
-    { name, ts: null, speaker, parts, model, facts: beside(item, message), more },
-    TOOLS,
-  )
-  for (const part of parts)
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
+  yield* factsItems(thread, { model })
+  yield* messageEvents(thread, { name, ts: null, speaker, parts, facts: beside(item, message), more }, TOOLS)
   if (!usage || inherited) return
   const cents = num(usage['cost_cents']) ?? 0
   const cost = cents > 0 ? { reportedCost: Math.round(cents * 1e6) } : {}

@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import {
   disjointTokens,
   type EventItem,
-  factsItem,
+  type Fields,
+  factsItems,
   fields,
   firstLine,
   type Item,
@@ -42,8 +43,6 @@ interface State extends Thread {
   hasRecords: boolean
 }
 
-type Fields = Record<string, unknown>
-
 /** The others say by their names and arguments what they do. */
 const TOOLS: Tools = { create: 'edit', task: 'spawn' }
 
@@ -66,9 +65,7 @@ function* step(state: State, record: Fields): Generator<Item> {
   const name = recordName(state, record, str(record['id']), ts)
   yield* sessionItems(state, type, data, ts)
   // The one it speaks with, where nobody chose one, or chose another meanwhile.
-  const spoken =
-    type === 'assistant.message' && agent === '' ? factsItem(state, { model: str(data['model']) }) : undefined
-  if (spoken) yield spoken
+  if (type === 'assistant.message' && agent === '') yield* factsItems(state, { model: str(data['model']) })
   if (type === 'session.usage_record') {
     yield* usageRecord(state, name, fields(data['usage']), ts, agent)
     return
@@ -104,7 +101,6 @@ interface Told {
 }
 
 function* eventsOf(state: State, { type, data, name, ts, more }: Told): Generator<Item> {
-  const model = str(data['model'])
   const say = (speaker: Speaker, parts: Part[], also: Partial<Message> = {}): Generator<Item> =>
     messageEvents(state, { name, ts, speaker, parts, more, ...also }, TOOLS)
   switch (type) {
@@ -117,11 +113,11 @@ function* eventsOf(state: State, { type, data, name, ts, more }: Told): Generato
       const said = str(data['content']) ? textParts(data, 'text') : []
       const calls = list(data['toolRequests']).map((request) => callPart(fields(request)))
       const parts = [...textParts(data, 'thinking', 'reasoningText'), ...said, ...calls]
-      yield* say('assistant', parts, { model, facts: besides(data) })
+      yield* say('assistant', parts, { facts: besides(data) })
       return
     }
     case 'assistant.reasoning':
-      yield* say('assistant', textParts(data, 'thinking'), { model })
+      yield* say('assistant', textParts(data, 'thinking'))
       return
     case 'tool.execution_start':
     case 'tool.user_requested': {
@@ -232,7 +228,7 @@ function* sessionItems(state: State, type: string, data: Fields, ts: number | nu
   if (type !== 'session.start' && type !== 'session.resume' && type !== 'session.context_changed') return
   const place = type === 'session.context_changed' ? data : fields(data['context'])
   const [host, repository] = [str(place['repositoryHost']), str(place['repository'])]
-  const facts = factsItem(state, {
+  yield* factsItems(state, {
     startedAt: (type === 'session.start' ? (time(data['startTime']) ?? ts) : null) ?? undefined,
     cwd: str(place['cwd']),
     gitBranch: str(place['branch']),
@@ -240,7 +236,6 @@ function* sessionItems(state: State, type: string, data: Fields, ts: number | nu
     model: str(data['selectedModel']),
     agentVersion: str(data['copilotVersion']),
   })
-  if (facts) yield facts
   // A run of its own that the client starts when a session ends.
   const parent = str(data['detachedFromSpawningParentSessionId'])
   if (!parent) return
@@ -258,10 +253,8 @@ function* workspaceFacts(state: State, path: string): Generator<Item> {
   const title = quoted
     ? quoted[2]?.replaceAll(quoted[1] === "'" ? "''" : '\\"', quoted[1] as string)
     : written
-  const facts = /^[|>&*!]/.test(written)
-    ? undefined
-    : factsItem(state, { title, titleByPerson: /^user_named: true\s*$/m.test(text) || undefined })
-  if (facts) yield facts
+  if (!/^[|>&*!]/.test(written))
+    yield* factsItems(state, { title, titleByPerson: /^user_named: true\s*$/m.test(text) || undefined })
 }
 
 // Tokens: one record per response, before its answer, in 1.0. It names the session that paid, which a copy keeps.

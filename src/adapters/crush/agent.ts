@@ -28,6 +28,7 @@ function databases(env: Environment): string[] {
 export const agent: Agent = {
   flavor: 'crush',
   title: 'Crush',
+  aliases: ['charm-crush', 'charmbracelet-crush'],
   version: 1,
   roots: (env) => [home(env), ...databases(env)],
   claim: (path, isBelowRoot = false) => {

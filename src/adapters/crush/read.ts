@@ -9,8 +9,9 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
+  type Fields,
   type ForeignDatabase,
-  factsItem,
+  factsItems,
   fields,
   fieldsIn,
   type Item,
@@ -29,8 +30,6 @@ import {
   time,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 export const read: Read = ({ path }, from) => readDatabase(path, from, reader(projectOf(path)))
 
@@ -85,7 +84,7 @@ function* sessionItems(thread: Thread, row: Row, cwd: string | undefined): Gener
   const parent = str(row['parent_session_id'])
   const at = time(row['created_at'])
   const title = str(row['title'])
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: at ?? undefined,
     cwd,
     title: /^(?:Untitled Session|New (?:Agent )?Session|Generate a title)$/.test(title ?? '')
@@ -93,7 +92,6 @@ function* sessionItems(thread: Thread, row: Row, cwd: string | undefined): Gener
       : title,
     relation: parent ? 'subagent' : undefined,
   })
-  if (facts) yield facts
   if (parent) {
     // `<message>$$<call>`: the call that started it.
     const evidence = thread.session.split('$$')[1]
@@ -116,8 +114,7 @@ function* messageItems(thread: Thread, row: Row, parts: readonly unknown[]): Gen
   const speaker = speakerOf(row['role']) ?? 'system'
   const ts = time(row['created_at'])
   const model = str(row['model']) || undefined
-  const facts = speaker === 'assistant' ? factsItem(thread, { model }) : undefined
-  if (facts) yield facts
+  if (speaker === 'assistant') yield* factsItems(thread, { model })
   const isSummary = Number(row['is_summary']) === 1
   const seen = new Map<string, number>()
   for (const part of parts) {
@@ -129,9 +126,7 @@ function* messageItems(thread: Thread, row: Row, parts: readonly unknown[]): Gen
     for (const [index, told] of partsOf(name, fields(data), { id, speaker, isSummary }).entries()) {
       const key = index === 0 ? id : `${id}.end`
       const { at = ts, more = {} } = told
-      const message = { name: key, ts: at, speaker, parts: [told.part], more }
-      yield* messageEvents(thread, speaker === 'assistant' ? { ...message, model } : message, TOOLS)
-      if (told.part.is === 'other' && !told.part.isKnown) yield { type: 'unknown', name: told.part.name }
+      yield* messageEvents(thread, { name: key, ts: at, speaker, parts: [told.part], more }, TOOLS)
     }
   }
 }

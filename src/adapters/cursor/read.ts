@@ -9,8 +9,9 @@ import {
   type DatabaseReader,
   type Deed,
   type EventItem,
+  type Fields,
   type ForeignDatabase,
-  factsItem,
+  factsItems,
   fields,
   fieldsIn,
   hashOf,
@@ -34,8 +35,6 @@ import {
   time,
 } from '../kit/index.ts'
 import { editors } from './agent.ts'
-
-type Fields = Record<string, unknown>
 
 export const read: Read = ({ path }, from, memo = newMemo()) => {
   if (path.endsWith('.jsonl')) return readTranscript(path, from, memo)
@@ -104,7 +103,6 @@ function* say(thread: Thread, speaker: Speaker, part: Part, calls: Calls = new M
   const told = part.is === 'call' ? { ...part, id: name } : part
   const more = part.raw['type'] === 'context' ? { role: 'system' as const } : {}
   yield* messageEvents(thread, { name, ts: null, speaker, parts: [told], more }, TOOLS)
-  if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
 }
 
 /** The same body wherever it stands. */
@@ -179,8 +177,7 @@ function linesOf(path: string, from: Position | null): Iterable<Item> {
     from,
     () => newThread(id),
     function* (thread, { record }) {
-      const facts = factsItem(thread, { relation: isChild ? 'subagent' : undefined })
-      if (facts) {
+      for (const facts of factsItems(thread, { relation: isChild ? 'subagent' : undefined })) {
         yield facts
         yield { type: 'edge', kind: 'subagent', session: id, parent, at: null }
       }
@@ -237,12 +234,11 @@ const commandLine = (id: string): DatabaseReader => ({
     const meta = fieldsIn(text.startsWith('7b') ? Buffer.from(text, 'hex').toString('utf8') : text)
     const thread = newThread(id)
     const startedAt = time(meta['createdAt']) ?? undefined
-    const facts = factsItem(thread, {
+    yield* factsItems(thread, {
       startedAt,
       title: str(meta['name']),
       model: str(meta['lastUsedModel']),
     })
-    if (facts) yield facts
     const calls: Calls = new Map()
     for (const message of messagesFrom(database, str(meta['latestRootBlobId']) ?? '')) {
       const speaker = speakerOf(message['role']) ?? 'system'
@@ -296,12 +292,11 @@ const EDITOR: DatabaseReader = {
   *read(database, id) {
     const composer = yield* valueIn(database, `composerData:${id}`)
     const thread = newThread(id)
-    const facts = factsItem(thread, {
+    yield* factsItems(thread, {
       startedAt: time(composer['createdAt']) ?? undefined,
       title: str(composer['name']),
       model: str(fields(composer['modelConfig'])['modelName']),
     })
-    if (facts) yield facts
     const calls: Calls = new Map()
     for (const header of list(composer['fullConversationHeadersOnly'])) {
       const bubble = yield* valueIn(database, `bubbleId:${id}:${str(fields(header)['bubbleId'])}`)

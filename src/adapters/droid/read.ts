@@ -4,7 +4,8 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   fields,
   firstLine,
   type Item,
@@ -24,7 +25,6 @@ import {
   type Thread,
   time,
   toolsBy,
-  unknownParts,
   usageItem,
 } from '../kit/index.ts'
 
@@ -35,8 +35,6 @@ interface State extends Thread {
   responses: number
   at: number | null
 }
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'Execute',
@@ -82,13 +80,12 @@ function* start(state: State, record: Fields): Generator<Item> {
   ]
   if (session) state.session = session
   const { id, cwd, hostId, owner, parent: from, ...payload } = record
-  const facts = factsItem(state, {
+  yield* factsItems(state, {
     cwd: str(cwd),
     title: str(record['sessionTitle']) ?? str(record['title']),
     titleByPerson: record['isSessionTitleManuallySet'] === true || undefined,
     relation: caller ? 'subagent' : parent ? 'fork' : undefined,
   })
-  if (facts) yield facts
   yield noteEvent(state, { name: 'start', ts: null, kind: 'lifecycle', summary: 'session start', payload })
   if (caller) {
     const evidence = str(record['callingToolUseId'])
@@ -113,7 +110,6 @@ function* message(state: State, record: Fields, ts: number | null): Generator<It
   const more: Partial<EventItem> = state.copiedTo === null ? {} : { inherited: true }
   const parts = partsOf(content).map((part) => (part.is === 'result' ? resultPart(part) : part))
   const isResult = parts.some((part) => part.is === 'result')
-  const model = str(facts['modelId'])
   const speaker = isResult ? 'tool' : visibility === 'llm_only' ? 'system' : (speakerOf(role) ?? 'system')
   if (speaker === 'assistant' && state.copiedTo === null) state.responses++
   // What only the person sees is the client's word that a request failed.
@@ -128,14 +124,12 @@ function* message(state: State, record: Fields, ts: number | null): Generator<It
       ts,
       speaker,
       parts,
-      model,
       parent: str(record['parentId']) ?? null,
       facts: { ...facts, visibility },
       more,
     },
     TOOLS,
   )
-  yield* unknownParts(parts)
   if (id !== undefined && id === state.copiedTo) state.copiedTo = null
 }
 
@@ -187,8 +181,7 @@ function* settings(state: State, path: string): Generator<Item> {
   const { value, gaps } = jsonBeside(path.replace(/jsonl$/i, 'settings.json'))
   yield* gaps
   const model = str(value['model'])
-  const facts = factsItem(state, { model })
-  if (facts) yield facts
+  yield* factsItems(state, { model })
   const usage = fields(value['tokenUsage'])
   const tokens = disjointTokens({
     input: usage['inputTokens'],

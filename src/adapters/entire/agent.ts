@@ -5,7 +5,8 @@ import { claim, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: 'entire',
   title: 'Entire',
-  version: 8,
+  aliases: ['entire-cli', 'entireio'],
+  version: 9,
   roots,
   claim,
   load: () => import('./parse.ts'),

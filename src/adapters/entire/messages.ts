@@ -1,9 +1,9 @@
 // Records of `lines` and `document` transcripts → items: Recollect's own lines, and those of agents without an adapter.
 import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str, time } from '../kit/guards.ts'
-import { type Part, unknownParts } from '../kit/parts.ts'
+import type { Part } from '../kit/parts.ts'
 import { type Message, messageOf } from '../kit/shapes.ts'
-import { factsItem, messageEvents, newThread, recordName, type Thread, usageItem } from '../kit/thread.ts'
+import { factsItems, messageEvents, newThread, recordName, type Thread, usageItem } from '../kit/thread.ts'
 import { anthropicTokens, disjointTokens } from '../kit/tokens.ts'
 
 /** Carry-over between records; plain, bounded JSON. */
@@ -22,8 +22,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
   const name = recordName(state, record, idOf(record), ts)
   const message = messageOf(record)
   if (givenId(record, message) !== state.response?.[0]) state.response = undefined
-  const facts = newFacts(state, record, message, ts)
-  if (facts) yield facts
+  yield* newFacts(state, record, message, ts)
   const parent = parentOf(record)
   if (!message) {
     const parts = [plainPart(record)]
@@ -32,9 +31,7 @@ export function* recordItems(state: State, record: Record<string, unknown>): Gen
     return
   }
   const { speaker, parts } = message
-  const model = modelOf(state, message)
-  yield* messageEvents(state, { name, ts, speaker, parts, parent, model, facts: factsBeside(record) })
-  yield* unknownParts(parts)
+  yield* messageEvents(state, { name, ts, speaker, parts, parent, facts: factsBeside(record) })
   const usage = usageOf(state, message, record, name, ts)
   if (usage) yield { ...usage, event: `${name}#0` }
 }
@@ -113,10 +110,10 @@ function newFacts(
   record: Record<string, unknown>,
   message: Message | undefined,
   ts: number | null,
-): Item | undefined {
+): Item[] {
   const data = isRecord(record['data']) ? record['data'] : {}
   const context = isRecord(data['context']) ? data['context'] : {}
-  return factsItem(state, {
+  return factsItems(state, {
     cwd: str(record['cwd']) ?? str(context['cwd']),
     gitBranch: str(context['branch']),
     agentVersion: str(record['version']) ?? str(data['copilotVersion']),

@@ -12,7 +12,7 @@ export const agent: Agent = {
   flavor: 'gemini',
   title: 'Gemini CLI',
   provider: 'gcp.gemini',
-  aliases: ['gemini-cli'],
+  aliases: ['gemini-cli', 'google-gemini'],
   version: 2,
   roots: (env) => [join(home(env), 'tmp')],
   claim: (path, isBelowRoot = false) => {

@@ -7,7 +7,8 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   jsonBeside,
@@ -32,11 +33,8 @@ import {
   time,
   tokenCount,
   toolsBy,
-  unknownParts,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'run_shell_command',
@@ -134,13 +132,12 @@ function* header(state: State, path: string, record: Fields): Generator<Item> {
   if (!isFirst)
     yield { type: 'edge', kind: 'resumed', session: state.session, parent: null, at: ts, evidence: 'header' }
   const isSubagent = rest['kind'] === 'subagent' || parent !== undefined
-  const facts = factsItem(state, {
+  yield* factsItems(state, {
     startedAt: isFirst ? (ts ?? undefined) : undefined,
     cwd: str(list(rest['directories'])[0]),
     relation: isSubagent ? 'subagent' : undefined,
     title: isSubagent ? undefined : str(rest['summary']),
   })
-  if (facts) yield facts
   const summary = isFirst ? 'session began' : 'session resumed'
   yield noteEvent(state, {
     name: `header ${state.startedAt}`,
@@ -185,8 +182,7 @@ function* patched(state: State, patch: Fields): Generator<Item> {
     if (isRecord(one) && str(one['id']) !== undefined) yield* message(state, one, true)
     else yield* unknown(state, isRecord(one) ? one : { message: one }, 'message without id')
   const title = state.told.relation === 'subagent' ? undefined : str(summary)
-  const facts = factsItem(state, { title, cwd: str(list(directories)[0]) })
-  if (facts) yield facts
+  yield* factsItems(state, { title, cwd: str(list(directories)[0]) })
   // What was said above is a fact; the rest is kept as it stands.
   if (title === undefined && summary !== undefined) rest['summary'] = summary
   if (directories !== undefined) rest['directories'] = directories
@@ -260,14 +256,12 @@ function* asked(state: State, record: Fields, id: string, isHistory: boolean): G
     },
     TOOLS,
   )
-  yield* unknownParts(parts)
 }
 
 function* answered(state: State, record: Fields, id: string, isHistory: boolean): Generator<Item> {
   const ts = time(record['timestamp'])
   const model = str(record['model'])
-  const facts = factsItem(state, { model })
-  if (facts) yield facts
+  yield* factsItems(state, { model })
   const calls = list(record['toolCalls']).filter(isRecord)
   const thoughts = list(record['thoughts']).map(thought)
   const told = partsOf(record['content']).filter(
@@ -279,8 +273,7 @@ function* answered(state: State, record: Fields, id: string, isHistory: boolean)
   const parts = [...thoughts, ...told, ...calls.map(callPart)]
   const speaker = isHistory && model === undefined ? 'system' : 'assistant'
   // One that only calls tools is empty until they have ended.
-  if (parts.length > 0) yield* messageEvents(state, { name: id, ts, speaker, parts, model }, TOOLS)
-  yield* unknownParts(parts)
+  if (parts.length > 0) yield* messageEvents(state, { name: id, ts, speaker, parts }, TOOLS)
   for (const call of calls) yield* ended(state, call, id)
   const { tokens } = record
   if (!isRecord(tokens)) return
@@ -306,7 +299,7 @@ function callPart(call: Fields): Part {
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled'])
-const WRAPPED = /^<untrusted_context>\n(.*)\n<\/untrusted_context>$/s
+const WRAPPED = /^(?:Output too large\. .*\n)?<untrusted_context>\n(.*)\n<\/untrusted_context>$/s
 
 /** Call and result stand in one record; the result has a time of its own. */
 function* ended(state: State, call: Fields, message: string): Generator<Item> {

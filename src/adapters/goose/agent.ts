@@ -19,7 +19,7 @@ function claim(path: string, isBelowRoot = false): Source | null {
 export const agent: Agent = {
   flavor: 'goose',
   title: 'Goose',
-  aliases: ['block-goose'],
+  aliases: ['block-goose', 'goose-cli', 'codename-goose'],
   version: 2,
   roots: (env) => [sessions(env)],
   claim,

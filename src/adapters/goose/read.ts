@@ -9,8 +9,9 @@ import {
   type Deed,
   disjointTokens,
   type EventItem,
+  type Fields,
   type ForeignDatabase,
-  factsItem,
+  factsItems,
   fields,
   fieldsIn,
   firstLine,
@@ -34,8 +35,6 @@ import {
   tokenCount,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 export const read: Read = ({ path }, from) =>
   path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, READER)
@@ -152,7 +151,7 @@ function* sessionItems(
   told = NOTHING_TOLD,
 ): Generator<Item> {
   const title = str(row['name']) || str(row['description']) || ''
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: createdAt ?? undefined,
     cwd: str(row['working_dir']),
     model: str(row['model']),
@@ -160,7 +159,6 @@ function* sessionItems(
     titleByPerson: Number(row['user_set_name']) === 1 || undefined,
     relation: row['session_type'] === 'sub_agent' ? 'subagent' : undefined,
   })
-  if (facts) yield facts
   const counts = {
     input: Math.max(0, tokenCount(row['accumulated_input_tokens']) - told.input),
     output: Math.max(0, tokenCount(row['accumulated_output_tokens']) - told.output),
@@ -201,7 +199,6 @@ function* messageItems(thread: Thread, message: Fields): Generator<Item> {
       { name: `${name}.${at}`, ts, speaker, parts: [part], ...(more && { more }) },
       TOOLS,
     )
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
     const child = part.is === 'result' ? childOf(raw) : undefined
     const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
     if (child) yield { ...spawned, session: child, evidence: str(raw['id']) ?? name }

@@ -7,6 +7,7 @@ import { claim, roots } from './paths.ts'
 export const agent: Agent = {
   flavor: 'grok',
   title: 'Grok Build',
+  aliases: ['grok-build', 'grok-cli', 'grok-code'],
   provider: 'x_ai',
   version: 8,
   roots,

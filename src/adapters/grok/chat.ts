@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { EventItem, Item } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
 import { closeCall, openCall } from '../kit/calls.ts'
-import { isRecord, list, num, str } from '../kit/guards.ts'
+import { type Fields, isRecord, list, num, str } from '../kit/guards.ts'
 import { firstLine, jsonOr } from '../kit/text.ts'
 import type { ChatClock } from './chat-clock.ts'
 import type { HistoryPrompt, Session } from './facts.ts'
@@ -15,8 +15,6 @@ import { giveBack } from './runs.ts'
 import type { ChatState, State } from './state.ts'
 import { contentText, stringsOf } from './text.ts'
 import { actOf, callSummary, filesTouched, GOES_ON, namedTool } from './tools.ts'
-
-type Fields = Record<string, unknown>
 
 /** What tells the times that a chat lacks. */
 export interface ChatTimes {
@@ -190,7 +188,6 @@ function historyTime({ state, history }: Context, text: string): number | null {
 function* assistantItem(context: Context): Generator<Item> {
   const { state, item } = context
   state.model = str(item['model_id']) ?? state.model
-  const model = state.model ? { model: state.model } : {}
   const thought = str(item['reasoning_content'])
   const calls = list(item['tool_calls'])
   if (thought) {
@@ -199,7 +196,6 @@ function* assistantItem(context: Context): Generator<Item> {
       said: thought,
       payload: { reasoning_content: thought },
       ts: context.clock.thought(),
-      ...model,
     })
   }
   const text = contentText(item['content'])
@@ -211,7 +207,6 @@ function* assistantItem(context: Context): Generator<Item> {
       said: text,
       payload: rest,
       ts,
-      ...model,
     })
   } else if (calls.length === 0 && !thought) {
     const key = textKey(context, 'assistant', '')
@@ -238,7 +233,6 @@ function callEvent(context: Context, call: unknown): EventItem {
     payload: { toolCallId: id, tool: name, rawInput: input },
     ts,
     ...(files ? { files } : {}),
-    ...(state.model ? { model: state.model } : {}),
   })
 }
 

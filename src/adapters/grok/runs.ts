@@ -70,15 +70,13 @@ export function runEvent(session: Session, state: State, run: Run): EventItem {
   const payload: Record<string, unknown> = { update: first.kind, text }
   if (run.parts.length > 0) payload['parts'] = run.parts
   if (first.kind === 'user_message_chunk') return userEvent(session, state, first, text, payload)
-  const event = eventOf(session, first, {
+  return eventOf(session, first, {
     kind: first.kind === 'agent_message_chunk' ? 'assistant_msg' : 'thinking',
     role: 'assistant',
     summary: firstLine(text),
     ...(text === '' ? {} : { said: text }),
     payload,
   })
-  if (state.model) event.model = state.model
-  return event
 }
 
 /** Of a run that is a person's prompt, what tells it from others; undefined for any other run. */

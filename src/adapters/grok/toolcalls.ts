@@ -90,7 +90,6 @@ export class Calls {
       act: actOf(tool, update.body['content']),
       payload: callPayload(update.body, tool),
       ...(files ? { files } : {}),
-      ...(this.#state.model ? { model: this.#state.model } : {}),
     })
   }
 

@@ -4,13 +4,11 @@ import { basename, dirname, join } from 'node:path'
 import { type Edit, editsIn } from '../../event/edits.ts'
 import type { Deed, EndState } from '../../model.ts'
 import type { Act, EventItem } from '../adapter.ts'
-import { isRecord, list, num, str } from '../kit/guards.ts'
+import { type Fields, isRecord, list, num, str } from '../kit/guards.ts'
 import { firstLine } from '../kit/text.ts'
 import type { Session } from './facts.ts'
 import { readable } from './small.ts'
 import { contentText, stringsOf } from './text.ts'
-
-type Fields = Record<string, unknown>
 
 const EDIT_TOOLS = new Set([
   'search_replace',

@@ -252,7 +252,6 @@ function* turnCompleted(session: Session, state: State, update: Update): Generat
     event.payload = { ...(event.payload as object), cancellationCategory, cancelTrigger }
   const elapsed = num(body['elapsed_ms'])
   if (elapsed !== undefined) event.durationMs = elapsed
-  if (state.model) event.model = state.model
   yield event
   const id = str(body['prompt_id']) || `${session.id}:${update.key}`
   const place = { ts: update.ts, event: state.answer ?? update.key }

@@ -13,7 +13,7 @@ function database(env: Environment): string {
 export const agent: Agent = {
   flavor: 'kilo',
   title: 'Kilo Code',
-  aliases: ['kilocode', 'kilo-code'],
+  aliases: ['kilocode', 'kilo-code', 'kilo-cli'],
   version: 1,
   roots: (env) => [database(env)],
   claim: (path) => {

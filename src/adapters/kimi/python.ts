@@ -7,7 +7,8 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   fields,
   fieldsIn,
   type Item,
@@ -41,8 +42,6 @@ interface State extends Thread {
   refused: string[]
 }
 
-type Fields = Record<string, unknown>
-
 const TOOLS: Tools = {
   Shell: 'shell',
   StrReplaceFile: 'edit',
@@ -68,8 +67,7 @@ function* sessionItems(state: State, folder: string, memo: SweepMemo): Generator
   const paths = known.flatMap((one) => str(fields(one)['path']) ?? [])
   const hash = basename(dirname(folder)).replace(/^.*_/, '')
   const cwd = paths.find((path) => createHash('md5').update(path).digest('hex') === hash)
-  const facts = factsItem(state, { cwd, title: str(value['custom_title']) })
-  if (facts) yield facts
+  yield* factsItems(state, { cwd, title: str(value['custom_title']) })
 }
 
 function* step(state: State, record: Fields): Generator<Item> {

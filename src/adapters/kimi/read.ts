@@ -6,7 +6,8 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   fields,
   firstLine,
   type Item,
@@ -49,8 +50,6 @@ interface State extends Thread {
   isSteered: boolean
   isForkTold: boolean
 }
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'Bash',
@@ -98,14 +97,13 @@ function* sessionItems(state: State, home: string): Generator<Item> {
   const parent = str(value['forkedFrom'])
   const createdAt = time(value['createdAt'])
   const isNamed = value['isCustomTitle'] === true
-  const facts = factsItem(state, {
+  yield* factsItems(state, {
     cwd: str(value['cwd']),
     startedAt: createdAt ?? undefined,
     title: isNamed || value['titleKind'] !== 'replaceable' ? str(value['title']) : undefined,
     titleByPerson: isNamed || undefined,
     relation: parent ? 'fork' : undefined,
   })
-  if (facts) yield facts
   if (!parent || state.isForkTold) return
   state.isForkTold = true
   yield { type: 'edge', kind: 'interactive_fork', session: state.session, parent, at: createdAt }
@@ -177,7 +175,7 @@ function* loopEvent(state: State, told: Told, event: Fields): Generator<Item> {
   if (type === 'content.part' || type === 'tool.call') {
     yield* messageEvents(
       state,
-      { name, ts, speaker: 'assistant', parts: [answerPart(event, raw)], model: state.model?.[1], more },
+      { name, ts, speaker: 'assistant', parts: [answerPart(event, raw)], more },
       TOOLS,
     )
     yield* shown(state, `${name}#0`)
@@ -319,8 +317,7 @@ function* learn(state: State, type: string, record: Fields): Generator<Item> {
   if (type === 'llm.request') {
     const [alias, model] = [str(record['modelAlias']), str(record['model'])]
     if (alias && model) state.model = [alias, model]
-    const facts = state.agent === 'main' ? factsItem(state, { model }) : undefined
-    if (facts) yield facts
+    if (state.agent === 'main') yield* factsItems(state, { model })
   } else if (type === 'turn.steer') state.isSteered = true
   else if (type === 'permission.record_approval_result') {
     const decision = str(fields(record['result'])['decision'])

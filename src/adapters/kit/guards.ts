@@ -1,5 +1,7 @@
 // Narrowing of foreign JSON. Everything an adapter reads may have any type: these are the only doors from `unknown`.
 
+export type Fields = Record<string, unknown>
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -32,15 +32,15 @@ export {
   rowGap,
 } from './database.ts'
 export { jsonBeside, readDocument, textBeside } from './document.ts'
-export { fields, fieldsIn, isRecord, list, num, str, time } from './guards.ts'
+export { type Fields, fields, fieldsIn, isRecord, list, num, str, time } from './guards.ts'
 export { type Line, readLines } from './lines.ts'
 export { newMemo } from './memo.ts'
-export { type Part, partsOf, unknownParts } from './parts.ts'
+export { type Part, partsOf } from './parts.ts'
 export { configFolder, databaseSource, dataFolder, hasFolders, homeFolder, lastParts } from './paths.ts'
 export { messageOf, type Speaker, speakerOf } from './shapes.ts'
 export { contentText, firstLine, hashOf, leaves } from './text.ts'
 export {
-  factsItem,
+  factsItems,
   type Message,
   messageEvents,
   newThread,

@@ -1,7 +1,7 @@
 // The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
 // speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
 import type { EndState, EventKind, Mark } from '../../model.ts'
-import type { Act, UnknownItem } from '../adapter.ts'
+import type { Act } from '../adapter.ts'
 import { isRecord, list, str } from './guards.ts'
 import { contentText, leaves } from './text.ts'
 
@@ -134,12 +134,6 @@ function toolParts(raw: Record<string, unknown>, state: Record<string, unknown>)
   if (status !== 'completed' && status !== 'error') return [call]
   const text = str(error) ?? str(output) ?? leaves(output)
   return [call, { is: 'result', id, text, failed: status === 'error', raw: { output, error, ...rest } }]
-}
-
-/** Names of the parts that nobody described: they are kept, and counted. */
-export function* unknownParts(parts: readonly Part[]): Generator<UnknownItem> {
-  for (const part of parts)
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
 }
 
 /** What stands beside the content in messages of Gemini and of the chat protocol. */

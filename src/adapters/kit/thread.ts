@@ -2,7 +2,7 @@
 // The carry-over is plain, bounded JSON, so that it can live in a cursor.
 
 import type { Tokens } from '../../model.ts'
-import type { EventItem, SessionItem, UsageItem } from '../adapter.ts'
+import type { EventItem, SessionItem, UnknownItem, UsageItem } from '../adapter.ts'
 import { beside } from './beside.ts'
 import { numbered, remember } from './bounded.ts'
 import { type CallBook, newCallBook } from './calls.ts'
@@ -44,17 +44,25 @@ export interface Message {
   ts: number | null
   speaker: Speaker
   parts: readonly Part[]
-  model?: string | undefined
   /** Name of the record it follows; null for a root; left out where the format has no links: then the event before it. */
   parent?: string | null | undefined
   /** What the record says beside its parts: goes with the body of its first event. */
   facts?: Record<string, unknown>
   /** The same for all of its events: `isSidechain`, `agent`, `inherited`, `isIncomplete` … */
   more?: Partial<EventItem>
+  /** The same for the event of each part, in their order. */
+  each?: readonly (Partial<EventItem> | undefined)[]
 }
 
-/** The events of a record. `tools` says what the agent's own tools do; others are judged by their names. */
-export function* messageEvents(thread: Thread, message: Message, tools: Tools = {}): Generator<EventItem> {
+/**
+ * The events of a record, and the names of its parts that nobody described. `tools` says what the agent's own tools do; others
+ * are judged by their names.
+ */
+export function* messageEvents(
+  thread: Thread,
+  message: Message,
+  tools: Tools = {},
+): Generator<EventItem | UnknownItem> {
   const { name, ts, parts, speaker, facts = {} } = message
   const drafts = parts.map((part, index) => partDraft(thread, speaker, part, `${name}#${index}`, ts, tools))
   if (drafts.length === 0)
@@ -71,14 +79,16 @@ export function* messageEvents(thread: Thread, message: Message, tools: Tools = 
       ...draft,
       payload: index === 0 ? beside(payload, facts) : payload,
       ...message.more,
+      ...message.each?.[index],
     }
     // A result of which nothing but its words is known.
     if (event.role === 'tool') event.state ??= 'ok'
-    if (message.model !== undefined) event.model = message.model
     yield event
     thread.last = parentKey = key
   }
   if (drafts.length > 1) remember(thread.wide, [name, drafts.length - 1])
+  for (const part of parts)
+    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
 }
 
 /** One event that is no message: a compaction, a change of model, an error. Its key is the record's name. */
@@ -187,19 +197,19 @@ export function sharedName(value: unknown): string {
 
 type Facts = Omit<SessionItem, 'type' | 'session'>
 
-/** What is new of the facts, as an item; undefined where nothing is. Of `startedAt` and `cwd` the first one told holds. */
-export function factsItem(
+/** What is new of the facts, as one item; none where nothing is. Of `startedAt` and `cwd` the first one told holds. */
+export function factsItems(
   thread: Thread,
   facts: { [Name in keyof Facts]?: Facts[Name] | undefined },
-): SessionItem | undefined {
+): SessionItem[] {
   const told = thread.told as Record<string, unknown>
   const news = Object.entries(facts).filter(
     ([name, value]) =>
       value !== undefined && value !== '' && !(told[name] === value || (FIRST.has(name) && name in told)),
   )
-  if (news.length === 0) return undefined
+  if (news.length === 0) return []
   Object.assign(told, Object.fromEntries(news))
-  return { type: 'session', session: thread.session, ...Object.fromEntries(news) }
+  return [{ type: 'session', session: thread.session, ...Object.fromEntries(news) }]
 }
 
 const FIRST = new Set(['startedAt', 'cwd'])

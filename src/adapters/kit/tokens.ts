@@ -1,9 +1,7 @@
 // Token counts in the shapes that providers and clients write, made disjoint: input without what was cached, output with
 // what was thought. What is no number counts as none; NaN and negative counts were seen in the field.
 import type { Tokens } from '../../model.ts'
-import { isRecord, num } from './guards.ts'
-
-type Fields = Record<string, unknown>
+import { type Fields, isRecord, num } from './guards.ts'
 
 /** A whole number from 0 on. */
 export const tokenCount = (value: unknown): number => Math.max(0, Math.trunc(num(value) ?? 0))

@@ -45,6 +45,7 @@ const FILE_FIELDS = [
   'notebook_path',
   'target_file',
 ]
+const WHOLE_TEXTS = ['file_text', 'content', 'contents']
 const SUBJECTS = [
   'command',
   'cmd',
@@ -205,6 +206,9 @@ function isEdit(words: string[], input: Record<string, unknown>): boolean {
   // Editors that also show files say so in their command.
   if (input['command'] === 'view') return false
   if (words.some((word) => EDIT_WORDS.has(word))) return true
+  // Of a tool called `create`, the path and the text say that it makes a file.
+  if (words.includes('create') && FILE_FIELDS.some((name) => str(input[name])))
+    return WHOLE_TEXTS.some((name) => typeof input[name] === 'string')
   return words.includes('file') && words.some((word) => FILE_WORDS.has(word))
 }
 

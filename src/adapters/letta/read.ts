@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import {
   contentText,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   hashOf,
   type Item,
   isRecord,
@@ -24,8 +25,6 @@ import {
 } from '../kit/index.ts'
 import { note, spokenIn, type Told, usageIn } from '../pi/messages.ts'
 import { nameIn, ownerFile } from './names.ts'
-
-type Fields = Record<string, unknown>
 
 const TOOLS = toolsBy({
   shell: 'Bash',
@@ -72,12 +71,9 @@ function* recordItems(state: State, record: Fields): Generator<Item> {
   const model = speaker === 'assistant' && !isPartial ? str(message['model']) : undefined
   const spoken = speaker === 'user' ? promptTold(state, told) : told.map(resultTold)
   yield* factsOf(state, spoken, model)
-  let index = 0
   const parts = spoken.map(({ part }) => part)
-  for (const event of messageEvents(state, { name, ts, speaker, parts, facts, model }, TOOLS))
-    yield { ...event, ...spoken[index++]?.more }
-  for (const { part } of spoken)
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
+  const each = spoken.map(({ more }) => more)
+  yield* messageEvents(state, { name, ts, speaker, parts, facts, each }, TOOLS)
   if (speaker === 'assistant') yield* endItems(state, name, isPartial)
   if (speaker === 'tool') yield* spawnItems(state, message)
   if (!isPartial) yield* usageIn(state, message, { name, ts })
@@ -87,11 +83,6 @@ function realTime({ madeAt }: State, told: unknown, counted: unknown): number | 
   const ts = time(told)
   if (ts === null) return null
   return (madeAt === null ? ts === time(counted) : ts < madeAt) ? null : ts
-}
-
-function* news(state: State, facts: Parameters<typeof factsItem>[1]): Generator<Item> {
-  const item = factsItem(state, facts)
-  if (item) yield item
 }
 
 const REMINDER = /^\s*<system-reminder>/
@@ -124,7 +115,7 @@ function* factsOf(state: State, told: readonly Told[], model: string | undefined
   const texts = told.flatMap(({ part }) => (part.is === 'other' ? (str(part.raw['text']) ?? []) : []))
   const found = (pattern: RegExp): string | undefined =>
     texts.map((text) => pattern.exec(text)?.[1]).find(Boolean)
-  yield* news(state, {
+  yield* factsItems(state, {
     model,
     cwd: found(DIRECTORY),
     gitBranch: found(BRANCH),
@@ -194,7 +185,7 @@ function* besideItems(state: State, folder: string): Generator<Item> {
   yield* [...manifest.gaps, ...conversation.gaps, ...owner.gaps]
   const isSubagent = list(owner.value['tags']).includes('role:subagent')
   const place = /^Letta Code agent created in (\/.+)$/.exec(str(owner.value['description']) ?? '')?.[1]
-  yield* news(state, {
+  yield* factsItems(state, {
     startedAt: time(manifest.value['created_at']) ?? undefined,
     title: str(conversation.value['summary'])?.trim(),
     ...(isSubagent && { relation: 'subagent', cwd: place }),

@@ -33,6 +33,7 @@ const messagesOf = (path: string): string =>
 export const agent: Agent = {
   flavor: 'opencode',
   title: 'opencode',
+  aliases: ['open-code', 'opencode-ai', 'sst-opencode'],
   version: 1,
   roots: (env) => [database(env), dataFolder(env, 'opencode', 'storage', 'session')],
   claim,

@@ -4,7 +4,8 @@
 import {
   disjointTokens,
   type EventItem,
-  factsItem,
+  type Fields,
+  factsItems,
   fields,
   firstLine,
   type Item,
@@ -24,8 +25,6 @@ import {
   toolsBy,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 export interface Session {
   id: string
@@ -77,7 +76,7 @@ export function* tellSession(
   const thread = newThread(id)
   const scope = parent?.kind === 'subagent' ? id : undefined
   const telling: Telling = { flavor, thread, scope, prompts: new Map(), commands: new Set() }
-  const facts = factsItem(thread, {
+  yield* factsItems(thread, {
     startedAt: createdAt ?? undefined,
     cwd: session.directory,
     gitBranch: session.branch,
@@ -86,7 +85,6 @@ export function* tellSession(
     agentVersion: session.version,
     relation: parent ? (parent.kind === 'subagent' ? 'subagent' : 'fork') : undefined,
   })
-  if (facts) yield facts
   if (parent) yield { type: 'edge', kind: parent.kind, session: id, parent: parent.id, at: createdAt }
   const reverted: string[] = []
   let isReverted = false
@@ -140,8 +138,7 @@ function* messageItems(telling: Telling, { id, data, parts }: Message): Generato
     hasTokens: false,
     place: 0,
   }
-  const news = factsItem(thread, { model })
-  if (news) yield news
+  yield* factsItems(thread, { model })
   for (const part of parts) {
     if ('gap' in part) yield part.gap
     else yield* partItems(telling, around, id, part.data)
@@ -168,7 +165,6 @@ function* partItems(telling: Telling, around: Around, message: string, data: Fie
   if (raw['synthetic'] === true && RAN_BY_PERSON.test(str(raw['text']) ?? '')) telling.commands.add(message)
   const { part, more } = partOf(type, raw, around)
   yield* events(telling, around, time(times['start'] ?? times['created']), part, more)
-  if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
   if (type !== 'step-finish' || !isRecord(raw['tokens'])) return
   around.hasTokens = true
   yield* tokenItems(telling, around, raw['tokens'], raw['cost'])
@@ -182,16 +178,12 @@ function* events(
   at: number | null,
   part: Part,
   more: Partial<EventItem> = {},
-): Generator<EventItem> {
-  const { speaker, model, place, facts } = around
+): Generator<Item> {
+  const { speaker, place, facts } = around
   const name = `${around.name}.${place}${part.is === 'result' ? '.end' : ''}`
   const ts = speaker === 'user' ? around.at : (at ?? around.at)
   const said = { name, ts, speaker, parts: [part], more }
-  yield* messageEvents(
-    thread,
-    { ...said, ...(facts && { facts }), model: speaker === 'assistant' ? model : undefined },
-    TOOLS,
-  )
+  yield* messageEvents(thread, { ...said, ...(facts && { facts }) }, TOOLS)
   around.facts = undefined
   around.at = ts === null ? around.at : Math.max(ts, around.at ?? ts)
   if (part.is !== 'other') around.shown ??= `${name}#0`

@@ -7,8 +7,8 @@ import { SESSION_FILE } from './names.ts'
 export const agent: Agent = {
   flavor: 'pi',
   title: 'pi',
-  aliases: ['pi-mono', 'pi-coding-agent'],
-  version: 1,
+  aliases: ['pi-mono', 'pi-coding-agent', 'pi-agent'],
+  version: 2,
   roots: (env) => [
     env['PI_CODING_AGENT_SESSION_DIR'] ||
       join(homeFolder(env, 'PI_CODING_AGENT_DIR', '.pi', 'agent'), 'sessions'),

@@ -4,6 +4,7 @@ import {
   disjointTokens,
   type EventItem,
   exitCodeIn,
+  type Fields,
   type Item,
   isRecord,
   num,
@@ -16,8 +17,6 @@ import {
   type Tokens,
   usageItem,
 } from '../kit/index.ts'
-
-type Fields = Record<string, unknown>
 
 /** A part, and what is told of it beyond what its kind of part tells. */
 export interface Told {
@@ -47,6 +46,7 @@ export function spokenIn(message: Fields): Spoken {
   }
   const told = partsOf(content).map((part): Told => ({ part: withoutSignature(part) }))
   const speaker = speakerOf(role)
+  if (speaker === 'user') return { speaker, told: told.map(typedTold), facts }
   if (speaker !== undefined) return { speaker, told: [...told, ...endTold(message)], facts }
   const name = `message ${str(role) ?? 'without role'}`
   return { speaker: 'system', told: [note(name, message, { isKnown: false })], facts: {} }
@@ -62,6 +62,13 @@ function withoutSignature(part: Part): Part {
     ? { ...part, raw: { ...raw, signatureLength: signature.length } }
     : part
 }
+
+const ATTACHED = /^(?:<file name="[^"\n]*">.*?<\/file>\n)+/s
+
+/** Files named on the command line stand before the person's words. */
+const typedTold = ({ part }: Told): Told => ({
+  part: part.is === 'text' ? { ...part, text: part.text.replace(ATTACHED, '') || part.text } : part,
+})
 
 /** What is told of an answer that did not come to its end. */
 function endTold({ stopReason, errorMessage }: Fields): Told[] {

@@ -3,7 +3,8 @@
 import { basename } from 'node:path'
 import {
   type EventItem,
-  factsItem,
+  type Fields,
+  factsItems,
   type Item,
   isRecord,
   messageEvents,
@@ -17,8 +18,6 @@ import {
 } from '../kit/index.ts'
 import { injected, note, type Spoken, spokenIn, usageIn } from './messages.ts'
 import { SESSION_FILE, sessionIn } from './names.ts'
-
-type Fields = Record<string, unknown>
 
 /** Carry-over between entries; plain, bounded JSON. */
 export interface Session extends Thread {
@@ -78,7 +77,7 @@ function* headerItems(session: Session, record: Fields): Generator<Item> {
       session.parent = sessionIn(parent)
     if (session.isSubagent) yield* parentItems(session, ts)
   }
-  yield* facts(session, {
+  yield* factsItems(session, {
     startedAt: ts ?? undefined,
     cwd: str(record['cwd']),
     model: str(record['modelId']),
@@ -92,14 +91,9 @@ function* headerItems(session: Session, record: Fields): Generator<Item> {
   yield* tell(entry, { speaker: 'system', told, facts: {} })
 }
 
-function* facts(session: Session, told: Parameters<typeof factsItem>[1]): Generator<Item> {
-  const item = factsItem(session, told)
-  if (item) yield item
-}
-
 function* titleItems(session: Session, title: unknown, source: unknown): Generator<Item> {
   const text = str(title)?.trim()
-  if (text) yield* facts(session, { title: text, ...(source === 'user' && { titleByPerson: true }) })
+  if (text) yield* factsItems(session, { title: text, ...(source === 'user' && { titleByPerson: true }) })
 }
 
 /** The first entry tells a fork, which begins with copies, from a session that only follows another. */
@@ -109,7 +103,7 @@ function* parentItems(session: Session, ts: number | null): Generator<Item> {
   delete session.parent
   session.isFork = !session.isSubagent && isBefore(ts, startedAt)
   if (session.isFork || session.isSubagent)
-    yield* facts(session, { relation: session.isFork ? 'fork' : 'subagent' })
+    yield* factsItems(session, { relation: session.isFork ? 'fork' : 'subagent' })
   const kind = session.isSubagent ? 'subagent' : session.isFork ? 'interactive_fork' : 'swapped'
   yield { type: 'edge', kind, session: session.session, parent, at: startedAt }
 }
@@ -131,30 +125,21 @@ function* branchItems(session: Session, name: string, parent: string | null | un
 }
 
 /** The events of an entry. */
-function* tell(entry: Entry, { speaker, told, facts: beside }: Spoken, tools?: Tools): Generator<EventItem> {
-  const { session, name, ts, parent, record } = entry
+function* tell(entry: Entry, { speaker, told, facts: beside }: Spoken, tools?: Tools): Generator<Item> {
+  const { session, name, ts, parent } = entry
   const isCopy = session.isFork && isBefore(ts, session.startedAt)
-  const message = isRecord(record['message']) ? record['message'] : {}
-  const model = message['role'] === 'assistant' ? str(message['model']) : undefined
   const parts = told.map(({ part }) => part)
   const more = isCopy ? { inherited: true } : {}
-  let index = 0
-  for (const event of messageEvents(
-    session,
-    { name, ts, parent, speaker, parts, model, facts: beside, more },
-    tools,
-  ))
-    yield { ...event, ...told[index++]?.more }
+  const each = told.map((one) => one.more)
+  yield* messageEvents(session, { name, ts, parent, speaker, parts, facts: beside, more, each }, tools)
 }
 
 function* messageItems(entry: Entry, message: Fields, tools: Tools): Generator<Item> {
   const { session, name } = entry
   const spoken = spokenIn(message)
   const isAnswer = spoken.speaker === 'assistant'
-  if (isAnswer) yield* facts(session, { model: str(message['model']) })
+  if (isAnswer) yield* factsItems(session, { model: str(message['model']) })
   yield* tell(entry, spoken, tools)
-  for (const { part } of spoken.told)
-    if (part.is === 'other' && !part.isKnown) yield { type: 'unknown', name: part.name }
   session.failed = message['stopReason'] === 'error' ? name : undefined
   yield* usageIn(session, message, entry)
 }
@@ -195,7 +180,9 @@ function* noteItems(entry: Entry, type: string): Generator<Item> {
   const one = injected(record)
   Object.assign(one.part, { summary, isKnown: known !== undefined, ...meaning(entry, type) })
   if (type === 'model_change')
-    yield* facts(session, { model: str(record['modelId']) ?? str(record['model'])?.replace(/^[^/]*\//, '') })
+    yield* factsItems(session, {
+      model: str(record['modelId']) ?? str(record['model'])?.replace(/^[^/]*\//, ''),
+    })
   if (type === 'session_info') yield* titleItems(session, record['name'], 'user')
   if (type === 'title_change') yield* titleItems(session, record['title'], record['source'])
   yield* tell(entry, { speaker: 'system', told: [one], facts: {} })

@@ -16,7 +16,7 @@ const OLD = /^session-.+\.json$/
 export const agent: Agent = {
   flavor: 'qwen',
   title: 'Qwen Code',
-  aliases: ['qwen-code'],
+  aliases: ['qwen-code', 'qwen-cli', 'qwencode'],
   version: 1,
   roots: (env) => [runtime(env, 'projects'), runtime(env, 'tmp')],
   claim: (path, isBelowRoot = false) => {

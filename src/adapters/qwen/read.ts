@@ -5,7 +5,8 @@ import { readSession } from '../gemini/read.ts'
 import {
   disjointTokens,
   exitCodeIn,
-  factsItem,
+  type Fields,
+  factsItems,
   hashOf,
   type Item,
   isRecord,
@@ -29,11 +30,9 @@ import {
   time,
   tokenCount,
   toolsBy,
-  unknownParts,
   usageItem,
 } from '../kit/index.ts'
 
-type Fields = Record<string, unknown>
 /** A message without what is particular to its type. */
 type Frame = Omit<Message, 'speaker' | 'parts'>
 type Other = Extract<Part, { is: 'other' }>
@@ -94,7 +93,6 @@ function* step(state: State, record: Fields, born: Birth): Generator<Item> {
     ts,
     parent,
     more: more(record, parent, born.call),
-    model: str(record['model']) ?? (record['type'] === 'assistant' ? born.model : undefined),
   }
   const { type } = record
   if (type === 'user') yield* asked(state, record, message)
@@ -124,7 +122,7 @@ function* told(state: State, record: Fields, ts: number | null): Generator<Item>
     yield { type: 'edge', kind: 'interactive_fork', session, parent: state.origin, at: ts }
     state.origin = null
   }
-  const facts = factsItem(state, {
+  const facts = factsItems(state, {
     ...(forked && { relation: 'fork' }),
     startedAt: forked ? undefined : (ts ?? undefined),
     cwd: str(record['cwd']),
@@ -133,7 +131,7 @@ function* told(state: State, record: Fields, ts: number | null): Generator<Item>
     model: str(record['model']),
   })
   // A sub-agent's file is not the session's own.
-  if (facts) yield record['isSidechain'] === true ? { ...facts, isGuess: true } : facts
+  for (const item of facts) yield record['isSidechain'] === true ? { ...item, isGuess: true } : item
 }
 
 const partsIn = (record: Fields): Part[] =>
@@ -180,7 +178,6 @@ function* asked(state: State, record: Fields, message: Frame): Generator<Item> {
     },
     TOOLS,
   )
-  yield* unknownParts(parts)
 }
 
 const ENDS = { completed: 'ok', failed: 'failed', cancelled: 'stopped', stopped: 'stopped' } as const
@@ -204,7 +201,6 @@ function* answered(state: State, record: Fields, message: Frame): Generator<Item
   const parts = partsIn(record).filter((part) => !(part.is === 'text' && part.text === ''))
   const { usageMetadata, ...facts } = restOf(record)
   yield* messageEvents(state, { ...message, speaker: 'assistant', parts, facts }, TOOLS)
-  yield* unknownParts(parts)
   if (!isRecord(usageMetadata)) return
   const [input, output, reasoning, total] = [
     'promptTokenCount',
@@ -212,14 +208,14 @@ function* answered(state: State, record: Fields, message: Frame): Generator<Item
     'thoughtsTokenCount',
     'totalTokenCount',
   ].map((name) => tokenCount(usageMetadata[name])) as [number, number, number, number]
-  const { name, ts, model } = message
+  const { name, ts } = message
   const counts = { input, output, reasoning, cacheRead: usageMetadata['cachedContentTokenCount'] }
   // By the wire: one protocol counts thoughts beside the answer, the other among it. The total tells which.
   const overlaps = { inputHasCache: true, outputLacksReasoning: total >= input + output + reasoning }
   yield usageItem(state, disjointTokens(counts, overlaps), {
     id: `qwen:${name}`,
     ts,
-    model: model ?? null,
+    model: str(record['model']) ?? state.born.model ?? null,
     event: `${name}#0`,
     ...(message.more?.isSidechain && { isSidechain: true }),
   })
@@ -229,7 +225,6 @@ function* returned(state: State, record: Fields, message: Frame): Generator<Item
   const outcome = isRecord(record['toolCallResult']) ? record['toolCallResult'] : {}
   const parts = partsIn(record).map((part) => (part.is === 'result' ? resultPart(part, outcome) : part))
   yield* messageEvents(state, { ...message, speaker: 'tool', parts, facts: restOf(record) }, TOOLS)
-  yield* unknownParts(parts)
 }
 
 function resultPart(part: Extract<Part, { is: 'result' }>, outcome: Fields): Part {
@@ -326,7 +321,6 @@ function* noted(state: State, record: Fields, message: Frame): Generator<Item> {
   }
   const speaker = subtype === 'rewind' || part.mark === 'interrupt' ? 'user' : 'system'
   yield* messageEvents(state, { ...message, speaker, parts: [part] }, TOOLS)
-  yield* unknownParts([part])
 }
 
 /** What a record says of the session, or of what was said before. */
@@ -340,13 +334,12 @@ function* consequences(
   const above = subtype === 'parent_session' ? str(payload['parentSessionId']) : undefined
   if (above) yield { type: 'edge', kind: 'subagent', session, parent: above, at: ts }
   const title = subtype === 'custom_title' ? str(payload['customTitle']) : undefined
-  const facts = factsItem(state, {
+  yield* factsItems(state, {
     ...(above && { relation: 'subagent' }),
     title,
     titleByPerson: title === undefined ? undefined : payload['titleSource'] !== 'auto',
     model: subtype === 'session_model' ? str(payload['modelId']) : undefined,
   })
-  if (facts) yield facts
   if (subtype !== 'rewind') return
   const at = state.prompts.findIndex((entry) => entry[0] === (parent ?? ''))
   const [gone] = at === -1 ? [] : state.prompts.splice(at)

@@ -1,0 +1,197 @@
+// What a client is made to do, once for all of them. A story gets a world (scenarios.mjs): `say` runs the client with a prompt and
+// the answers that the model gives to it. Paths are those of the world's project.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const LONG = `node -e "for(let i=0;i<20000;i++)console.log('line '+i+' of many')"`
+const CALC = 'const add = (a, b) => a - b\n'
+/** 8 by 8, red. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSACj/P8Fu7N9hAAAAAElFTkSuQmCC'
+
+export const STORIES = {
+  /** Prompts, parallel calls, failures, edits that fail and that do not, long outputs, other scripts; a path with a space and Han. */
+  async several({ say, dialect, project, last }) {
+    writeFileSync(join(project, 'calc.js'), CALC)
+    const calc = join(project, 'calc.js')
+    await say('Look around 看看 "quoted" $HOME.', [
+      {
+        thinking: 'I look first.',
+        text: 'Two at once.',
+        calls: [dialect.shell('ls -1'), dialect.shell('echo out; exit 3')],
+      },
+      { calls: [dialect.read(join(project, 'missing.txt'))] },
+      { text: 'One failed with 3.' },
+    ])
+    if (!dialect.resume) return
+    await say(
+      'Now mend calc.js.',
+      [
+        { calls: [dialect.edit(calc, 'nothing of the kind', 'x')] },
+        { text: 'Not there; once more.', calls: [dialect.read(calc)] },
+        { calls: [dialect.edit(calc, CALC.trim(), CALC.trim().replace('-', '+'))] },
+        { text: 'Mended — 修好了 ✓' },
+      ],
+      { resume: last() },
+    )
+    await say(
+      'Print much.',
+      [
+        { calls: [dialect.shell(LONG)] },
+        { calls: [dialect.write(join(project, 'new 文件.txt'), 'hello')] },
+        { text: 'Much was printed.\n\nIn two paragraphs.' },
+      ],
+      { resume: last() },
+    )
+  },
+  async worktree({ say, dialect }) {
+    await say('Where is this?', [
+      { calls: [dialect.shell('git rev-parse --show-toplevel')] },
+      { text: 'In a worktree.' },
+    ])
+  },
+  async interruptedTool({ say, dialect, last }) {
+    await say(
+      'Run something slow.',
+      [
+        { text: 'Quick first.', calls: [dialect.shell('echo quick')] },
+        { text: 'Now slow.', calls: [dialect.shell('touch STARTED; sleep 20; echo never')] },
+        { text: 'It was stopped.' },
+      ],
+      { signal: 'SIGINT', when: 'tool' },
+    )
+    if (dialect.resume && last())
+      await say('Go on.', [{ calls: [dialect.shell('echo again')] }, { text: 'Went on.' }], {
+        resume: last(),
+      })
+  },
+  async interruptedStream({ say, dialect, last }) {
+    await say(
+      'Write an essay.',
+      [
+        { calls: [dialect.shell('echo quick')] },
+        { text: 'This essay has two halves, and only one of them is ever told to anybody.', hangs: true },
+        { text: 'Too late.' },
+      ],
+      { signal: 'SIGINT', when: 'stream' },
+    )
+    if (dialect.resume && last()) await say('Shorter.', [{ text: 'A short essay.' }], { resume: last() })
+  },
+  async killedTool({ say, dialect, last }) {
+    await say(
+      'Run something that ends badly.',
+      [
+        { text: 'Quick first.', calls: [dialect.shell('echo quick')] },
+        { text: 'Now slow.', calls: [dialect.shell('touch STARTED; sleep 20; echo never')] },
+      ],
+      { signal: 'SIGKILL', when: 'tool' },
+    )
+    if (dialect.resume && last())
+      await say('What happened?', [{ calls: [dialect.shell('exit 7')] }, { text: 'You killed me.' }], {
+        resume: last(),
+      })
+  },
+  async killedStream({ say, dialect, last }) {
+    await say(
+      'Say much.',
+      [
+        { thinking: 'Much it is.', text: 'First a call.', calls: [dialect.shell('echo quick')] },
+        { text: 'This answer has two halves, and only one of them is ever told to anybody.', hangs: true },
+      ],
+      { signal: 'SIGKILL', when: 'stream' },
+    )
+    if (dialect.resume && last()) await say('Once more.', [{ text: 'The whole answer.' }], { resume: last() })
+  },
+  async two({ say, dialect }) {
+    const one = (name) =>
+      say(`Session ${name}.`, [{ calls: [dialect.shell(`echo ${name}`)] }, { text: `This was ${name}.` }])
+    await Promise.all([one('Alpha'), one('Beta')])
+  },
+  async fork({ say, dialect, last }) {
+    if (!dialect.fork) return false
+    await say('The word is HERON.', [{ calls: [dialect.shell('echo heron')] }, { text: 'Noted: HERON.' }])
+    const origin = last()
+    await say('Fork: say it.', [{ calls: [dialect.shell('exit 4')] }, { text: 'HERON, says the fork.' }], {
+      fork: origin,
+    })
+    const child = last()
+    await say('Origin: say it.', [{ text: 'HERON, says the origin.' }], { resume: origin })
+    if (child !== origin) await say('Fork of the fork.', [{ text: 'HERON, twice removed.' }], { fork: child })
+  },
+  async subagents({ say, dialect }) {
+    if (!dialect.spawn) return false
+    const end = (text) => (dialect.finish ? { calls: [dialect.finish(text)] } : { text })
+    await say(
+      'Delegate twice.',
+      [
+        {
+          text: 'Both at once.',
+          calls: [dialect.spawn('SUBTASK-A: count.'), dialect.spawn('SUBTASK-B: fail.')],
+        },
+        { text: 'Both are back.' },
+      ],
+      {
+        sub: {
+          'SUBTASK-A': [{ text: 'A counts.', calls: [dialect.shell('ls | wc -l')] }, end('SUB-A: one.')],
+          'SUBTASK-B': [{ calls: [dialect.shell('exit 5')] }, end('SUB-B: failed with 5.')],
+        },
+      },
+    )
+  },
+  async denied({ say, dialect, project, last }) {
+    if (!dialect.deny) return false
+    const path = join(project, 'calc.js')
+    await say(
+      'Remove it.',
+      [{ text: 'I try.', calls: [dialect.shell(`rm -f '${path}'`)] }, { text: 'I may not.' }],
+      { deny: true },
+    )
+    if (dialect.resume && last()) await say('Then leave it.', [{ text: 'Left.' }], { resume: last() })
+  },
+  async models({ say, dialect, last }) {
+    if (!dialect.model) return false
+    await say('One model.', [{ text: 'I am the first.' }])
+    if (dialect.resume)
+      await say('Another model.', [{ calls: [dialect.shell('echo x')] }, { text: 'I am the second.' }], {
+        resume: last(),
+        model: true,
+      })
+  },
+  async errors({ say, dialect, last }) {
+    await say('Try until it works.', [
+      { calls: [dialect.shell('echo one')] },
+      { status: 529 },
+      { text: 'At the second try.' },
+    ])
+    if (dialect.resume)
+      await say(
+        'This fails.',
+        [
+          { status: 400 },
+          { status: 400 },
+          { status: 400 },
+          { status: 400 },
+          { status: 400 },
+          { status: 400 },
+          { status: 400 },
+        ],
+        { resume: last() },
+      )
+    if (dialect.resume) await say('And this goes on.', [{ text: 'On it goes.' }], { resume: last() })
+  },
+  async compaction({ say, dialect, last }) {
+    if (!dialect.compact) return false
+    await say('Remember 4711.', [{ calls: [dialect.shell('echo one')] }, { text: 'Noted 4711.' }])
+    await say('And 4712.', [{ text: 'Noted 4712.' }], { resume: last() })
+    await say(dialect.compact, [], { resume: last(), isCommand: true })
+    await say('Which were they?', [{ text: '4711 and 4712.' }], { resume: last() })
+  },
+  async image({ say, dialect, project }) {
+    writeFileSync(join(project, 'heron.png'), Buffer.from(PNG, 'base64'))
+    const path = join(project, 'heron.png')
+    if (dialect.image)
+      await say('What is on the picture?', [{ text: 'Red.' }], { words: dialect.image(path) })
+    else if (dialect.mention) await say('What is on @heron.png here?', [{ text: 'Red.' }])
+    else await say('Look at the picture.', [{ calls: [dialect.read(path)] }, { text: 'Red.' }])
+  },
+}
