@@ -60,6 +60,14 @@ if (inside === undefined) {
   process.exit(status ?? 1)
 }
 
+/** What the model asks the memory, and tells it. */
+const TAG = 'striped'
+const WANTED = [
+  ['search', { query: 'zebra', repo: '*' }],
+  ['recall', { text: 'Remember the zebra, and which command failed.' }],
+  ['label', { tags: TAG, session: '@last' }],
+]
+
 async function tryClient(name, version) {
   const client = CLIENTS[name]
   const home = mkdtempSync(join(tmpdir(), `recollect-agents-${name}-`))
@@ -68,7 +76,7 @@ async function tryClient(name, version) {
   const log = join(home, 'model.jsonl')
   writeFileSync(log, '')
   const answer = (asked) =>
-    (asked.prompt.includes('SEARCH') ? client.callTool(asked) : undefined) ?? {
+    (asked.prompt.includes('SEARCH') ? client.callTool(asked, WANTED) : undefined) ?? {
       text: `This is ${name}, done.`,
     }
   const server = await startModelServer(answer, log)
@@ -153,6 +161,12 @@ async function story({ name, client, home, server, agent, recollect, appeared, c
   )
   const result = asked.flatMap((one) => one.results ?? []).find(({ text }) => text.includes(`${uid}#`))
   check('the search through MCP finds the first session', result !== undefined)
+
+  const answered = asked.flatMap((one) => one.results ?? []).filter(({ text }) => text.includes('notice'))
+  const told = new Set(answered.map(({ id }) => id)).size
+  check('recall is called and answers', told >= 2, `${told} of ${WANTED.length} answers`)
+  const { stdout: tagged } = await recollect('sessions', '--all', '--tag', TAG, '--json')
+  check('label is called, and its tag is found', tagged.includes(`"${TAG}"`))
 
   const both = await appeared(2)
   const later = both.all.find((one) => one.session_uid !== uid)

@@ -329,3 +329,14 @@ describe('a session that a client without updates began', () => {
     expect(read.sessions.has(SESSION)).toBe(true)
   })
 })
+
+it('a chat that was written anew has one compaction, at its summary', () => {
+  const told = (text: string): Line => ({ type: 'user', content: text, synthetic_reason: 'compaction_meta' })
+  const chat = [
+    told('<user_info>\nOS</user_info>'),
+    told('Summary: all of it'),
+    { type: 'assistant', content: 'on' },
+  ]
+  const events = [...readOn(writeSession({ chat })).sessions.values()].flatMap((one) => one.events)
+  expect(events.map(({ mark }) => mark)).toEqual([undefined, 'compaction', undefined])
+})

@@ -14,9 +14,6 @@ import { HEADLESS } from './headless.mjs'
 
 const PLATFORM = `${process.platform}-${process.arch}`
 
-/** What the model is to search for, through the memory's own tool. */
-const QUERY = { query: 'zebra', repo: '*' }
-
 const WITH_HOOKS = {
   claude: {
     package: '@anthropic-ai/claude-code',
@@ -33,13 +30,12 @@ const WITH_HOOKS = {
     run: (prompt) => ['-p', '--output-format', 'json', prompt],
     register: (command) => ['mcp', 'add', '--scope', 'user', 'recollect', '--', ...command],
     list: ['mcp', 'list'],
-    callTool({ tools, results }) {
-      const tool = 'mcp__recollect__search'
-      if (tools.includes(tool))
-        return results.some(({ text }) => text.includes('notice')) ? undefined : { tool, input: QUERY }
-      return results.length === 0
-        ? { tool: 'ToolSearch', input: { query: `select:${tool}`, max_results: 3 } }
-        : undefined
+    callTool({ tools, results }, wanted) {
+      const named = wanted.map(([name, input]) => ({ tool: `mcp__recollect__${name}`, input }))
+      const [next] = named.slice(results.filter(({ text }) => text.includes('notice')).length)
+      if (!next || tools.includes(next.tool)) return next
+      const query = `select:${named.map(({ tool }) => tool).join(',')}`
+      return results.length === 0 ? { tool: 'ToolSearch', input: { query, max_results: 5 } } : undefined
     },
   },
   codex: {
@@ -76,12 +72,13 @@ stream_max_retries = 1
     run: (prompt) => ['exec', '--dangerously-bypass-hook-trust', '--skip-git-repo-check', '--json', prompt],
     register: (command) => ['mcp', 'add', 'recollect', '--', ...command],
     list: ['mcp', 'list'],
-    callTool({ tools, results, body }) {
+    callTool({ tools, results, body }, wanted) {
       if (!tools.includes('tool_search')) return undefined
       if (results.length === 0)
-        return { tool: 'tool_search', isToolSearch: true, input: { query: 'recollect search' } }
-      const found = JSON.stringify(body).match(/"name":"(mcp__recollect\w*?)"/)?.[1]
-      return results.length === 1 && found ? { tool: 'search', namespace: found, input: QUERY } : undefined
+        return { tool: 'tool_search', isToolSearch: true, input: { query: 'recollect search recall label' } }
+      const namespace = JSON.stringify(body).match(/"name":"(mcp__recollect\w*?)"/)?.[1]
+      const [tool, input] = wanted[results.length - 1] ?? []
+      return tool && namespace ? { tool, namespace, input } : undefined
     },
   },
   grok: {
@@ -122,12 +119,13 @@ context_window = 256000
     run: (prompt) => ['-p', prompt, '--output-format', 'json', '--always-approve'],
     register: (command) => ['mcp', 'add', 'recollect', '--', ...command],
     list: ['mcp', 'list'],
-    callTool({ tools, results }) {
+    callTool({ tools, results }, wanted) {
       if (!tools.includes('use_tool')) return undefined
       if (results.length === 0) return { tool: 'search_tool', input: { query: 'recollect search' } }
       const found = results[0].text.match(/\brecollect\w*search\b/)?.[0]
-      return results.length === 1 && found
-        ? { tool: 'use_tool', input: { tool_name: found, tool_input: QUERY } }
+      const [name, tool_input] = wanted[results.length - 1] ?? []
+      return name && found
+        ? { tool: 'use_tool', input: { tool_name: found.replace(/search$/, name), tool_input } }
         : undefined
     },
   },

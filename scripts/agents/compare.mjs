@@ -107,7 +107,10 @@ function callDifferences(served, events) {
 
 function callDifference({ tool, input }, id, say, events) {
   const what = `${tool} ${JSON.stringify(input)}`
-  const of = events.filter((event) => !event.is_inherited && JSON.stringify(event.payload ?? '').includes(id))
+  const name = tool.replace(/^_/, '')
+  const of = events.filter(
+    (event) => event.tool === name && !event.is_inherited && JSON.stringify(event.payload ?? '').includes(id),
+  )
   const calls = of.filter((event) => event.role === 'assistant' && (CALLS.includes(event.kind) || event.does))
   const isEnd = (event) => event.role === 'tool' && !event.is_inherited
   const named = of.filter(isEnd)
@@ -121,9 +124,11 @@ function callDifference({ tool, input }, id, say, events) {
   if (calls.length !== 1) return [`call is found ${calls.length} times: ${what}`]
   const wasStopped = RUNNING.test(what) && say?.signal
   if (ends.length === 0) return wasStopped ? [] : [`result is not found: ${what}`]
-  if (ends.length > 1) return [`result is found ${ends.length} times: ${what}`]
-  const [end] = ends
+  if (ends.length > 1 && ends[0].state !== 'background')
+    return [`result is found ${ends.length} times: ${what}`]
+  const end = ends.at(-1)
   const exit = Number(/exit (\d+)/.exec(what)?.[1] ?? 0)
+  if (end.state === 'background') return []
   const fails = exit > 0 || /missing\.txt|nothing of the kind|#0000/.test(what)
   const lines = []
   const does = calls[0].does
@@ -215,7 +220,8 @@ function lineageDifferences({ says, served }, { sessions, nodes, events }) {
 
 function interruptDifferences(says, events) {
   const isTold = events.some(
-    (event) => event.kind === 'human_intervention' || event.mark === 'interrupt' || event.state === 'stopped',
+    ({ kind, mark, state }) =>
+      mark === 'interrupt' || state === 'stopped' || (kind === 'human_intervention' && mark !== 'denied'),
   )
   if (says.some(({ signal }) => signal === 'SIGINT')) return isTold ? [] : ['no interrupt is told']
   return isTold ? ['an interrupt that nobody made'] : []

@@ -4,7 +4,8 @@ import type { EventItem, Item } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
 import { type CallBook, newCallBook } from '../kit/calls.ts'
 import { isRecord, str, time } from '../kit/guards.ts'
-import { printed, shortHash } from '../kit/text.ts'
+import { printed, shortHash, wordList } from '../kit/text.ts'
+import type { Draft } from '../kit/tools.ts'
 import type { Closing } from './closing.ts'
 import type { Place } from './paths.ts'
 import type { Queued } from './queue.ts'
@@ -110,26 +111,7 @@ export interface Line {
 }
 
 /** An event before it is placed: key, time, session and branch come from its line. */
-export type Draft = Pick<EventItem, 'kind' | 'role' | 'summary'> &
-  Partial<
-    Pick<
-      EventItem,
-      | 'tool'
-      | 'callId'
-      | 'said'
-      | 'act'
-      | 'state'
-      | 'mark'
-      | 'original'
-      | 'made'
-      | 'exitCode'
-      | 'durationMs'
-      | 'files'
-      | 'isIncomplete'
-    >
-  > & {
-    payload: Record<string, unknown>
-  }
+export type { Draft }
 
 export function openLine(reader: Reader, state: State, record: Record<string, unknown>, bytes: number): Line {
   const type = str(record['type']) ?? '(none)'
@@ -221,28 +203,12 @@ export function* place(line: Line, drafts: Draft[]): Generator<EventItem> {
 }
 
 // Which session, which place in the chain, which machine: all of it changes when a line is copied into a fork.
-const PER_COPY = new Set([
-  'uuid',
-  'parentUuid',
-  'logicalParentUuid',
-  'sessionId',
-  'session_id',
-  'forkedFrom',
-  'sessionKind',
-  'timestamp',
-  'cwd',
-  'version',
-  'gitBranch',
-  'userType',
-  'entrypoint',
-  'slug',
-  'isSidechain',
-  'agentId',
-  'requestId',
-  'requestRef',
-  'promptId',
-  'sourceToolAssistantUUID',
-])
+const PER_COPY = new Set(
+  wordList(`
+  uuid parentUuid logicalParentUuid sessionId session_id forkedFrom sessionKind timestamp cwd version
+  gitBranch userType entrypoint slug isSidechain agentId requestId requestRef promptId
+  sourceToolAssistantUUID`),
+)
 
 /** The fields of a record that say something, without `leftOut`. */
 export function bare(record: Record<string, unknown>, ...leftOut: string[]): Record<string, unknown> {

@@ -2,7 +2,7 @@
 // Bookkeeping stays findable by kind and payload but carries no text: most of its bytes repeat the conversation.
 import { remember } from '../kit/bounded.ts'
 import { isRecord, num, str } from '../kit/guards.ts'
-import { contentText, firstLine } from '../kit/text.ts'
+import { contentText, firstLine, wordList } from '../kit/text.ts'
 import { answerIn, commandLine } from './human.ts'
 import { bare, type Draft, type Line } from './line.ts'
 import { queueDraft } from './queue.ts'
@@ -14,18 +14,11 @@ const SYSTEM_KINDS = new Map<string, Draft['kind']>([
   ['api_refusal', 'error'],
   ['model_refusal_fallback', 'error'],
 ])
-const SYSTEM_NOTICES = new Set([
-  'turn_duration',
-  'model_consent_fallback',
-  'local_command',
-  'compact_boundary',
-  'microcompact_boundary',
-  'stop_hook_summary',
-  'away_summary',
-  'informational',
-  'bridge_status',
-  'session_start',
-])
+const SYSTEM_NOTICES = new Set(
+  wordList(`
+  turn_duration model_consent_fallback local_command compact_boundary microcompact_boundary
+  stop_hook_summary away_summary informational bridge_status session_start`),
+)
 
 export function systemDrafts(line: Line): Draft[] {
   const { record } = line
@@ -94,23 +87,12 @@ function compaction(record: Record<string, unknown>, subtype: string, draft: Dra
 }
 
 /** Attachments that tell the model about its surroundings; `rendered` says the same again in prose. */
-const SURROUNDINGS = new Set([
-  'environment',
-  'model',
-  'deferred_tools_delta',
-  'agent_listing_delta',
-  'skill_listing',
-  'session_context',
-  'date',
-  'date_change',
-  'remote_session_change',
-  'prompt_snapshot',
-  'mcp_instructions_delta',
-  'auto_mode',
-  'total_tokens_reminder',
-  'todo_reminder',
-  'task_reminder',
-])
+const SURROUNDINGS = new Set(
+  wordList(`
+  environment model deferred_tools_delta agent_listing_delta skill_listing session_context date
+  date_change remote_session_change prompt_snapshot mcp_instructions_delta auto_mode total_tokens_reminder
+  todo_reminder task_reminder`),
+)
 const ATTACHMENTS = new Set([
   ...SURROUNDINGS,
   'hook_success',
@@ -220,30 +202,13 @@ function ranAs(attachment: Record<string, unknown>): Pick<Draft, 'exitCode' | 'd
   }
 }
 
-const BOOKKEEPING = new Set([
-  'api-request',
-  'api-request-shape',
-  'agent-name',
-  'agent-setting',
-  'agent-color',
-  'last-prompt',
-  'queue-operation',
-  'file-history-snapshot',
-  'file-history-delta',
-  'worktree-state',
-  'relocated',
-  'bridge-session',
-  'content-replacement',
-  'atis-latch',
-  'cost-state',
-  'tools-used',
-  'artifact-autoreact-ledger',
-  'artifact-comment-monitor',
-  'teleported-from',
-  'launched',
-  'started',
-  'result',
-])
+const BOOKKEEPING = new Set(
+  wordList(`
+  api-request api-request-shape agent-name agent-setting agent-color last-prompt queue-operation
+  file-history-snapshot file-history-delta worktree-state relocated bridge-session content-replacement
+  atis-latch cost-state tools-used artifact-autoreact-ledger artifact-comment-monitor teleported-from
+  launched started result`),
+)
 
 /** Record types without a place of their own in the chain, and those nobody has described. */
 export function otherDrafts(line: Line): Draft[] {

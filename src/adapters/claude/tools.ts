@@ -2,60 +2,31 @@
 
 import type { Made } from '../../event/body.ts'
 import { editsIn } from '../../event/edits.ts'
-import type { Deed } from '../../model.ts'
 import { remember } from '../kit/bounded.ts'
 import { closeCall, openCall } from '../kit/calls.ts'
 import { isRecord, list, num, str } from '../kit/guards.ts'
-import { contentText, firstLine, shortHash } from '../kit/text.ts'
-import { commandIn } from '../kit/tools.ts'
+import { contentText, firstLine, shortHash, wordList } from '../kit/text.ts'
+import { commandIn, deedIn, toolsBy } from '../kit/tools.ts'
 import { bare, type Draft, type Line } from './line.ts'
 import { noteAgent, notePrompt } from './spawn.ts'
 import { readSpilled, spilledPath } from './spill.ts'
 import { goesOn, noteTask } from './tasks.ts'
 
-const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'mcp__acp__Write', 'mcp__acp__Edit'])
 const SHELLS = new Set(['Bash', 'PowerShell'])
-const SPAWNS = new Set(['Agent', 'Task', 'Workflow'])
-const DEEDS = new Map<string, Deed>([
-  ...[...SHELLS, 'Monitor'].map((tool): [string, Deed] => [tool, 'shell']),
-  ...[...EDITS].map((tool): [string, Deed] => [tool, 'edit']),
-  ...[...SPAWNS].map((tool): [string, Deed] => [tool, 'spawn']),
-  ['Read', 'read'],
-  ['NotebookRead', 'read'],
-  ['LS', 'read'],
-  ['mcp__acp__Read', 'read'],
-  ['Grep', 'search'],
-  ['Glob', 'search'],
-  ['LSP', 'search'],
-  ['WebSearch', 'search'],
-  ['web_search', 'search'],
-  ['WebFetch', 'fetch'],
-  ['web_fetch', 'fetch'],
-  ['AskUserQuestion', 'ask'],
-  ['TodoWrite', 'plan'],
-  ['TodoRead', 'plan'],
-  ['TaskCreate', 'plan'],
-  ['TaskUpdate', 'plan'],
-  ['TaskList', 'plan'],
-  ['TaskGet', 'plan'],
-  ['EnterPlanMode', 'plan'],
-  ['ExitPlanMode', 'plan'],
-  ['exit_plan_mode', 'plan'],
-])
+const TOOLS = toolsBy({
+  shell: 'Bash PowerShell Monitor',
+  edit: 'Edit MultiEdit Write NotebookEdit mcp__acp__Write mcp__acp__Edit',
+  read: 'Read NotebookRead LS mcp__acp__Read',
+  search: 'Grep Glob LSP WebSearch web_search',
+  fetch: 'WebFetch web_fetch',
+  spawn: 'Agent Task Workflow',
+  ask: 'AskUserQuestion',
+  plan: 'TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet EnterPlanMode ExitPlanMode exit_plan_mode',
+})
 /** The field of an input that names what the call is about, in order of preference. */
-const SUBJECTS = [
-  'command',
-  'pattern',
-  'query',
-  'url',
-  'skill',
-  'description',
-  'subject',
-  'prompt',
-  'taskId',
-  'shell_id',
-  'bash_id',
-]
+const SUBJECTS = wordList(
+  'command pattern query url skill description subject prompt taskId shell_id bash_id',
+)
 
 /** A tool_use block (also of server-side tools). `index` is its place in the line. */
 export function callDraft(line: Line, block: Record<string, unknown>, index: number): Draft {
@@ -64,10 +35,17 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
   const id = str(block['id'])
   const command = SHELLS.has(tool) ? str(input['command']) : undefined
   const kind = id
-    ? openCall(line.state.calls, { id, tool, input, ts: line.ts, edits: EDITS.has(tool), command })
+    ? openCall(line.state.calls, {
+        id,
+        tool,
+        input,
+        ts: line.ts,
+        edits: deedIn(TOOLS, tool) === 'edit',
+        command,
+      })
     : 'tool_call'
   const prompt = str(input['prompt'])
-  if (SPAWNS.has(tool) && prompt !== undefined) {
+  if (deedIn(TOOLS, tool) === 'spawn' && prompt !== undefined) {
     remember(line.state.spawns, [shortHash(prompt), `${line.key}#${index}`])
     if (id) notePrompt(line, id, prompt)
   }
@@ -91,7 +69,7 @@ export function callDraft(line: Line, block: Record<string, unknown>, index: num
 
 /** What other tools do is certain only where they run a command. */
 function actOf(tool: string, input: Record<string, unknown>, given: unknown): NonNullable<Draft['act']> {
-  const known = DEEDS.get(tool)
+  const known = deedIn(TOOLS, tool)
   const command =
     known === 'shell' ? str(input['command']) : known === undefined ? commandIn(tool, input) : undefined
   const edits = known === 'edit' ? editsIn(input) : []
@@ -122,7 +100,7 @@ export function resultDraft(line: Line, block: Record<string, unknown>, outcome:
     payload: { ...block, ...(spilled && { spilled }) },
   }
   if (spilled?.missing !== undefined) draft.isIncomplete = true
-  if (id) noteAgent(line, id, outcome, call && SPAWNS.has(call.tool) ? (said ?? '') : '')
+  if (id) noteAgent(line, id, outcome, call && deedIn(TOOLS, call.tool) === 'spawn' ? (said ?? '') : '')
   if (call) draft.tool = call.tool
   if (id && call && SHELLS.has(call.tool)) noteTask(line, id, call.tool, outcome, said ?? '')
   if (id) draft.callId = id
@@ -211,7 +189,7 @@ function endOf(
   if (failed && WITH_ANOTHER.test(said)) return { state: 'stopped' }
   if (failed) return { state: 'failed' }
   if (isChanged(outcome)) return { state: 'ok', mark: 'changed-by-person' }
-  const begins = SHELLS.has(tool) || SPAWNS.has(tool)
+  const begins = SHELLS.has(tool) || deedIn(TOOLS, tool) === 'spawn'
   return { state: goesOn(outcome, begins ? said : '') ? 'background' : 'ok' }
 }
 

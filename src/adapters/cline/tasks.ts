@@ -24,6 +24,7 @@ import {
   time,
   toolsBy,
   usageItem,
+  wordList,
 } from '../kit/index.ts'
 
 const TOOLS = toolsBy({
@@ -87,29 +88,13 @@ const ERRORS = new Set(['error', 'diff_error', 'api_req_failed', 'mistake_limit_
 const RETRIES = new Set(['api_req_retried', 'api_req_retry_delayed'])
 const CALLS = new Set(['tool', 'command', 'use_mcp_server', 'browser_action_launch', 'browser_action'])
 const RESULTS = new Set(['command_output', 'mcp_server_response', 'browser_action_result'])
-const SILENT = new Set([
-  'api_req_finished',
-  'api_req_deleted',
-  'checkpoint_created',
-  'checkpoint_saved',
-  'completion_result',
-  'resume_task',
-  'resume_completed_task',
-  'shell_integration_warning',
-  'mcp_server_request_started',
-  'load_mcp_documentation',
-  'info',
-  'subtask_result',
-  'task_progress',
-  'codebase_search_result',
-  'user_edit_todos',
-  'auto_approval_max_req_reached',
-  'command_permission_denied',
-  'deleted_api_reqs',
-  'clineignore_error',
-  'generate_explanation',
-  'new_task',
-])
+const SILENT = new Set(
+  wordList(`
+  api_req_finished api_req_deleted checkpoint_created checkpoint_saved completion_result resume_task
+  resume_completed_task shell_integration_warning mcp_server_request_started load_mcp_documentation info
+  subtask_result task_progress codebase_search_result user_edit_todos auto_approval_max_req_reached
+  command_permission_denied deleted_api_reqs clineignore_error generate_explanation new_task`),
+)
 
 function* shown(thread: Task, record: Fields): Generator<Item> {
   // Still being written; it comes whole.

@@ -3,32 +3,18 @@ import type { Edit } from '../../event/edits.ts'
 import type { Deed } from '../../model.ts'
 import type { Act } from '../adapter.ts'
 import { isRecord, list, str } from '../kit/guards.ts'
+import { deedIn, toolsBy } from '../kit/tools.ts'
 import { readScript } from './script.ts'
 
-const DEEDS = new Map<string, Deed>([
-  ['shell', 'shell'],
-  ['container.exec', 'shell'],
-  ['local_shell', 'shell'],
-  ['shell_command', 'shell'],
-  ['exec_command', 'shell'],
-  ['write_stdin', 'shell'],
-  ['apply_patch', 'edit'],
-  ['read_file', 'read'],
-  ['list_dir', 'read'],
-  ['view_image', 'read'],
-  ['read_mcp_resource', 'read'],
-  ['grep_files', 'search'],
-  ['tool_search', 'search'],
-  ['web_search', 'search'],
-  ['spawn_agent', 'spawn'],
-  ['spawn_agents_on_csv', 'spawn'],
-  ['resume_agent', 'spawn'],
-  ['request_user_input', 'ask'],
-  ['request_permissions', 'ask'],
-  ['update_plan', 'plan'],
-  ['create_goal', 'plan'],
-  ['update_goal', 'plan'],
-])
+const TOOLS = toolsBy({
+  shell: 'shell container.exec local_shell shell_command exec_command write_stdin',
+  edit: 'apply_patch',
+  read: 'read_file list_dir view_image read_mcp_resource',
+  search: 'grep_files tool_search web_search',
+  spawn: 'spawn_agent spawn_agents_on_csv resume_agent',
+  ask: 'request_user_input request_permissions',
+  plan: 'update_plan create_goal update_goal',
+})
 
 /** The tool of code mode. */
 export const SCRIPT = 'exec'
@@ -60,7 +46,7 @@ function doesOf(tool: string, input: unknown, command: string | undefined): Deed
   // A search of the web may also open what it found.
   const type = isRecord(input) ? input['type'] : undefined
   if (tool === 'web_search' && (type === 'open_page' || type === 'find_in_page')) return 'fetch'
-  return DEEDS.get(tool) ?? (command === undefined ? 'other' : 'shell')
+  return deedIn(TOOLS, tool) ?? (command === undefined ? 'other' : 'shell')
 }
 
 /** Of a script, whose deeds are certain where it names one tool and writes out what that is given. */
@@ -68,7 +54,7 @@ function scriptDeeds(source: string): Deeds {
   const { tools, given } = readScript(source)
   const [first = ''] = tools
   const does =
-    new Set(tools.map((tool) => DEEDS.get(tool) ?? 'other')).size === 1 ? DEEDS.get(first) : undefined
+    new Set(tools.map((tool) => deedIn(TOOLS, tool) ?? 'other')).size === 1 ? deedIn(TOOLS, first) : undefined
   const act: Act = { does: does ?? 'other', input: source }
   if (given === undefined) return { act, command: undefined, patch: undefined }
   const inner = deedsOf(first, given, undefined)

@@ -4,7 +4,7 @@
 import { mappedEdits } from '../../event/edits.ts'
 import type { EventItem, Item } from '../adapter.ts'
 import { isRecord, list, num, str, time } from '../kit/guards.ts'
-import { shortHash } from '../kit/text.ts'
+import { shortHash, wordList } from '../kit/text.ts'
 import { commandLine, deedsOf, typedLine } from './acts.ts'
 import { forgetRunning } from './background.ts'
 import { answer, reasoning, reasoningParts, userPrompt } from './messages.ts'
@@ -15,17 +15,11 @@ import { callEvent, callStanding, noteEnd, resultEvent, type ToolCall } from './
 
 type TurnItem = Record<string, unknown>
 
-const QUIET = new Set([
-  'HookPrompt',
-  'Sleep',
-  'ImageView',
-  'ImageGeneration',
-  'WebSearch',
-  'Extension',
-  'EnteredReviewMode',
-  'ExitedReviewMode',
-  'ContextCompaction',
-])
+const QUIET = new Set(
+  wordList(`
+  HookPrompt Sleep ImageView ImageGeneration WebSearch Extension EnteredReviewMode ExitedReviewMode
+  ContextCompaction`),
+)
 
 export function itemCompleted(spot: Spot): Item[] {
   const item = spot.payload['item']

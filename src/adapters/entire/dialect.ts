@@ -4,6 +4,7 @@
 import { readJsonl } from '../../files/jsonl.ts'
 import { readBeginning } from '../../files/reading.ts'
 import { isRecord, str } from '../kit/guards.ts'
+import { wordList } from '../kit/text.ts'
 
 /** `lines` are Recollect's own and those of agents without an adapter; a `document` is one JSON value over many lines. */
 export type Dialect = 'claude' | 'codex' | 'lines' | 'document'
@@ -49,18 +50,11 @@ function byLabel(label: string | undefined, agent: string): Pick<Sniffed, 'diale
 }
 
 // Types that stand at the beginning of a file and that nobody else writes.
-const CLAUDE_TYPES = new Set([
-  'summary',
-  'file-history-snapshot',
-  'queue-operation',
-  'attachment',
-  'custom-title',
-  'ai-title',
-  'last-prompt',
-  'mode',
-  'permission-mode',
-  'progress',
-])
+const CLAUDE_TYPES = new Set(
+  wordList(`
+  summary file-history-snapshot queue-operation attachment custom-title ai-title last-prompt mode
+  permission-mode progress`),
+)
 const CODEX_TYPES = new Set(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
 
 /** Undefined where the record could be anybody's. */

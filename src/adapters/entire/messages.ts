@@ -1,8 +1,10 @@
 // Records of `lines` and `document` transcripts → items: Recollect's own lines, and those of agents without an adapter.
+
 import type { Item, UsageItem } from '../adapter.ts'
 import { isRecord, num, str, time } from '../kit/guards.ts'
 import type { Part } from '../kit/parts.ts'
 import { type Message, messageOf } from '../kit/shapes.ts'
+import { wordList } from '../kit/text.ts'
 import { factsItems, messageEvents, newThread, recordName, type Thread, usageItem } from '../kit/thread.ts'
 import { anthropicTokens, disjointTokens } from '../kit/tokens.ts'
 
@@ -55,29 +57,8 @@ function plainPart(record: Record<string, unknown>): Part {
 }
 
 // Ids, links and places: all of it changes when a record is copied.
-const PER_COPY = [
-  'uuid',
-  'id',
-  'parentUuid',
-  'parentId',
-  'sessionId',
-  'timestamp',
-  'cwd',
-  'version',
-  'requestId',
-]
-const BODY = [
-  'type',
-  'role',
-  'message',
-  'content',
-  'parts',
-  'text',
-  'data',
-  'thoughts',
-  'toolCalls',
-  'tool_calls',
-]
+const PER_COPY = wordList('uuid id parentUuid parentId sessionId timestamp cwd version requestId')
+const BODY = wordList('type role message content parts text data thoughts toolCalls tool_calls')
 
 function bare(record: Record<string, unknown>, ...leftOut: string[]): Record<string, unknown> {
   return Object.fromEntries(

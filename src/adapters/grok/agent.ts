@@ -9,7 +9,7 @@ export const agent: Agent = {
   title: 'Grok Build',
   aliases: ['grok-build', 'grok-cli', 'grok-code'],
   provider: 'x_ai',
-  version: 8,
+  version: 9,
   roots,
   claim,
   load: () => import('./parse.ts'),

@@ -161,7 +161,10 @@ function* userItem(context: Context): Generator<Item> {
   const index = num(item['prompt_index'])
   const ts = index === undefined ? null : clock.prompt(index, false)
   const summary = reason?.replaceAll('_', ' ') ?? 'reminder'
-  yield event(context, key, 'lifecycle', 'system', summary, { payload: item, ts })
+  // What surrounds the session is told anew, too.
+  const isSummary = isRewritten(item) && !REMINDERS.test(raw)
+  const mark = isSummary ? ({ mark: 'compaction' } as const) : {}
+  yield event(context, key, 'lifecycle', 'system', summary, { payload: item, ts, ...mark })
 }
 
 /** The next prompt tells that the turn before it was stopped, unless a row of events.jsonl does. */

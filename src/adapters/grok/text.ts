@@ -1,5 +1,7 @@
 // Small things said about texts: one-line summaries, the searchable part of an input, fields that differ per copy.
+
 import { isRecord } from '../kit/guards.ts'
+import { wordList } from '../kit/text.ts'
 
 /** Every string of a tool's input down to the third level, one per line; a single one is returned as it is. */
 export function stringsOf(value: unknown, depth = 3): string {
@@ -28,17 +30,10 @@ export function contentText(content: unknown): string {
 }
 
 // A fork copies records but rewrites these, or lives elsewhere: with them the copy would not have equal bytes.
-const PER_COPY = new Set([
-  'sessionUpdate',
-  'session_id',
-  'sessionId',
-  'parent_session_id',
-  'owner_session_id',
-  'output_file',
-  'current_dir',
-  'cwd',
-  'ts',
-])
+const PER_COPY = new Set(
+  wordList(`
+  sessionUpdate session_id sessionId parent_session_id owner_session_id output_file current_dir cwd ts`),
+)
 
 /** A shallow-ish copy of a small record without what differs from copy to copy. */
 export function withoutCopyFields(value: unknown, depth = 3): unknown {

@@ -5,32 +5,14 @@ import { type Edit, editsIn } from '../../event/edits.ts'
 import type { Deed, EndState } from '../../model.ts'
 import type { Act, EventItem } from '../adapter.ts'
 import { type Fields, isRecord, list, num, str } from '../kit/guards.ts'
-import { firstLine } from '../kit/text.ts'
+import { firstLine, wordList } from '../kit/text.ts'
+import { deedIn, toolsBy } from '../kit/tools.ts'
 import type { Session } from './facts.ts'
 import { readable } from './small.ts'
 import { contentText, stringsOf } from './text.ts'
 
-const EDIT_TOOLS = new Set([
-  'search_replace',
-  'write',
-  'write_file',
-  'create_file',
-  'edit_file',
-  'delete_file',
-  'apply_patch',
-  'image_edit',
-])
 const EDIT_KINDS = new Set(['edit', 'delete', 'move'])
-const SHELL_TOOLS = new Set(['run_terminal_command', 'run_terminal_cmd', 'bash', 'shell', 'execute'])
-const PATH_FIELDS = [
-  'file_path',
-  'target_file',
-  'path',
-  'file',
-  'target_directory',
-  'notebook_path',
-  'relative_path',
-]
+const PATH_FIELDS = wordList('file_path target_file path file target_directory notebook_path relative_path')
 
 /** What one record says about the tool it belongs to. */
 export interface ToolFacts {
@@ -41,23 +23,16 @@ export interface ToolFacts {
   command: string | undefined
 }
 
-const DEEDS = new Map<string, Deed>([
-  ['read_file', 'read'],
-  ['list_dir', 'read'],
-  ['grep', 'search'],
-  ['grep_search', 'search'],
-  ['file_search', 'search'],
-  ['glob', 'search'],
-  ['web_search', 'search'],
-  ['x_search', 'search'],
-  ['web_fetch', 'fetch'],
-  ['spawn_subagent', 'spawn'],
-  ['task', 'spawn'],
-  ['ask_user_question', 'ask'],
-  ['todo_write', 'plan'],
-  ['enter_plan_mode', 'plan'],
-  ['exit_plan_mode', 'plan'],
-])
+const TOOLS = toolsBy({
+  shell: 'run_terminal_command run_terminal_cmd bash shell execute',
+  edit: 'search_replace write write_file create_file edit_file delete_file apply_patch image_edit',
+  read: 'read_file list_dir',
+  search: 'grep grep_search file_search glob web_search x_search',
+  fetch: 'web_fetch',
+  spawn: 'spawn_subagent task',
+  ask: 'ask_user_question',
+  plan: 'todo_write enter_plan_mode exit_plan_mode',
+})
 /** What the protocol of editors calls them. */
 const DEEDS_OF_KINDS = new Map<string | undefined, Deed>([
   ['read', 'read'],
@@ -79,11 +54,12 @@ export function toolFacts(update: Fields, known?: string): ToolFacts {
 
 export function namedTool(name: string, input: unknown, kinds: (string | undefined)[] = []): ToolFacts {
   const has = (wanted: Set<string>): boolean => kinds.some((kind) => kind !== undefined && wanted.has(kind))
-  const runs = SHELL_TOOLS.has(name) || kinds.includes('execute')
+  const known = deedIn(TOOLS, name)
+  const runs = known === 'shell' || kinds.includes('execute')
   const command = runs && isRecord(input) ? commandOf(input['command']) : undefined
-  const edits = EDIT_TOOLS.has(name) || has(EDIT_KINDS)
+  const edits = known === 'edit' || has(EDIT_KINDS)
   const byKind = kinds.map((kind) => DEEDS_OF_KINDS.get(kind)).find((one) => one !== undefined)
-  const does = edits ? 'edit' : runs ? 'shell' : (DEEDS.get(name) ?? byKind ?? 'other')
+  const does = edits ? 'edit' : runs ? 'shell' : (known ?? byKind ?? 'other')
   return { name, input, does, edits, command }
 }
 
@@ -249,16 +225,8 @@ function shownText(update: Fields, raw: Fields): string {
   return ''
 }
 
-const OUTPUT_FIELDS = [
-  'output',
-  'content',
-  'message',
-  'text',
-  'tool_output_for_prompt',
-  'summary_for_prompt',
-  'output_for_prompt',
-  'summary',
-]
+const OUTPUT_FIELDS = wordList(`
+  output content message text tool_output_for_prompt summary_for_prompt output_for_prompt summary`)
 
 function decoded(output: unknown): string | undefined {
   if (typeof output === 'string') return output

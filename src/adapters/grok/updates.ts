@@ -6,7 +6,7 @@ import type { EndState } from '../../model.ts'
 import type { EventItem, Item } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
 import { isRecord, list, num, str, time } from '../kit/guards.ts'
-import { firstLine } from '../kit/text.ts'
+import { firstLine, wordList } from '../kit/text.ts'
 import { demoteTurnEnds, endMark, stopKind } from './events.ts'
 import { edge, notedStart, type Session, usageItems } from './facts.ts'
 import type { State } from './state.ts'
@@ -65,49 +65,17 @@ export function eventOf(
   return event
 }
 
-const LIFECYCLE = new Set([
-  'available_commands_update',
-  'config_option_update',
-  'session_info_update',
-  'usage_update',
-  'auto_compact_started',
-  'auto_compact_completed',
-  'auto_compact_cancelled',
-  'auto_continue_completed',
-  'background_tasks',
-  'compaction_checkpoint',
-  'diff_review',
-  'feedback_request',
-  'goal_updated',
-  'hook_annotation',
-  'hook_execution',
-  'hooks_changed',
-  'image_compressed',
-  'image_dropped',
-  'memory_dream_completed',
-  'memory_files',
-  'memory_flush_completed',
-  'memory_flush_started',
-  'memory_session_saved',
-  'model_auto_switched',
-  'model_changed',
-  'monitor_event',
-  'plugin_updates_installed',
-  'plugins_changed',
-  'reasoning_completed',
-  'relay_sync_status',
-  'response_completed',
-  'response_started',
-  'scheduled_task_created',
-  'scheduled_task_deleted',
-  'scheduled_task_fired',
-  'session_recap',
-  'session_recap_unavailable',
-  'session_summary_generated',
-  'subagent_progress',
-  'task_backgrounded',
-  'workflow_updated',
-])
+const LIFECYCLE = new Set(
+  wordList(`
+  available_commands_update config_option_update session_info_update usage_update auto_compact_started
+  auto_compact_completed auto_compact_cancelled auto_continue_completed background_tasks
+  compaction_checkpoint diff_review feedback_request goal_updated hook_annotation hook_execution
+  hooks_changed image_compressed image_dropped memory_dream_completed memory_files memory_flush_completed
+  memory_flush_started memory_session_saved model_auto_switched model_changed monitor_event
+  plugin_updates_installed plugins_changed reasoning_completed relay_sync_status response_completed
+  response_started scheduled_task_created scheduled_task_deleted scheduled_task_fired session_recap
+  session_recap_unavailable session_summary_generated subagent_progress task_backgrounded workflow_updated`),
+)
 
 /** Everything but texts and tools. */
 export function* otherUpdate(session: Session, state: State, update: Update): Generator<Item> {

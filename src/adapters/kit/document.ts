@@ -106,11 +106,12 @@ export function jsonBeside(
   if (text === undefined) return { value: {}, gaps }
   try {
     const value: unknown = JSON.parse(text)
-    return { value: isRecord(value) ? value : {}, gaps }
+    if (isRecord(value)) return { value, gaps }
   } catch {
-    const gap: GapItem = { ...torn('companion', 'not a whole JSON document', 0), file: nameOf(path) }
-    return { value: {}, gaps: [gap] }
+    // Named below, together with JSON that is no object.
   }
+  const gap = torn('companion', 'no JSON object', Buffer.byteLength(text))
+  return { value: {}, gaps: [{ ...gap, file: nameOf(path) }] }
 }
 
 /** The text in one; undefined where there is none. */

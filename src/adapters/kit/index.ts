@@ -38,7 +38,7 @@ export { newMemo } from './memo.ts'
 export { type Part, partsOf } from './parts.ts'
 export { configFolder, databaseSource, dataFolder, hasFolders, homeFolder, lastParts } from './paths.ts'
 export { messageOf, type Speaker, speakerOf } from './shapes.ts'
-export { contentText, firstLine, hashOf, leaves } from './text.ts'
+export { contentText, firstLine, hashOf, leaves, wordList } from './text.ts'
 export {
   factsItems,
   type Message,

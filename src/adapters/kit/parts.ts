@@ -3,7 +3,7 @@
 import type { EndState, EventKind, Mark } from '../../model.ts'
 import type { Act } from '../adapter.ts'
 import { isRecord, list, str } from './guards.ts'
-import { contentText, leaves } from './text.ts'
+import { contentText, leaves, wordList } from './text.ts'
 
 export type Part = { raw: Record<string, unknown> } & (
   | { is: 'text' | 'thinking'; text: string }
@@ -45,21 +45,11 @@ const CALLS = new Set([
   'function_call',
 ])
 /** Blocks that say nothing of their own. */
-const MARKS = new Set([
-  'image',
-  'image_url',
-  'imageUrl',
-  'input_image',
-  'input_audio',
-  'input_file',
-  'audio',
-  'document',
-  'file',
-  'step-start',
-  'step-finish',
-  'snapshot',
-  'patch',
-])
+const MARKS = new Set(
+  wordList(`
+  image image_url imageUrl input_image input_audio input_file audio document file step-start step-finish
+  snapshot patch`),
+)
 
 /** The same of Gemini, whose blocks have no type: the name of their one field is it. */
 const UNTYPED_MARKS = ['inlineData', 'fileData', 'executableCode', 'codeExecutionResult']

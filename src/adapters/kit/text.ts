@@ -9,6 +9,9 @@ export function firstLine(text: string): string {
   return /\S.*/.exec(text)?.[0] ?? ''
 }
 
+/** Names, written with blanks between them. */
+export const wordList = (names: string): string[] => names.trim().split(/\s+/)
+
 /** The readable part of a message's content: a string, or the texts of its blocks. */
 export function contentText(content: unknown): string | undefined {
   if (typeof content === 'string') return content

@@ -5,59 +5,16 @@ import type { Deed, EndState } from '../../model.ts'
 import type { Act, EventItem } from '../adapter.ts'
 import { type CallBook, closeCall, openCall } from './calls.ts'
 import { isRecord, list, str } from './guards.ts'
-import { firstLine } from './text.ts'
+import { firstLine, wordList } from './text.ts'
 
 const EDIT_WORDS = new Set(['edit', 'multiedit', 'write', 'patch', 'replace', 'insert', 'editor'])
 const FILE_WORDS = new Set(['create', 'delete', 'remove', 'move', 'rename', 'update'])
 /** Things that are written or replaced and are no files. */
-const OTHER_OBJECTS = new Set([
-  'todo',
-  'todos',
-  'stdin',
-  'plan',
-  'memory',
-  'memories',
-  'comment',
-  'issue',
-  'message',
-  'email',
-])
-const SHELL_WORDS = new Set([
-  'bash',
-  'shell',
-  'sh',
-  'zsh',
-  'powershell',
-  'exec',
-  'execute',
-  'terminal',
-  'command',
-  'run',
-  'cmd',
-])
-const FILE_FIELDS = [
-  'file_path',
-  'filePath',
-  'filepath',
-  'path',
-  'file',
-  'filename',
-  'notebook_path',
-  'target_file',
-]
+const OTHER_OBJECTS = new Set(wordList('todo todos stdin plan memory memories comment issue message email'))
+const SHELL_WORDS = new Set(wordList('bash shell sh zsh powershell exec execute terminal command run cmd'))
+const FILE_FIELDS = wordList('file_path filePath filepath path file filename notebook_path target_file')
 const WHOLE_TEXTS = ['file_text', 'content', 'contents']
-const SUBJECTS = [
-  'command',
-  'cmd',
-  'pattern',
-  'query',
-  'url',
-  'description',
-  'prompt',
-  'instructions',
-  'name',
-  'id',
-]
+const SUBJECTS = wordList('command cmd pattern query url description prompt instructions name id')
 /** A word of the name and a field of the arguments: neither alone is certain. */
 const OTHER_DEEDS: [Deed, words: string[], fields: string[]][] = [
   ['plan', ['todo', 'todos', 'plan'], ['todos', 'plan', 'items', 'tasks']],
@@ -78,6 +35,10 @@ export const toolsBy = (names: Partial<Record<Deed, string>>): Tools =>
     Object.entries(names).flatMap(([deed, tools]) => tools.split(' ').map((tool) => [tool, deed as Deed])),
   )
 
+/** What the table says of a tool; a name may be any text. */
+export const deedIn = (tools: Tools, tool: string): Deed | undefined =>
+  Object.hasOwn(tools, tool) ? tools[tool] : undefined
+
 export type Draft = Omit<EventItem, 'type' | 'session' | 'key' | 'ts' | 'payload' | 'parentKey'> & {
   payload: Record<string, unknown>
 }
@@ -97,7 +58,7 @@ interface Call {
 /** Notes a call in the book and tells all of its event but its place and its body. */
 export function callDraft(book: CallBook, call: Call, tools: Tools = {}): Told {
   const { id, tool, ts } = call
-  const listed = Object.hasOwn(tools, tool) ? tools[tool] : undefined
+  const listed = deedIn(tools, tool)
   const known: Partial<Act> = { ...(listed && { does: listed }), ...call.act }
   const given = decoded(call.input)
   const input = isRecord(given) ? given : {}

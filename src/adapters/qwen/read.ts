@@ -256,7 +256,8 @@ function resultPart(part: Extract<Part, { is: 'result' }>, outcome: Fields): Par
 /** Of what the model is told of a command, the output. */
 function outputIn(text: string): string {
   const [from, to] = [text.indexOf('\nOutput: '), text.lastIndexOf('\nError: ')]
-  return from === -1 || to <= from ? text : text.slice(from + '\nOutput: '.length, to)
+  const output = from === -1 || to <= from ? text : text.slice(from + '\nOutput: '.length, to)
+  return output === '(empty)' ? '' : output
 }
 
 const lifecycle = (summary: string, mark?: Mark): Partial<Other> => ({ summary, ...(mark && { mark }) })
