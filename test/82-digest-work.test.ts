@@ -1,7 +1,9 @@
 // What a session of Claude Code really did, against what it tried: edits that failed, were refused or were changed by a
 // person; commands that went on in the background; commits and pull requests that only the client saw.
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { activeMs, addTime, noTime } from '../src/digest/active.ts'
 import type { Digest } from '../src/digest/digest.ts'
 import { getDigest } from '../src/digest/patterns.ts'
 import { editsOf } from '../src/query/edits.ts'
@@ -328,4 +330,24 @@ describe('what a person did', () => {
     expect(grown.event_count).toBe(once.event_count)
     expect(grown.outcome).toBe(once.outcome)
   })
+})
+
+it('active time is never longer than from the first event to the last, in whatever order they come', () => {
+  const minutes = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 60 })
+  fc.assert(
+    fc.property(minutes, (times) => {
+      const active = (of: number[]): number => {
+        const state = noTime()
+        for (const at of of) addTime(state, at * 60_000)
+        return activeMs(state)
+      }
+      const inOrder = [...times].sort((a, b) => a - b)
+      const pauses = inOrder.slice(1).map((at, i) => at - (inOrder[i] as number))
+      const expected = pauses.filter((pause) => pause <= 5).reduce((sum, pause) => sum + pause, 0)
+      expect(active(times)).toBe(expected * 60_000)
+      expect(active(times)).toBeLessThanOrEqual(
+        ((inOrder.at(-1) as number) - (inOrder[0] as number)) * 60_000,
+      )
+    }),
+  )
 })

@@ -461,9 +461,9 @@ describe('when digests are made', () => {
     const now = failures()
     memory.write((store) => {
       databasesOf(store.reader).cache.exec('DELETE FROM events; DELETE FROM touched')
-      databasesOf(store.reader).memory.exec(`UPDATE digests SET digest = replace(digest, 'e3:', 'e2:');
-        UPDATE failures SET fingerprint = replace(fingerprint, 'e3:', 'e2:');
-        UPDATE signals SET subject = replace(subject, 'e3:', 'e2:')`)
+      databasesOf(store.reader).memory.exec(`UPDATE digests SET digest = replace(digest, 'e4:', 'e2:');
+        UPDATE failures SET fingerprint = replace(fingerprint, 'e4:', 'e2:');
+        UPDATE signals SET subject = replace(subject, 'e4:', 'e2:')`)
     })
     expect(failures()).not.toEqual(now)
     expect((await memory.sweep()).digestedCount).toBe(1)
@@ -472,7 +472,7 @@ describe('when digests are made', () => {
     // What was cut keeps its name, and is not tried again and again.
     memory.write((store) =>
       databasesOf(store.reader).memory.exec(
-        "UPDATE failures SET fingerprint = replace(fingerprint, 'e3:', 'e2:'), sample = sample || '…'",
+        "UPDATE failures SET fingerprint = replace(fingerprint, 'e4:', 'e2:'), sample = sample || '…'",
       ),
     )
     expect((await memory.sweep()).digestedCount).toBe(0)

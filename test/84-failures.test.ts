@@ -88,6 +88,18 @@ describe('no failure is', () => {
     expect(script.facts().failures.size).toBe(0)
   })
 
+  it('a test of what was broken for it, and put back behind it', () => {
+    const script = new Script().prompt('go')
+    script.test(
+      'cp a.go /tmp/a.bak; sed -i s/1/2/ a.go; go test ./a; cp /tmp/a.bak a.go',
+      1,
+      '--- FAIL: TestA',
+    )
+    expect(script.facts().failures.size).toBe(0)
+    script.test('cp a.go b.go; go test ./a', 1, '--- FAIL: TestA')
+    expect(script.facts().failures.size).toBe(1)
+  })
+
   it('but a test that one only looks at, or that fails against what was said', () => {
     for (const said of [
       'Let me see why the test fails.',
@@ -165,6 +177,43 @@ describe('a failure is', () => {
       'Checking formatting...\n[warn] a.md\n[warn] Code style issues found in the above file.',
       '[warn] Code style issues found in the above file.',
     ],
+    // Headings of compilers and frames of bundlers stand before what went wrong; wrappers behind it.
+    [
+      'go build ./...',
+      1,
+      '# example.com/m\n./main.go:8:2: undefined: foo\n./main.go:9:5: x declared',
+      './main.go:8:2: undefined: foo',
+    ],
+    [
+      'make',
+      2,
+      "main.cpp:(.text+0x5): undefined reference to `foo()'\ncollect2: error: ld returned 1 exit status",
+      "main.cpp:(.text+0x5): undefined reference to `foo()'",
+    ],
+    [
+      './gradlew build',
+      1,
+      'AddsTest > adds() FAILED\n    org.opentest4j.AssertionFailedError: expected: <3> but was: <4>\n\n* What went wrong:\nExecution failed.',
+      'org.opentest4j.AssertionFailedError: expected: <3> but was: <4>',
+    ],
+    [
+      'pnpm build',
+      1,
+      'x Build failed in 120ms\nerror during build:\n[vite]: Rollup failed to resolve import "foo".',
+      '[vite]: Rollup failed to resolve import "foo".',
+    ],
+    [
+      'biome check .',
+      1,
+      './a.ts:3:7 lint/useConst FIXABLE\n\n  ✖ This let is assigned once.\n\nFound 1 error.',
+      '✖ This let is assigned once.',
+    ],
+    [
+      'git commit -m x',
+      1,
+      'On branch main\nnothing to commit, working tree clean',
+      'nothing to commit, working tree clean',
+    ],
   ])('%j that ends with %i', (command, code, output, sample) => {
     expect(ran(command, code, output)).toEqual([sample])
   })
@@ -201,6 +250,17 @@ describe('a failure is', () => {
       'Traceback (most recent call last):\n  File "build.py", line 1\nKeyError: \'name\'',
       "KeyError: 'name'",
     ],
+    // Whoever runs the programs, of whatever.
+    [
+      'python -m tools.docs 2>&1 | tail -9',
+      '/v/bin/python: No module named tools',
+      '/v/bin/python: No module named tools',
+    ],
+    [
+      'render --all\necho done',
+      'bash: line 1: render: command not found\ndone',
+      'bash: line 1: render: command not found',
+    ],
   ])('hidden by the exit code of %j', (command, output, sample) => {
     expect(ran(command, 0, output)).toEqual([sample])
   })
@@ -210,6 +270,7 @@ describe('a failure is', () => {
     ['cat report.json', '{"success": false, "message": "of long ago"}'],
     ['cat build.log | tail -5', 'error: of long ago'],
     ['npm test 2>&1 | tail -3', 'caught: TypeError: x\n12 passed'],
+    ['render --all || echo none', 'bash: line 1: render: command not found\nnone'],
   ])('not what %j shows', (command, output) => {
     expect(ran(command, 0, output)).toEqual([])
   })
@@ -248,6 +309,10 @@ describe('a failure is', () => {
         'Phase 4: Failure Pattern Learning\nStatus: FAILED is a constant',
       ),
     ).toEqual([])
+    // Its provider let it do nothing, whatever it was to do.
+    expect(asked('Explore the parser', 'Look at it.', 'API Error: 404 no such model')).toEqual([
+      'API Error: 404 no such model',
+    ])
   })
 })
 

@@ -400,7 +400,7 @@ describe('fingerprints', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
         const failure = failureOf({ text })
-        expect(failure.fingerprint).toMatch(/^e3:[0-9a-f]{16}$/)
+        expect(failure.fingerprint).toMatch(/^e4:[0-9a-f]{16}$/)
         expect(failure.sample.length).toBeLessThanOrEqual(200)
       }),
     )

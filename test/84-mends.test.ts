@@ -416,3 +416,34 @@ it('ways that do alike things are one, and what worked most often comes first', 
     [1, ['s:a'], 'find . -name x'],
   ])
 })
+
+describe('no mend is', () => {
+  it('to look at the file that a script was to change', () => {
+    const script = work()
+      .run("$p = 'a.md'; $t = Get-Content $p; $t[0] = 'x'; Set-Content $p $t", 1, 'Title not found')
+      .run("$p = 'a.md'; $t = Get-Content $p; $t[0]", 0, '# A')
+    expect(mends(script)).toEqual([null])
+  })
+
+  it('that a file is there in the end: it came by something that is not known', () => {
+    const script = work()
+      .run('cat specs/a.md', 1, 'cat: specs/a.md: No such file or directory')
+      .run('make specs', 0, 'made')
+      .run('cat specs/a.md', 0, '# A')
+    expect(mends(script)).toEqual([null])
+  })
+
+  it('a check of which only the lines are counted', () => {
+    const script = work()
+      .run('npx markdownlint a.md 2>&1 | tail -8', 0, 'a.md:3:1 error MD060 Table column style')
+      .run('npx markdownlint a.md b.md 2>&1 | grep -c MD060', 0, '3')
+    expect(mends(script)).toEqual([null])
+  })
+})
+
+it('a command with the name of one instead of many is the same', () => {
+  const script = work()
+    .run('tool exec resolve-threads --id T1', 1, 'Error: broken input')
+    .run('tool exec resolve-thread --id T1', 0, 'ok')
+  expect(mends(script)).toEqual([['tool exec resolve-thread --id T1']])
+})

@@ -5,7 +5,7 @@ import { DAY } from '../model.ts'
 import { type BlocksQuestion, type UsageBlock, usageBlocks } from '../query/blocks.ts'
 import { pricesFor } from '../query/prices.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { printCsv } from './csv.ts'
 import { refuseReversed } from './filter-values.ts'
@@ -51,13 +51,8 @@ const COLUMNS: Column<UsageBlock>[] = [
   { title: 'RESP', right: true, cell: (one) => formatCount(one.responses), optional: 2 },
   { title: 'TOKENS', right: true, cell: (one) => formatCount(one.total_tokens) },
   { title: 'USED', right: true, cell: (one) => (one.used_percent === null ? '' : `${one.used_percent}%`) },
-  { title: 'COST', right: true, cell: costCell },
+  { title: 'COST', right: true, cell: knownUsd },
 ]
-
-function costCell({ cost_usd, unpriced_responses }: UsageBlock): string {
-  if (cost_usd === null) return '?'
-  return `${shortUsd(unitsOf(cost_usd))}${unpriced_responses > 0 ? '+?' : ''}`
-}
 
 function toText(blocks: readonly UsageBlock[]): string {
   if (blocks.length === 0) return 'nothing was used in this range'

@@ -1,8 +1,9 @@
 // A digest as people read it: the verdict first, then what it rests on, then the rest.
 import type { Digest, ErrorSnippet } from '../digest/digest.ts'
+import { putsAside } from '../digest/meant.ts'
 import { OUTCOME_WORDS, sureness } from '../model.ts'
 import type { TreeCost } from '../query/tree-cost.ts'
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd, shortUsd, unitsOf } from '../usage/money.ts'
 import { paint } from './colour.ts'
 import { formatCount, formatDay, formatDuration, formatTime, plural } from './format.ts'
 import { oneLine } from './text.ts'
@@ -53,13 +54,25 @@ function decidingErrors({ outcome, error_snippets: all }: Digest): ErrorSnippet[
   return open.sort((a, b) => (b.seqs.at(-1) ?? 0) - (a.seqs.at(-1) ?? 0)).slice(0, 1)
 }
 
-const errorText = (one: ErrorSnippet): string =>
-  `${one.sample}${one.count > 1 ? `, ${one.count} times` : ''}${one.resolved_by ? ', overcome' : ''} ${seqsText(one.seqs)}`
+/** Without the marks of a sub-agent's report. What mended it is what one comes back for. */
+function errorText({ sample, count, seqs, resolved_by: mend }: ErrorSnippet): string {
+  const times = count > 1 ? `, ${count} times` : ''
+  const step = mend?.steps.at(-1)
+  const by = step ? `; mended by ${short(step.what, 60)} #${step.seq}` : ''
+  return `${short(sample.replaceAll('**', ''), 110)}${times} ${seqsText(seqs)}${by}`
+}
+
+const short = (words: string, length: number): string =>
+  words.length > length ? `${words.slice(0, length - 1).trimEnd()}…` : words
 
 /** How many, how the last one ended, and those whose last run failed. */
 function testsText({ tests, markers, signals }: Digest): string[] {
   const last = tests.at(-1)
   if (!last) return []
+  if (tests.every((one) => putsAside(one.command)))
+    return [
+      `${plural(markers.test_runs, 'run')}, all without the work, which was put aside ${seqsText(last.seqs)}`,
+    ]
   const left = signals.filter((one) => one.signal === 'tests_left_failing')
   return [
     `${plural(markers.test_runs, 'run')}, ${markers.test_failures} failed; the last ${last.verdict}: ${last.command} ${seqsText(last.seqs)}`,
@@ -75,19 +88,19 @@ export function costText({ price, cost }: Pick<Digest, 'price' | 'cost'>, tree: 
     ? dollars(price.usd)
     : price
       ? `no price known for ${price.unpriced_models.join(', ')}`
-      : 'nothing'
+      : 'not known'
   return `${alone}${treeText(tree)}; tokens: ${tokens}`
 }
 
 /** Behind what it cost alone. */
 export function treeText(tree: TreeCost | null): string {
   if (tree === null || tree.cost_usd === null) return ''
-  const more = tree.unpriced_responses > 0 ? '+?' : ''
-  return ` (${dollars(tree.cost_usd)}${more} with ${plural(tree.sessions - 1, 'sub-agent')})`
+  return ` (${knownUsd(tree)} with ${plural(tree.sessions - 1, 'sub-agent')})`
 }
 
 function restText(digest: Digest, list: (name: string, items: string[]) => void): void {
   const { cost, metrics } = digest
+  const errorCount = digest.error_snippets.reduce((sum, { count }) => sum + count, 0)
   list(
     'asked',
     digest.title_source === 'prompt' && digest.first_prompt.length < 100
@@ -101,9 +114,13 @@ function restText(digest: Digest, list: (name: string, items: string[]) => void)
   ])
   list('model', [digest.model || '?'])
   list('activity', [
-    `${plural(cost.turns, 'turn')}, ${plural(metrics.tool_calls, 'call')}, ${plural(digest.markers.errors, 'error')}, ${cost.retries === 1 ? '1 retry' : `${cost.retries} retries`}`,
+    `${plural(cost.turns, 'turn')}, ${plural(metrics.tool_calls, 'call')}, ${plural(errorCount, 'error')}, ${cost.retries === 1 ? '1 retry' : `${cost.retries} retries`}`,
   ])
-  const edited = digest.files.filter((file) => file.edits > 0)
+  // What lies elsewhere (drafts, notes of the agent) is not what the session was about.
+  const isElsewhere = ({ path }: { path: string }): boolean => /^(?:[/~]|[A-Za-z]:)/.test(path)
+  const edited = digest.files
+    .filter((file) => file.edits > 0)
+    .sort((a, b) => Number(isElsewhere(a)) - Number(isElsewhere(b)))
   list(
     'edited',
     edited.map((file) => `${file.path} ×${file.edits} ${seqsText(file.seqs)}`),
@@ -122,9 +139,10 @@ function restText(digest: Digest, list: (name: string, items: string[]) => void)
 /** A failure is named by what it says, not by its fingerprint. */
 function signalLines({ signals, error_snippets }: Digest): string[] {
   const samples = new Map(error_snippets.map((one) => [one.fingerprint, one.sample]))
-  return signals.map(
-    (one) =>
-      `${one.signal.replaceAll('_', ' ')}${one.subject ? `: ${samples.get(one.subject) ?? one.subject}` : ''} ×${one.count} ${seqsText(one.seqs)}`,
+  return signals.map((one) =>
+    one.signal === 'cost_outlier'
+      ? `cost outlier: $${one.count} ${seqsText(one.seqs)}`
+      : `${one.signal.replaceAll('_', ' ')}${one.subject ? `: ${short(samples.get(one.subject) ?? one.subject, 110)}` : ''} ×${one.count} ${seqsText(one.seqs)}`,
   )
 }
 

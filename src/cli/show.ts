@@ -17,7 +17,7 @@ import { type SessionPrice, sessionPrice, treeOf } from '../query/tree-cost.ts'
 import { unreadOf } from '../query/unread.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { Reader } from '../store/reader/index.ts'
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { paint } from './colour.ts'
 import { treeText } from './digest-text.ts'
@@ -207,7 +207,8 @@ async function costOf(handle: Reader, uid: string, config: Config): Promise<Sess
 
 function costText({ cost_usd, unpriced_responses, tree }: SessionPrice): string | undefined {
   if (cost_usd === null) return undefined
-  return `${shortUsd(unitsOf(cost_usd))}${unpriced_responses > 0 ? '+?' : ''}${treeText(tree)}`
+  const missing = unpriced_responses > 0 ? `, ${plural(unpriced_responses, 'response')} without a price` : ''
+  return `${knownUsd({ cost_usd, unpriced_responses })}${missing}${treeText(tree)}`
 }
 
 const eventsOf = (handle: Reader, { uid, kinds, range }: Target): Generator<SessionEvent> =>

@@ -16,7 +16,7 @@ import type { Reader } from '../store/reader/index.ts'
 import { openMemory, storePaths } from '../store/reading.ts'
 import { SLOT_MS } from '../store/slots.ts'
 import { parseInstant } from '../times.ts'
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd, shortUsd, unitsOf } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { type Answers, answerFrom, sweepHint, type UsageAnswer } from './answers.ts'
 import { paint } from './colour.ts'
@@ -97,7 +97,7 @@ const COLUMNS: Column<UsageRow>[] = [
   count('CACHE-R', (row) => row.cache_read_tokens, 1),
   count('CACHE-W', (row) => row.cache_write_5m_tokens + row.cache_write_1h_tokens, 1),
   count('OUTPUT', (row) => row.output_tokens),
-  { title: 'COST', right: true, cell: costCell },
+  { title: 'COST', right: true, cell: knownUsd },
 ]
 /** Shown where an agent reported any. */
 const REPORTED: Column<UsageRow> = {
@@ -152,12 +152,6 @@ function toText({ report, names }: UsageAnswer): string {
 
 const usd = (amount: string | null): string | undefined =>
   amount === null ? undefined : shortUsd(unitsOf(amount))
-
-function costCell(row: UsageRow): string {
-  const cost = usd(row.cost_usd)
-  if (cost === undefined) return '?'
-  return row.unpriced_responses > 0 ? `${cost}+?` : cost
-}
 
 function notes(report: UsageReport): string[] {
   const { total, prices } = report

@@ -46,7 +46,9 @@ function readParts(command: string, depth: number): Part[] {
 }
 
 const GOES = new Set(
-  'cd pushd popd set set-location export source . then do done fi for function case esac in'.split(' '),
+  'cd pushd popd set set-location export source . then do done fi for function case esac in continue break return exit local declare'.split(
+    ' ',
+  ),
 )
 
 /** Without folder and ending. */

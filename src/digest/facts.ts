@@ -28,6 +28,7 @@ import {
   noTests,
   showsTests,
   type TestState,
+  testNameOf,
   testVerdict,
 } from './tests.ts'
 import { noWork, Work, type WorkState } from './work.ts'
@@ -194,16 +195,17 @@ export class Gatherer {
     const body = isWhole ? undefined : event.body()
     const command = body?.command ?? subject
     const isTest = does === 'shell' ? isTestCommand(command) : event.kind === 'test_run'
-    if (isTest) addTest(tests, subject, null)
-    const asked = does === 'spawn' && isToCheck(subject) ? toldAgent(subject, event) : command
+    const told = does === 'spawn' && isToCheck(subject) ? toldAgent(subject, event) : command
+    const asked = told.slice(0, COMMAND_LENGTH)
     const writes = does === 'shell' ? writesIn(command) : []
+    if (isTest) addTest(tests, testNameOf({ subject, asked }), null)
     this.#steps.begin({
       seq: event.seq,
       call: event.call,
       does,
       tool,
       subject,
-      asked: asked.slice(0, COMMAND_LENGTH),
+      asked,
       files: event.files.slice(0, MAX_STEP_FILES),
       writes,
       isTest,
@@ -253,7 +255,7 @@ export class Gatherer {
   #noteTest(step: Step, result: DigestEvent): void {
     const isTest = step.isTest || (step.mayTest && showsTests(result))
     const test = isTest ? testVerdict(step, result) : null
-    if (test) addTest(this.#now.tests, step.subject, test)
+    if (test) addTest(this.#now.tests, test.command, test)
   }
 
   /** Of what went on in the background after its first result. */

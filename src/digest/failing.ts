@@ -34,6 +34,7 @@ const NOT_BUILT =
   /\berror(?:\[E\d+\]| (?:TS|CS)\d+)|\bcould not compile\b|\bSyntaxError\b|\bImportError\b|\bModuleNotFoundError\b|\bcannot find (?:name|value|type)\b/i
 const MARK = /\b[A-Z]{1,4}\d{3,5}\b|\btest_\w+|\b[A-Z]\w*(?:Error|Exception)\b|\bTest[A-Z]\w+/g
 const PLACE = /^\s{0,20}(?:--> )?[\w@./\\-]{1,200}\.\w{1,8}:\d/
+const DEPENDENCY = /\bfailed to get `[^`]{1,80}` as a dependency\b/
 const MAX_NAMES = 12
 const MAX_MARKS = 40
 const LOOKED_AT = 8000
@@ -47,7 +48,9 @@ export function failingOf(key: string, sample: string, about: string, text: stri
   // Only of what is mended by edits it matters what else is said.
   const beginning = kind === 'other' ? text.slice(0, LOOKED_AT) : ''
   const module = MODULE.exec(beginning)?.slice(1).find(Boolean)
-  const ours = (path: string): boolean => !OTHERS.test(path)
+  // Of what could not be fetched, only the list it stands in is ours.
+  const ours = (path: string): boolean =>
+    !OTHERS.test(path) && (!DEPENDENCY.test(sample) || path.endsWith('Cargo.toml'))
   const told = [...foldersIn(sample), ...pathsIn(sample)].filter(ours).slice(0, MAX_NAMES)
   const own = told.length > 0 || kind !== 'other' ? told : placeBehind(sample, beginning).filter(ours)
   const names = new Set([...own, ...pathsIn(beginning, 4 * MAX_NAMES).filter(ours)])
@@ -108,9 +111,9 @@ function kindOf(sample: string, about: string, program: string | undefined): Fai
   if (/\bhas not been read yet\b/.test(sample)) return 'unread'
   if (SYNTAX.test(sample)) return 'syntax'
   if (/\btimed out\b|\bkilled by a signal\b/.test(sample)) return 'time'
-  // No edit of the project lets a sandbox or a network through.
+  // No edit of the code lets a sandbox or a network through.
   if (
-    /\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bfailed to (?:download|fetch)\b|\bECONN|\bConnection (?:refused|reset)\b/i.test(
+    /\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bfailed to (?:download|fetch)|\bECONN|\bConnection (?:refused|reset)\b/i.test(
       sample,
     )
   )

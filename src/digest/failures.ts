@@ -9,7 +9,9 @@ import {
   isChecking,
   isToCheck,
   mayHide,
+  providerError,
   reportedIn,
+  saidByShell,
   wrongCallIn,
 } from './hidden.ts'
 import { isFiltered, isReading } from './reading.ts'
@@ -45,8 +47,9 @@ export class Failures {
   note(event: DigestEvent, step?: Step): Failing | null {
     const isShell = step?.does === 'shell'
     const how = { text: fullText(event), command: isShell ? step.asked : '', exitCode: event.exitCode }
-    // Without its step it is the end of a command that went on.
-    return (isShell || step === undefined) && isMereNo(how) ? null : this.#add(event, how, step)
+    // Without its step it is the end of a command that went on; without a call the client's own.
+    const isCommand = isShell || (step === undefined && event.call !== null)
+    return isCommand && isMereNo(how) ? null : this.#add(event, how, step)
   }
 
   /** Of a failure although the call ended well. */
@@ -77,12 +80,18 @@ export class Failures {
 
 /** The line that tells of a failure behind an exit code of 0; most results need not be read for it. */
 function hiddenIn(event: DigestEvent, step: Step): string | undefined {
-  if (step.does === 'spawn') return isToCheck(step.asked) ? failureInReport(fullText(event)) : undefined
+  if (step.does === 'spawn')
+    return (
+      providerError(event.summary) ?? (isToCheck(step.asked) ? failureInReport(fullText(event)) : undefined)
+    )
   if (step.does !== 'shell' || !mayHide(step.asked) || !hidesExit(step.asked) || isReading(step.asked))
     return undefined
+  // Who runs the programs speaks for itself, unless another one was to come in that case.
+  const text = fullText(event)
+  const missing = step.asked.includes('||') ? undefined : saidByShell(text)
+  if (missing !== undefined) return missing
   const checks = isChecking(step.asked)
   // Of others, what is shown has to be their own words.
   if (!checks && isFiltered(step.asked)) return undefined
-  const text = fullText(event)
   return failureInJson(text) ?? wrongCallIn(text) ?? (checks ? reportedIn(text) : undefined)
 }

@@ -49,6 +49,12 @@ export function wrongCallIn(text: string): string | undefined {
     .find((line) => /^(?:\S{1,60}: )?error: \S/i.test(line))
 }
 
+const SHELL_SAYS =
+  /^(?:\S{0,200}\/)?(?:(?:(?:ba|z|da|k)?sh): (?:line )?(?:\d{1,6}: )?[\w.+-]{1,60}: (?:command )?not found|zsh:\d{1,6}: command not found: \S{1,60}|python[\d.]{0,9}: (?:No module named|can't open file|Error while finding module) .{1,200})$/m
+
+/** A shell or an interpreter that does not find what it was to run. */
+export const saidByShell = (text: string): string | undefined => SHELL_SAYS.exec(text.slice(-20_000))?.[0]
+
 /** Whether a program checks or builds something. */
 export const checks = (part: Part): boolean =>
   CHECKS.test(part.program) || (lookingOf(part) === null && part.args.some((one) => CHECKING.test(one)))
@@ -112,10 +118,12 @@ const DETAIL = [
 const isPassed = (line: string): boolean =>
   /\b(?:pass(?:ed|ing)?|no (?:failures?|errors?|issues?))\b/i.test(line) && !/\bfail(?:ed|ing)\b/i.test(line)
 
+/** What a sub-agent hands in where its provider let it do nothing. */
+export const providerError = (report: string): string | undefined =>
+  /^API Error: [45]\d\d\b[^\n]*/.exec(report)?.[0]
+
 /** The verdict of a report on checks that did not all pass, with the first thing that it names; undefined for all others. */
 export function failureInReport(report: string): string | undefined {
-  const provider = /^API Error: [45]\d\d\b[^\n]*/.exec(report)?.[0]
-  if (provider !== undefined) return provider
   const lines = report
     .slice(0, 20_000)
     .split('\n')

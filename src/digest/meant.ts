@@ -9,6 +9,18 @@ const PUTS_ASIDE = /\bgit stash\b(?! (?:pop|list|drop|show|apply))/
 /** The work was put aside: what runs then runs on what was there before. */
 export const putsAside = (command: string): boolean => PUTS_ASIDE.test(command)
 
+/** A file is copied away before the run, and back behind it. */
+function putsBack(command: string): boolean {
+  const copies = new Set<string>()
+  for (const [, from, to] of command.matchAll(COPY)) {
+    if (copies.has(`${to} ${from}`)) return true
+    copies.add(`${from} ${to}`)
+  }
+  return false
+}
+
+const COPY = /\b(?:cp|mv) ([^\s;&|]{1,200}) ([^\s;&|]{1,200})(?![^\s;&|])/g
+
 /** `words`: what the agent calls the run, and what it said just before. */
 export const isMeantToFail = (command: string, words: readonly string[]): boolean =>
-  putsAside(command) || words.some((one) => MEANT.test(one))
+  putsAside(command) || putsBack(command) || words.some((one) => MEANT.test(one))

@@ -33,11 +33,12 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
     return failed.kind === 'unread' && read ? [read, success] : [success]
   }
   if (failed.kind === 'call') return [success]
+  const isOther = what !== failed.what
   if (failed.kind === 'path') {
     const made = edits.findLast((one) => one.files.some((file) => isSameFile(file, failed.missing)))
-    return [made ?? success]
+    // It came to be there by something else.
+    return made ? [made] : isOther || failed.does !== 'shell' ? [success] : []
   }
-  const isOther = what !== failed.what
   const [mark] = failed.marks
   const marked = [...since, { ...success, does: 'run' }].filter(
     (one) => one.does === 'run' && mark !== undefined && one.what.includes(mark) && FIXES.test(one.what),
@@ -87,8 +88,8 @@ export function namedEdits(failed: Unmended, edits: readonly Change[]): Change[]
     const found = edits.filter((one) => one.files.some((file) => isOneOf(names, file)))
     if (found.length > 0) return lastOf(found)
   }
-  // What was done first is no longer known.
-  if (edits.length > 0 && edits.length >= MAX_KNOWN) return []
+  // What was done first is no longer known; and a compiler complains of the file in which to mend it.
+  if (edits.length >= MAX_KNOWN || (failed.stage === 1 && failed.own > 0)) return []
   const others = lastOf(
     edits.filter((one) => one.files.some((file) => isNamed(failed, file))),
     MAX_STEPS + 1,

@@ -32,7 +32,7 @@ export function mergeDigests(earlier: Digest, later: Digest, untilSeq: number, b
       ...later.metrics,
       infra_overhead_share: shares[INFRA] ?? 0,
       bucket_shares: shares,
-      active_s: earlier.metrics.active_s + later.metrics.active_s,
+      active_s: Math.min(later.metrics.wall_clock_s, earlier.metrics.active_s + later.metrics.active_s),
       tool_calls: earlier.metrics.tool_calls + later.metrics.tool_calls,
     },
     ...mergeWork(earlier, later),

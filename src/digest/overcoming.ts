@@ -2,6 +2,7 @@
 // file that was not there, a file that could not be changed, a call that was put wrongly, a check.
 import { toolClass } from './event.ts'
 import type { Failing } from './failing.ts'
+import { isCounting } from './reading.ts'
 import type { Resolution } from './resolution.ts'
 import type { Step } from './step.ts'
 import {
@@ -55,9 +56,11 @@ export function isSameCheck(failed: Unmended, { trial }: Done): boolean {
 export function overcomes(failed: Unmended, done: Done): boolean {
   const { step, order, what } = done
   const distance = order - failed.order
+  if (failed.isCheck && step.does === 'shell' && what !== failed.what && isCounting(step.asked)) return false
   if (failed.does === 'edit' || failed.what.includes('*** Begin Patch')) return changes(failed, done)
   if (wasToWrite(failed) && distance <= SOON && changes(failed, done)) return true
-  if (failed.kind === 'call') return distance <= SOON && toolClass(step) === failed.tool
+  if (failed.kind === 'call')
+    return what === failed.what || (distance <= SOON && toolClass(step) === failed.tool)
   if (what === failed.what || isMistyped(failed, done)) return true
   return (
     (distance <= LATER || (failed.isTest && step.isTest)) &&
@@ -116,7 +119,13 @@ function triesTheSame(failed: Unmended, done: Done, distance: number): boolean {
   if (failed.isTest && step.isTest && trial.tries.some((one) => one.isCheck && one.words.length === 0))
     return true
   // The same text for an interpreter, put a little otherwise.
-  if (distance < NEXT && step.does === 'shell' && beginsAlike(what, failed.what)) return true
+  if (
+    distance < NEXT &&
+    step.does === 'shell' &&
+    beginsAlike(what, failed.what) &&
+    (failed.files.length === 0 || changes(failed, done))
+  )
+    return true
   if (
     distance <= SOON &&
     pairs(failed, trial, (one, other) => isAlike(one, other) || isSameObject(one, other))
@@ -146,19 +155,24 @@ const LEAVES_OUT = /--(?:ignore|deselect|exclude|skip)\b|-k ["']?not /g
 const MERELY = /(?:^|\s)(?:--(?:help|version|dry-run|no-run|collect-only|listTests)|-h|-V)(?=\s|$)/
 
 /** Of several programs the one that speaks failed, or the check; hardly ever one that makes room for others. */
-function triesOf({ trial, isCheck: hasCheck, speaker, things }: Unmended): readonly Try[] {
+function triesOf({ trial, isCheck: hasCheck, speaker, things, files }: Unmended): readonly Try[] {
   for (const fits of [
     // What it says is about what this one was given.
     ({ words }: Try) => words.some((word) => things.includes(word)),
     ({ name, isPiped }: Try) => speaker !== '' && !isPiped && name.split(' ')[0] === speaker,
     ({ isCheck: checks }: Try) => hasCheck && checks,
-    ({ name }: Try) => !/^(?:rm|mkdir|touch|cp|mv|sleep|kill|remove-item|new-item)$/.test(name),
+    // What only looked at what another was to change did not fail.
+    ({ name, family }: Try) =>
+      !(files.length > 0 && isLooking(family)) &&
+      !/^(?:rm|mkdir|touch|cp|mv|sleep|kill|remove-item|new-item)$/.test(name),
   ]) {
     const own = trial.tries.filter(fits)
     if (own.length > 0) return own
   }
   return trial.tries
 }
+
+const isLooking = (family: string | null): boolean => /^(?:search|read|list|probe|print)$/.test(family ?? '')
 
 const ALIKE = 40
 const beginsAlike = (one: string, other: string): boolean => one.slice(0, ALIKE) === other.slice(0, ALIKE)

@@ -132,6 +132,8 @@ function toEvent(
 ): DigestEvent {
   const [seq, ts, kind, role, tool, call, summary, flags, agent, exitCode, durationMs, hash, ...told] = cells
   const [does, state, mark] = told
+  // Asked for by several rules, one after the other.
+  let known: { body: Body | undefined } | undefined
   return {
     seq,
     ts,
@@ -152,6 +154,9 @@ function toEvent(
     exitCode,
     durationMs,
     files,
-    body: () => bodyOf(hash),
+    body: () => {
+      known ??= { body: bodyOf(hash) }
+      return known.body
+    },
   }
 }

@@ -80,6 +80,16 @@ export function isProbing(command: string): boolean {
   return parts.length > 0 && parts.every((part) => lookingOf(part) === 'probe')
 }
 
+/** Whether it prints how many lines another program printed, and not what they say. */
+export function isCounting(command: string): boolean {
+  const last = partsOf(command).at(-1)
+  if (last?.isPiped !== true) return false
+  return (
+    /^(?:wc|uniq|measure-object)$/.test(last.program) ||
+    (SEARCHES.has(last.program) && last.args.some((one) => /^-\w{0,4}c\w{0,4}$|^--count$/.test(one)))
+  )
+}
+
 /** Whether what it prints was first picked out of by a program that looks. */
 export function isFiltered(command: string): boolean {
   const last = partsOf(command).at(-1)

@@ -9,17 +9,17 @@ export type Speaker = ((line: string) => boolean) | null
 // What surrounds a failure but does not name it: frames, carets, rulers, progress, the client's own wrapping, start-up files of
 // shells, and where in its own text a shell found it.
 const NOISE =
-  /^(?:\s*at\s|\s*\^+\s*$|\s*[-=*_~#.]{3,}\s*$|\s*throw\b|Traceback|\s+File "|\s*\d+\s*\||\s*\|\s|node:|Node\.js v|Exit code:? ?\d|exit: ?\d|Wall time:|Output:|Chunk ID|Process exited|Original token count|Total output lines|Script (?:failed|completed|error)|> |npm (?:error|ERR!) (?:code|path|A complete log|errno|syscall)|\s*$|(?:Now using|warning:)|At (?:line|[A-Za-z]:[^\n]*):\d+ char:\d+|\+ |\s+\+ (?:CategoryInfo|FullyQualifiedErrorId)|\S*(?:shellenv\.sh|\.?(?:bash|zsh)rc|\.?z?profile|zshenv): line \d+:|\s*%\s+Total\s|\s*\d+(?:\s+\d+){6,}|HTTP\/[\d.]+ \d|(?:date|server|content-\w+|cache-control|connection|vary|etag): )/i
+  /^(?:\s*at\s|\s*\^+\s*$|\s*[-=*_~#.]{3,}\s*$|\s*throw\b|Traceback|\s+File "|\s*\d+\s*\||\s*\|\s|node:|Node\.js v|Exit code:? ?\d|exit: ?\d|Wall time:|Output:|Chunk ID|Process exited|Original token count|Total output lines|Script (?:failed|completed|error)|> |npm (?:error|ERR!) (?:code|path|A complete log|errno|syscall)|\s*$|(?:Now using|warning:)|# [\w./-]+$|[x\W]{0,4}(?:Build failed in [\d.]+ ?m?s|Failed to compile\.?|error during build:)$|At (?:line|[A-Za-z]:[^\n]*):\d+ char:\d+|\+ |\s+\+ (?:CategoryInfo|FullyQualifiedErrorId)|\S*(?:shellenv\.sh|\.?(?:bash|zsh)rc|\.?z?profile|zshenv): line \d+:|\s*%\s+Total\s|\s*\d+(?:\s+\d+){6,}|HTTP\/[\d.]+ \d|(?:date|server|content-\w+|cache-control|connection|vary|etag): )/i
 
 // The most telling first. The name of an exception beats the word "error" somewhere in a line.
 const TELLING = [
-  /^(?:Uncaught )?(?:[\w$]+\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Panic|Interrupt|Timeout)\b(?: \[\w+\])?:/,
+  /^\s{0,12}(?:Uncaught )?(?:[\w$]+\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Panic|Interrupt|Timeout)\b(?: \[\w+\])?:/,
   /^E\s{2,}\S/,
   // Where the message stands on the next line, or beside its place.
-  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S|^--- FAIL: /,
-  /\b(?:error|fatal)(?:\[\w+\]| [A-Z]+\d+)?: |\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b|\S:\d+(?::\d+)? error \S/i,
+  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S|^\s*✖ (?!\d)|^--- FAIL: /,
+  /\b(?:error|fatal)(?:\[\w+\]| [A-Z]+\d+)?: |\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b|\S:\d+(?::\d+)? error \S|\bundefined reference to\b|^\S+\.\w+:\d+:\d+: \S/i,
   /\b(?:FAIL(?:ED|URE)?|ERR!|CONFLICT|AssertionError|assertion failed)\b/,
-  /\b(?:not found|no such|cannot|can't|could not|unable to|denied|refused|timed? ?out|invalid|unexpected|missing|failed|must be|(?:does|do|did) not|issues? found|rejected|aborted|killed|unknown|unsupported|already exists|not allowed|would be reformatted|out of date|violations?|is reserved|was expected|is not (?:a )?valid)\b/i,
+  /\b(?:not found|no such|cannot|can't|could not|unable to|denied|refused|timed? ?out|invalid|unexpected|missing|failed|must be|(?:does|do|did) not|issues? found|rejected|aborted|killed|unknown|unsupported|already exists|not allowed|would be reformatted|out of date|violations?|is reserved|was expected|is not (?:a )?valid|nothing to commit)\b/i,
 ]
 
 /** Empty where no line tells anything. */
@@ -83,7 +83,7 @@ function unwrap(text: string): string {
       .map(shownOf)
       .join('\n')
       .replaceAll('\r', '')
-      .replace(/<\/?[a-z_]+>/g, '')
+      .replace(/<\/?(?:[a-z]+(?:_[a-z]+)+|error)>/g, '')
       // An early client put all of it on one line.
       .replace(/^failed in sandbox \w+ with execution error: (?:sandbox denied exec error, )?/gm, '')
       .replace(/^exit code: \d+, stdout: /gm, '')

@@ -1,6 +1,6 @@
 // Verdict of a test run: the exit code, unless the command line hides it behind a pipe; then the runner's own count. A runner that
 // was not there, or came to nothing before a test began, ran no tests. And what the runs of each command add up to.
-import { testsIn } from '../event/test-command.ts'
+import { isTestCommand, testsIn } from '../event/test-command.ts'
 import { entryOf, prune } from './bounded.ts'
 import { type DigestEvent, fullText } from './event.ts'
 import { addSeq, noSeqs, type Seqs, withSeq } from './seqs.ts'
@@ -152,6 +152,10 @@ const COUNTED_PASSES = new RegExp(
   'm',
 )
 
+/** The first line of a command may be another program than the tests. */
+export const testNameOf = ({ subject, asked }: Pick<Step, 'subject' | 'asked'>): string =>
+  isTestCommand(subject) ? subject : (testsIn(asked)[0] ?? subject)
+
 /** Null where no test was run. */
 export function testVerdict(step: Step, result: DigestEvent): Test | null {
   const verdict = verdictOf(step, result)
@@ -159,7 +163,7 @@ export function testVerdict(step: Step, result: DigestEvent): Test | null {
   return {
     seq: step.seq,
     resultSeq: result.seq,
-    command: step.subject,
+    command: testNameOf(step),
     verdict,
     exitCode: result.exitCode,
     durationMs: result.durationMs,
@@ -187,8 +191,12 @@ function verdictOf(step: Pick<Step, 'hasFailed' | 'hidesExit'>, result: DigestEv
   if (COUNTED_PASSES.test(output)) return hasFailed && !step.hidesExit ? 'failed' : 'passed'
   if (exitCode === 126 || exitCode === 127 || NOT_RUN.test(ends(output))) return null
   if (!hasFailed) return 'unknown'
-  return exitCode === null || STOPPED.has(exitCode) ? 'unknown' : 'failed'
+  if (exitCode === null) return ASSERTED.test(output) ? 'failed' : 'unknown'
+  return STOPPED.has(exitCode) ? 'unknown' : 'failed'
 }
+
+/** One test said what it wanted, where nothing counts them and no code tells. */
+const ASSERTED = /^\s{0,12}(?:\S{1,100}\.)?Assertion(?:Failed)?Error\b|\bpanicked at\b|^--- FAIL: /m
 
 const ends = (text: string): string =>
   text.length <= 2 * LOOKED_AT ? text : `${text.slice(0, LOOKED_AT)}\n${text.slice(-LOOKED_AT)}`

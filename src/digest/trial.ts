@@ -48,7 +48,12 @@ const GIVES_UP = /^--(?:abort|quit|skip)$/
 
 const triesIn = (command: string): Try[] =>
   partsOf(command)
-    .filter((part) => lookingOf(part) !== 'print' && !part.args.some((one) => GIVES_UP.test(one)))
+    .filter(
+      (part) =>
+        !part.program.startsWith('$') &&
+        lookingOf(part) !== 'print' &&
+        !part.args.some((one) => GIVES_UP.test(one)),
+    )
     .slice(0, MAX_TRIES)
     .map(tryOf)
 
@@ -173,7 +178,7 @@ export const isCommon = (path: string): boolean =>
 
 const isWord = (word: string): boolean => word.length > 1
 const shared = (a: Try, b: Try): number =>
-  a.words.filter((word) => isWord(word) && b.words.includes(word)).length
+  a.words.filter((word) => isWord(word) && b.words.some((other) => isOneOrMany(word, other))).length
 
 /** The same program about the same things: all that the shorter of both names, or at least half of what failed. */
 export function isSameTry(failed: Try, now: Try): boolean {
@@ -193,7 +198,13 @@ const isSameName = (one: string, other: string): boolean =>
 const INTERPRETERS = /^(?:python[\d.]*|py|node|deno|ruby|perl|bash|sh|zsh|pwsh|powershell)$/
 const areTwoThings = (a: Try, b: Try): boolean => hasOwnWord(a, b) && hasOwnWord(b, a)
 const hasOwnWord = (a: Try, b: Try): boolean =>
-  a.words.some((word) => /^(?:[a-z][a-z_-]*|\d+)$/.test(word) && !b.words.includes(word))
+  a.words.some(
+    (word) => /^(?:[a-z][a-z_-]*|\d+)$/.test(word) && !b.words.some((other) => isOneOrMany(word, other)),
+  )
+
+/** One and many of a thing are the same word. */
+const isOneOrMany = (a: string, b: string): boolean =>
+  a === b || (Math.abs(a.length - b.length) === 1 && (a === `${b}s` || b === `${a}s`))
 
 /** A text that was given to an interpreter, and nothing else. */
 export function isScript({ tries }: Trial): boolean {

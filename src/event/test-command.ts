@@ -41,6 +41,10 @@ const TEST_COMMAND = new RegExp(`${WORD}(?:\\S{0,255}/)?(?:${RUNNERS.join('|')})
 const RUNS_NOTHING =
   /\s(?:--version|--help|-h|--collect-only|--co|--list|--listTests|--list-tests|--no-run|--dry-run|--fixtures|--markers|--showConfig|-c)(?=\s|=|$)/
 
+/** Without one of these letters no runner is named; most commands have none. */
+const MAY_NAME =
+  /test|spec|unit|mocha|ava|tap|c8|nyc|karma|cypress|[tn]ox|pest|prove|bats|busted|check|verify|\st(?:[\s:;&|)]|$)/
+
 const MAX_COMMAND = 4000
 
 /** Judged by the command, never by its output. */
@@ -48,7 +52,9 @@ export const isTestCommand = (command: string): boolean => testsIn(command).leng
 
 /** The parts of a command line that run tests. */
 export const testsIn = (command: string): string[] =>
-  partsOf(command.slice(0, MAX_COMMAND)).filter((part) => TEST_COMMAND.test(part) && !isListing(part))
+  !MAY_NAME.test(command)
+    ? []
+    : partsOf(command.slice(0, MAX_COMMAND)).filter((part) => TEST_COMMAND.test(part) && !isListing(part))
 
 const partsOf = (text: string): string[] =>
   text

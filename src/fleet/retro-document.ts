@@ -37,7 +37,6 @@ function figuresOf({ totals, previous_totals: then }: RetroAnswer): RetroDocumen
     value: show(pick(totals)),
     change: then === null ? 'too few people before' : changeOf(pick(totals), pick(then)),
   })
-  const more = totals.unpriced_responses > 0 && totals.cost_usd !== null ? '+?' : ''
   return [
     figure('people', (of) => of.people, count),
     figure('sessions', (of) => of.sessions, count),
@@ -47,7 +46,7 @@ function figuresOf({ totals, previous_totals: then }: RetroAnswer): RetroDocumen
     figure(
       'cost, list prices',
       (of) => Number(of.cost_usd ?? 0),
-      () => costText(totals) + more,
+      () => costText(totals),
     ),
     figure('errors', (of) => of.errors, count),
     figure('retries', (of) => of.retries, count),

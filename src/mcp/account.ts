@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { pricesFor } from '../query/prices.ts'
 import { TimeZone } from '../query/timezone.ts'
 import { USAGE_GROUPS, type UsageRow, usageReport } from '../query/usage.ts'
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { type Entry, line } from './result.ts'
 import { cursor, readTime, refuseUnknownRepo, time, tool } from './tool.ts'
@@ -33,7 +33,7 @@ export const usageTool = tool({
       about:
         report.rows.length === 0
           ? 'No usage is remembered here. Try an earlier since, or none.'
-          : `${tokens} tokens, ${cost === null ? 'price unknown' : shortUsd(unitsOf(cost))}, by ${input.by}, prices of ${report.prices.date}.`,
+          : `${tokens} tokens, ${cost === null ? 'price unknown' : knownUsd(report.total)}, by ${input.by}, prices of ${report.prices.date}.`,
       data: { total_tokens: tokens, cost_usd: cost, unpriced_responses: report.total.unpriced_responses },
       entries: rows.map(rowEntry).slice(input.cursor ?? 0),
     }
@@ -43,7 +43,7 @@ export const usageTool = tool({
 const isTime = (group: string): boolean => group === 'day' || group === 'week' || group === 'month'
 
 function rowEntry(row: UsageRow, at: number): Entry {
-  const cost = row.cost_usd === null ? '?' : shortUsd(unitsOf(row.cost_usd))
+  const cost = knownUsd(row)
   const cacheWrite = row.cache_write_5m_tokens + row.cache_write_1h_tokens
   return {
     at,

@@ -67,11 +67,7 @@ function figuresOf({ totals, previous_totals: then }: RetroReport): RetroDocumen
     change: changeOf(pick(totals), pick(then)),
   })
   const cents = (of: RetroTotals): number => Number(of.cost_usd ?? 0)
-  const cost = figure(
-    'cost, list prices',
-    cents,
-    () => costText(totals) + (totals.unpriced_responses > 0 && totals.cost_usd !== null ? '+?' : ''),
-  )
+  const cost = figure('cost, list prices', cents, () => costText(totals))
   return [
     figure('sessions', (of) => of.sessions, count),
     figure('active time', (of) => of.active_s, duration),

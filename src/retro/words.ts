@@ -1,13 +1,19 @@
 // Figures of a retrospective as people read them.
-import { shortUsd, unitsOf } from '../usage/money.ts'
+import { knownUsd, shortUsd, unitsOf } from '../usage/money.ts'
 
 export { formatCount as tokens, grouped as count } from '../figures.ts'
 
 export const money = (usd: string | null): string => (usd === null ? '?' : shortUsd(unitsOf(usd)))
 
 /** What nobody used costs nothing; what is not known is never nothing. */
-export const costText = (of: { cost_usd: string | null; total_tokens: number }): string =>
-  money(of.cost_usd ?? (of.total_tokens === 0 ? '0.00' : null))
+export const costText = (of: {
+  cost_usd: string | null
+  total_tokens: number
+  unpriced_responses?: number
+}): string =>
+  of.cost_usd === null && of.total_tokens === 0
+    ? money('0.00')
+    : knownUsd({ cost_usd: of.cost_usd, unpriced_responses: of.unpriced_responses ?? 0 })
 
 export function duration(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`

@@ -50,3 +50,9 @@ export function unitsOf(amount: string): bigint {
   const units = BigInt(whole + fraction.padEnd(UNIT_DECIMALS, '0'))
   return amount.startsWith('-') ? -units : units
 }
+
+/** What is known of a cost, for people: `at least` where the price of a model is missing in it, `?` where nothing is known. */
+export const knownUsd = (of: { cost_usd: string | null; unpriced_responses: number }): string =>
+  of.cost_usd === null
+    ? '?'
+    : `${of.unpriced_responses > 0 ? 'at least ' : ''}${shortUsd(unitsOf(of.cost_usd))}`

@@ -176,7 +176,7 @@ async function usage(ask: Ask, query: URLSearchParams): ReturnType<View> {
     escapeHtml(key),
     count(row.responses),
     ...[row.input_tokens, row.cache_read_tokens, row.output_tokens, row.total_tokens].map(tokens),
-    escapeHtml(costText(row) + (row.unpriced_responses > 0 && row.cost_usd !== null ? '+?' : '')),
+    escapeHtml(costText(row)),
   ]
   const columns = [by, 'Responses', 'Input', 'From cache', 'Output', 'Tokens', 'Cost']
   const body =

@@ -25,7 +25,7 @@ export function usd(amount: string | null | undefined, unpriced = 0): string {
   const value = Number(amount)
   const digits = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2
   const text = `$${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
-  return unpriced > 0 ? `${text}+?` : text
+  return unpriced > 0 ? `at least ${text}` : text
 }
 
 export const share = (value: number | null): string =>
