@@ -417,6 +417,14 @@ it('ways that do alike things are one, and what worked most often comes first', 
   ])
 })
 
+it('a test that failed among all is mended by the edit of its file, where that file passes alone', () => {
+  const script = work()
+    .agent('Run make ci', 'Run `make ci`.', 'make ci failed: 1 test\n- tests/test_gate.py::test_open FAILED')
+    .edit('/w/tests/test_gate.py')
+    .agent('Rerun the test', 'Run `pytest tests/test_gate.py`.', '4 passed')
+  expect(mends(script)).toEqual([['edit /w/tests/test_gate.py']])
+})
+
 describe('no mend is', () => {
   it('to look at the file that a script was to change', () => {
     const script = work()

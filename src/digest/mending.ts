@@ -126,9 +126,10 @@ export class Mending {
     }
   }
 
-  /** A program broke in a file that was changed since, and now the tests of that file pass. */
+  /** A program broke in a file that was changed since, or a test in it failed, and now the tests of that file pass. */
   #isTested(failed: Unmended, { isCheck: checks, trial }: Done): boolean {
-    if (!checks || failed.isCheck || failed.kind !== 'other' || failed.does !== 'shell') return false
+    const isOfTests = failed.isCheck ? isOfTest(failed) : failed.does === 'shell'
+    if (!checks || !isOfTests || failed.kind !== 'other') return false
     const words = trial.tries.flatMap((one) => one.words)
     return this.#since(failed).some(
       ({ does, files }) =>
@@ -183,6 +184,10 @@ function isDoneInPart({ trial: { tries, isWriting } }: Done, { things, speaker }
     first && (first.name.split(' ')[0] === speaker || first.words.some((word) => things.includes(word)))
   return tries.length > 1 && isWriting && !isFirst
 }
+
+/** A linter has a code for what it found, whatever the file. */
+const isOfTest = ({ marks }: Unmended): boolean =>
+  marks.some((mark) => /^[Tt]est/.test(mark)) && !marks.some((mark) => /^[A-Z]{1,4}\d/.test(mark))
 
 const isSameProgram = (failed: Try, now: Try): boolean =>
   failed.name.split(' ')[0] === now.name.split(' ')[0] &&

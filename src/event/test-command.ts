@@ -43,7 +43,7 @@ const RUNS_NOTHING =
 
 /** Without one of these letters no runner is named; most commands have none. */
 const MAY_NAME =
-  /test|spec|unit|mocha|ava|tap|c8|nyc|karma|cypress|[tn]ox|pest|prove|bats|busted|check|verify|\st(?:[\s:;&|)]|$)/
+  /test|jest|spec|unit|mocha|ava|tap|c8|nyc|karma|cypress|[tn]ox|pest|prove|bats|busted|check|verify|\st(?:[\s:;&|)]|$)/
 
 const MAX_COMMAND = 4000
 
