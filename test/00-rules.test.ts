@@ -237,7 +237,7 @@ describe('imports', () => {
     expect([...seen].filter((path) => !/^src\/(record|files)\/|^src\/errors\.ts$/.test(path))).toEqual([])
     expect([...outside]).toEqual(['zod'])
     const lock = readFileSync(join(root, 'src/files/lock.ts'), 'utf8')
-    expect(lock.match(/createRequire\(import\.meta\.url\)\('([^']+)'\)/)?.[1]).toBe('fs-native-extensions')
+    expect(lock.match(/^const PACKAGE = '([^']+)'$/m)?.[1]).toBe('fs-native-extensions')
   })
 })
 

@@ -1,5 +1,14 @@
 // The SQLite store: the contract, and what only a store of files can get wrong.
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listSessions } from '../src/query/sessions.ts'
@@ -7,6 +16,7 @@ import { CACHE_MIGRATIONS } from '../src/store/cache-schema.ts'
 import { type Database, openDatabase, transaction } from '../src/store/database.ts'
 import { MEMORY_MIGRATIONS } from '../src/store/memory-schema.ts'
 import { openForReading, storePaths } from '../src/store/reading.ts'
+import { segmentPath } from '../src/store/segments.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { storeContract } from './contract/store.ts'
 import { batchesOf, event } from './setup/scripted.ts'
@@ -89,6 +99,53 @@ describe('files', () => {
     const handle = openForReading(storePaths(directory))
     expect(listSessions(handle).map((one) => one.session_uid)).toEqual(['test:a'])
     handle.close()
+    expect(problemsOf(directory)).toEqual([])
+  })
+})
+
+describe('bodies of many sessions, flushed before the commit', () => {
+  /** More than are open at a time. */
+  const COUNT = 150
+  const many = (directory: string): ReturnType<typeof batchesOf> =>
+    Array.from({ length: COUNT }, (_, n) =>
+      batchesOf(join(directory, `source-${n}`), [event(`s${n}`, `k${n}`)]),
+    ).flat()
+  const segmentsIn = (directory: string): [name: string, bytes: string][] =>
+    readdirSync(join(directory, 'cache/blobs'), { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.seg'))
+      .sort()
+      .map((name) => [name, readFileSync(join(directory, 'cache/blobs', name), 'base64')])
+
+  it('are those that the commit alone writes', async () => {
+    const [alone, before] = [temporary('store'), temporary('store')]
+    const byCommit = openStore(storePaths(alone))
+    byCommit.ingest.write(many(alone))
+    byCommit.close()
+    const store = openStore(storePaths(before))
+    store.ingest.write(many(before), true)
+    await store.ingest.flush()
+    const written = segmentsIn(before)
+    const reader = openForReading(storePaths(before))
+    expect(listSessions(reader)).toEqual([])
+    reader.close()
+    expect(store.ingest.write([]).newEventCount).toBe(COUNT)
+    store.close()
+    expect(segmentsIn(before)).toEqual(written)
+    expect(written).toEqual(segmentsIn(alone))
+    expect(problemsOf(before)).toEqual([])
+  })
+
+  it('are all taken back when one of them cannot be written, and come in the next time', async () => {
+    const directory = temporary('store')
+    const obstacle = segmentPath(join(directory, 'cache/blobs'), 'test:s140')
+    mkdirSync(obstacle, { recursive: true })
+    const store = openStore(storePaths(directory))
+    store.ingest.write(many(directory), true)
+    await expect(store.ingest.flush()).rejects.toMatchObject({ where: obstacle })
+    rmdirSync(obstacle)
+    expect(store.ingest.write(many(directory)).newEventCount).toBe(COUNT)
+    store.close()
     expect(problemsOf(directory)).toEqual([])
   })
 })

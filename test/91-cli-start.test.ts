@@ -63,13 +63,15 @@ describe('the start', () => {
     return JSON.parse(readFileSync(told, 'utf8')) as string[]
   }
 
-  it.each([['search', 'file'], ['sessions'], ['usage'], ['digest', '@last']])(
+  it.each([['search', 'file'], ['sessions'], ['usage'], ['statusline'], ['digest', '@last']])(
     'of %s loads no sockets, no hashes, and none of the search for the addon',
     (...args) => {
       const loaded = loadedBy(...args)
       expect(loaded).toContain('NativeModule fs')
       for (const heavy of ['net', 'tty', 'crypto', 'child_process', 'worker_threads'])
         expect(loaded, heavy).not.toContain(`NativeModule ${heavy}`)
+      // Those that read no bodies.
+      if (!['search', 'digest'].includes(args[0] as string)) expect(loaded).not.toContain('NativeModule zlib')
       expect(loaded.filter((name) => /node-gyp-build|adapters-|fs-native-extensions/.test(name))).toEqual([])
     },
   )

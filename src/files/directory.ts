@@ -1,29 +1,49 @@
 // Directories: creating them so that they survive a power cut, and flushing their entries.
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, fsync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 
 /** Flushes a directory's entries: a new or renamed file is only durable after this. */
 export function syncDirectory(path: string): void {
-  let fd: number
-  try {
-    fd = openSync(path, 'r')
-  } catch (error) {
-    throw fromSystem(error, 'cannot open directory', path)
-  }
+  const fd = openDirectory(path)
   try {
     fsyncSync(fd)
   } catch (cause) {
-    // Some file systems cannot sync a directory and say so with EINVAL; nothing better can be done there.
-    if (errnoOf(cause) === 'EINVAL') return
-    throw new RecollectError('FLUSH_FAILED', 'the disk did not take the directory', {
-      where: path,
-      cause,
-      hint: 'a new file in it may be lost at a power cut. Check the disk before writing on',
-    })
+    refuseUnflushed(cause, path)
   } finally {
     closeSync(fd)
   }
+}
+
+/** The same without waiting for the disk. */
+export async function syncDirectoryAside(path: string): Promise<void> {
+  const fd = openDirectory(path)
+  try {
+    await promisify(fsync)(fd)
+  } catch (cause) {
+    refuseUnflushed(cause, path)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openDirectory(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    throw fromSystem(error, 'cannot open directory', path)
+  }
+}
+
+function refuseUnflushed(cause: unknown, path: string): void {
+  // Some file systems cannot sync a directory and say so with EINVAL; nothing better can be done there.
+  if (errnoOf(cause) === 'EINVAL') return
+  throw new RecollectError('FLUSH_FAILED', 'the disk did not take the directory', {
+    where: path,
+    cause,
+    hint: 'a new file in it may be lost at a power cut. Check the disk before writing on',
+  })
 }
 
 /** Creates a directory and its parents; with `durable`, each new entry is flushed. */

@@ -2,27 +2,49 @@
 // releases it when the holder closes the file or dies, at once and never by a timer. A suspended holder keeps it,
 // so nobody else can write meanwhile. Local file systems only; see docs/limits.md.
 import { constants, openSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { fromSystem, RecollectError } from '../errors.ts'
+import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
+import { loadAddon, requirePackage } from './addon.ts'
 
 interface Native {
   tryLock(fd: number): boolean
   unlock(fd: number): void
 }
 
+/** The addon without the JavaScript around it. */
+interface Bare {
+  tryLock(fd: number, offset: number, length: number, isExclusive: boolean): void
+  unlock(fd: number, offset: number, length: number): void
+}
+
+const PACKAGE = 'fs-native-extensions'
+
+const wrapped = ({ tryLock, unlock }: Bare): Native => ({
+  tryLock(fd) {
+    try {
+      tryLock(fd, 0, 0, true)
+      return true
+    } catch (error) {
+      if (errnoOf(error) === 'EAGAIN') return false
+      throw error
+    }
+  },
+  unlock: (fd) => unlock(fd, 0, 0),
+})
+
 let native: Native | undefined
 
-/** Loaded on first use: the addon costs 15 ms of CPU, which a program that only imports us should not pay. */
+/** Loaded on first use: a program that only imports us should not pay for it. */
 function load(): Native {
   if (native) return native
+  const bare = loadAddon<Bare>(PACKAGE, `${PACKAGE}.node`)
   try {
-    native = createRequire(import.meta.url)('fs-native-extensions') as Native
+    native = bare ? wrapped(bare) : (requirePackage(PACKAGE) as Native)
     return native
   } catch (cause) {
     throw new RecollectError('LOCK_UNAVAILABLE', 'cannot load kernel file locks', {
-      where: 'fs-native-extensions',
+      where: PACKAGE,
       cause,
-      hint: 'fs-native-extensions has no build for this platform; recollect does not write without a lock',
+      hint: `${PACKAGE} has no build for this platform; recollect does not write without a lock`,
     })
   }
 }

@@ -34,6 +34,10 @@ export class SqliteIngest implements Ingest {
     return this.#writer.write(batches, isMore)
   }
 
+  flush(): Promise<void> {
+    return this.#writer.flush()
+  }
+
   nameHost(name: string, user: string, key = ''): void {
     this.#databases.memory
       .prepare(

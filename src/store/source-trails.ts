@@ -17,6 +17,9 @@ export interface Trail {
   retries: number[]
 }
 
+/** Of the source that is being written, by session. */
+export type Told = Map<number, Trail>
+
 const KNOWN = ['tool', 'exit_code', 'duration_ms', 'does', 'state', 'mark'] as const
 
 function knowsLess(event: PreparedEvent, known: Row): boolean {
@@ -72,6 +75,13 @@ export class Trails {
     this.#clear = cache.prepare(
       "UPDATE source_sessions SET last_seq = NULL, last_at = NULL, runs = '[]', retries = '[]' WHERE path = ?",
     )
+  }
+
+  /** Read once for each session. */
+  within(told: Told, path: string, session: number): Trail {
+    const trail = told.get(session) ?? this.of(path, session)
+    told.set(session, trail)
+    return trail
   }
 
   of(path: string, session: number): Trail {

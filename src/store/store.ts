@@ -40,6 +40,8 @@ export interface Ingest {
    * it, so that many batches share one; its report tells of all of them. A call that throws undoes what was not committed.
    */
   write(batches: readonly Batch[], isMore?: boolean): WriteReport
+  /** Puts the bodies of what was written on the disk, which the commit would do one by one. To be awaited before anything else. */
+  flush(): Promise<void>
   /**
    * What this machine is called, and whose sessions these are; an empty user keeps the pseudonym. With a key, another machine:
    * sessions that are new from now on are that one's.

@@ -27,13 +27,10 @@ import {
 import { SegmentWriter, segmentPath } from './segments.ts'
 import { type CachedSession, cachedSession, countChange, countEvent, latest } from './session-row.ts'
 import { writeSpent } from './shown-tokens.ts'
-import { noteTold, type Trail, Trails } from './source-trails.ts'
+import { noteTold, type Told, type Trail, Trails } from './source-trails.ts'
 import { cacheStatements } from './statements.ts'
 import type { WriteReport } from './store.ts'
 import { Superseded } from './superseded.ts'
-
-/** Of the source that is being written, by session. */
-type Told = Map<number, Trail>
 
 /** Where events of one session in one source go. */
 interface Place {
@@ -88,6 +85,21 @@ export class CacheWriter {
     }
   }
 
+  /** Step 1, without waiting for the disk at each file. Nothing may be written meanwhile. */
+  async flush(): Promise<void> {
+    const segments = new SegmentWriter()
+    try {
+      for (const [uid, session] of this.#sessions) {
+        if (segments.isFull) await segments.flushAside()
+        this.#append(uid, session, segments)
+      }
+      await segments.flushAside()
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
   #commit(): WriteReport {
     this.#words.write()
     this.#saveSessions()
@@ -110,11 +122,11 @@ export class CacheWriter {
     this.#report = newReport()
   }
 
-  /** Settling and eviction change rows behind our back. */
   isFrom(host: string): void {
     this.#memory.host = host
   }
 
+  /** Settling and eviction change rows behind our back. */
   forget(): void {
     this.#sessions.clear()
     this.#memory.forget()
@@ -203,13 +215,7 @@ export class CacheWriter {
     const span = this.#spans.get(uid) ?? { firstAt: null, lastAt: null }
     this.#spans.set(uid, span)
     this.#report.sessions.set(uid, session.id)
-    return { uid, session, trail: this.#trail(path, session.id, trails), span }
-  }
-
-  #trail(path: string, session: number, trails: Told): Trail {
-    const trail = trails.get(session) ?? this.#trails.of(path, session)
-    trails.set(session, trail)
-    return trail
+    return { uid, session, trail: this.#trails.within(trails, path, session.id), span }
   }
 
   #writeFindings(session: number, seq: number, counts: Record<string, number>): void {
@@ -323,13 +329,15 @@ export class CacheWriter {
     else session.packing.add(payloadOf(event, batch))
   }
 
+  #append(uid: string, session: CachedSession, segments: SegmentWriter): void {
+    if (!session.packing) return
+    session.segmentSize = session.packing.write(segmentPath(this.#blobDirectory, uid), segments)
+    session.packing = null
+  }
+
   #saveSessions(): void {
     const segments = new SegmentWriter()
-    for (const [uid, session] of this.#sessions) {
-      if (!session.packing) continue
-      session.segmentSize = session.packing.write(segmentPath(this.#blobDirectory, uid), segments)
-      session.packing = null
-    }
+    for (const [uid, session] of this.#sessions) this.#append(uid, session, segments)
     segments.flush()
     for (const session of this.#sessions.values()) {
       this.#sql.saveSession.run(
@@ -371,7 +379,7 @@ export class CacheWriter {
   #supersedeRange(key: Uint8Array, session: CachedSession, path: string, trails: Told): void {
     const sinceSeq = this.#seqOf(key, session)
     const since = this.#sql.event.get(key, session.id) as unknown as Row | undefined
-    const { lastSeq, lastAt } = this.#trail(path, session.id, trails)
+    const { lastSeq, lastAt } = this.#trails.within(trails, path, session.id)
     if (sinceSeq === null || lastSeq === null) return
     this.#sql.unfold.run(session.id, sinceSeq)
     // By time as well: an event that came late is numbered late.

@@ -38,7 +38,7 @@ import {
   type SourceReport,
   type SweepReport,
 } from './report.ts'
-import { type Meanwhile, type ReaderSettings, readerContext, readTasks, signalsAreIn } from './tasks.ts'
+import { type Meanwhile, type ReaderSettings, readTasks, signalsAreIn } from './tasks.ts'
 
 export interface SweepOptions {
   config: Config
@@ -225,9 +225,8 @@ async function readAll(
   evicted: EvictedFilter,
   report: SweepReport,
 ): Promise<void> {
+  if (tasks.length === 0) return
   const { progress } = options
-  // Before anything is read: a redactor that cannot start must stop everything. Where nothing is new it is not needed.
-  if (tasks.length > 0) readerContext(settings)
   const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
   progress.totalBytes += totalBytes
   progress.totalSources += tasks.length
@@ -239,7 +238,7 @@ async function readAll(
     whenIdle: () => group.useIdleTime(),
     isDue: () => group.isDue,
     catchUp: async () => {
-      group.commit()
+      await group.commit()
       await tellAll(store, options, report)
       group.caughtUp()
     },
@@ -251,7 +250,7 @@ async function readAll(
       tally(account, read.batch, report)
       progress.doneBytes += read.batch.cursor.offset - read.batch.fromOffset
       if (group.isFull) {
-        group.commit()
+        await group.commit()
         options.lock.tell(progress)
       }
     } else {
@@ -262,7 +261,7 @@ async function readAll(
     options.onProgress?.(progress)
     if (options.signal?.aborted) break
   }
-  group.commit()
+  await group.commit()
 }
 
 function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
@@ -324,9 +323,13 @@ class CommitGroup {
     collectAfter(batch.payloads.length)
   }
 
-  commit(): void {
+  async commit(): Promise<void> {
+    if (this.#batchCount > 0) await this.#write()
     this.#committedAt = performance.now()
-    if (this.#batchCount === 0) return
+  }
+
+  async #write(): Promise<void> {
+    await this.#store.ingest.flush()
     const written = this.#store.ingest.write([])
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount

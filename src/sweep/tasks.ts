@@ -69,9 +69,9 @@ export function readTasks(
 ): AsyncIterable<ReadBatch> {
   // Run from the TypeScript sources (in tests) there is no built worker to start.
   const canThread = bytes >= THREAD_FROM_BYTES && existsSync(fileURLToPath(workerFile))
-  return canThread
-    ? readInThread(tasks, settings, meanwhile)
-    : readHere(tasks, readerContext(settings), meanwhile)
+  // Made here even if it is the thread that reads: a redactor that cannot start must stop everything before anything is read.
+  const context = readerContext(settings)
+  return canThread ? readInThread(tasks, settings, meanwhile) : readHere(tasks, context, meanwhile)
 }
 
 /** With its reader, which may have to be loaded first. */
