@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 // @ts-expect-error It comes without types.
 import Provider from 'oidc-provider'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hashPassword } from '../src/fleet/server/guard.ts'
 import { Oidc, type OidcSettings } from '../src/fleet/server/oidc.ts'
 import { response, session, TestServer } from './setup/fleet.ts'
@@ -179,6 +179,33 @@ withPostgres('somebody with a password', () => {
     expect((await browser.open(`${server.url}/sessions`)).status).toBe(200)
     await browser.post(`${server.url}/logout`, {})
     expect((await browser.open(`${server.url}/sessions`)).url).toBe(`${server.url}/login`)
+  })
+})
+
+withPostgres('somebody who guesses a password', () => {
+  it('is held up before it is looked at, by the form and as a client; others are not', async () => {
+    // However long this takes, no time goes by: tries are given back by the clock.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    onTestFinished(() => void vi.useRealTimers())
+    const salt = Buffer.alloc(16, 2)
+    const hash = await hashPassword(PASSWORD, salt)
+    people.set('joan', { person: 'joan', team: TEAM, role: 'viewer', salt, hash } as never)
+    const asClient = async (name: string, password: string): Promise<number> => {
+      const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
+      return (await fetch(`${server.url}/v1/sessions`, { headers: { authorization } })).status
+    }
+    const byForm = async (password: string): Promise<number> =>
+      (await new Browser().post(`${server.url}/login`, { name: 'joan', password })).status
+    // Who asks much at once with one password has tried it once.
+    const many = await Promise.all(Array.from({ length: 12 }, () => asClient('joan', PASSWORD)))
+    expect(new Set(many)).toEqual(new Set([200]))
+    const statuses: number[] = []
+    for (let at = 0; at < 4; at++)
+      statuses.push(at % 2 ? await byForm(`guess${at}`) : await asClient('joan', `guess${at}`))
+    expect(statuses).toEqual([401, 403, 401, 403])
+    expect([await byForm('guess'), await asClient('joan', 'guess')]).toEqual([429, 429])
+    expect(await byForm(PASSWORD)).toBe(429)
+    expect(await asClient('grace', PASSWORD)).toBe(200)
   })
 })
 

@@ -99,7 +99,7 @@ export class Entrance {
     const typed = new URLSearchParams(body.toString())
     const [name, password] = [typed.get('name') ?? '', typed.get('password') ?? '']
     const { callers, signIns } = this.#doors
-    const found = await this.#tries.pass(() => callers.byPassword(name, password))
+    const found = await this.#tries.pass(() => callers.byPassword(request, name, password))
     if (!found) return this.#loginPage('That was not it.')
     return { location: '/', cookies: [signIns.open(found.caller, found.isGood)] }
   }

@@ -6,6 +6,7 @@ import { ROLES, type Role } from '../../contract.ts'
 import { type ErrorCode, fromSystem, RecollectError } from '../../errors.ts'
 import { type Caller, callerOf } from '../../store/postgres/access.ts'
 import type { Fleet } from '../../store/postgres/database.ts'
+import { Throttle } from '../../throttle.ts'
 import type { SignIns } from './sign-in.ts'
 
 /** An answer that is no success. */
@@ -95,6 +96,9 @@ export class Callers {
   readonly #people: () => Map<string, Person>
   readonly #signIns: SignIns
   readonly #good = new Map<string, { caller: Caller; until: number }>()
+  /** Being checked: who asks several things at once tries one password. */
+  readonly #tried = new Map<string, ReturnType<Callers['byPassword']>>()
+  readonly #throttle = new Throttle()
 
   constructor(fleet: Fleet, people: () => Map<string, Person>, signIns: SignIns) {
     this.#fleet = fleet
@@ -109,29 +113,43 @@ export class Callers {
       /^(Bearer|Basic) (\S+)$/i.exec(request.headers.authorization ?? '') ?? []
     const caller =
       scheme.toLowerCase() === 'basic'
-        ? await this.#byBasic(given)
+        ? await this.#byBasic(request, given)
         : await callerOf(this.#fleet, given, Date.now())
     if (!caller) throw noToken()
     return caller
   }
 
-  async #byBasic(given: string): Promise<Caller | undefined> {
+  async #byBasic(request: IncomingMessage, given: string): Promise<Caller | undefined> {
     const key = createHash('sha256').update(given).digest('hex')
     const [name = '', ...rest] = Buffer.from(given, 'base64').toString('utf8').split(':')
     const known = this.#good.get(key)
     if (this.#people().has(name) && known && known.until > Date.now()) return known.caller
-    const found = await this.byPassword(name, rest.join(':'))
+    const trying = this.#tried.get(key) ?? this.byPassword(request, name, rest.join(':'))
+    this.#tried.set(key, trying)
+    const found = await trying.finally(() => this.#tried.delete(key))
     if (!found) return undefined
     if (this.#good.size > 1000) this.#good.clear()
     this.#good.set(key, { caller: found.caller, until: Date.now() + GOOD_MS })
     return found.caller
   }
 
-  /** `isGood` tells later whether the line in the file is still the one that was asked. */
+  /**
+   * Counted before it is looked at: a right one behind wrong ones waits as they do. `isGood` tells later whether the line in the
+   * file is still the one that was asked.
+   */
   async byPassword(
+    { socket }: IncomingMessage,
     name: string,
     password: string,
   ): Promise<{ caller: Caller; isGood: () => boolean } | undefined> {
+    const { waitMs } = this.#throttle.take(socket.remoteAddress ?? '', name)
+    if (waitMs > 0)
+      throw new Refusal(
+        429,
+        'BUSY',
+        'too many tries; this one was not looked at',
+        `wait ${Math.ceil(waitMs / 1000)} s`,
+      )
     const person = this.#people().get(name)
     // Also for a name that nobody has: an answer must not come sooner for it.
     const hash = await hashPassword(password, person?.salt ?? Buffer.alloc(16))

@@ -8,6 +8,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { hostname, networkInterfaces } from 'node:os'
 import { parse as parseCookies, serialize } from 'hono/utils/cookie'
 import { bodyOf } from '../../http.ts'
+import { Throttle } from '../../throttle.ts'
 import {
   answerRefused,
   FOREIGN_HOST,
@@ -24,7 +25,6 @@ import {
   USED_TOKEN,
   wrongMethod,
 } from './refusal.ts'
-import { Throttle } from './throttle.ts'
 
 export interface GuardOptions {
   host: string

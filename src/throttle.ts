@@ -7,15 +7,16 @@ const BURST = 5
 const ONE_IN_MS = 10_000
 /** Bounds what is remembered; the address that was quiet longest is forgotten first. */
 const MAX_ADDRESSES = 10_000
+const MAX_NAME = 200
 
 export class Throttle {
   /** By address, when it will have all its tries again. */
   readonly #restedAt = new Map<string, number>()
 
-  /** Takes one try; or tells in how many milliseconds there will be one. */
-  take(remoteAddress: string): { waitMs: number } {
+  /** Takes one try; or tells in how many milliseconds there will be one. Where many people come by one proxy, their names tell them apart. */
+  take(remoteAddress: string, name = ''): { waitMs: number } {
     const now = Date.now()
-    const address = sameHost(remoteAddress)
+    const address = `${sameHost(remoteAddress)} ${name.slice(0, MAX_NAME)}`
     const restedAt = Math.max(this.#restedAt.get(address) ?? 0, now)
     const waitMs = restedAt + ONE_IN_MS - now - BURST * ONE_IN_MS
     if (waitMs > 0) return { waitMs }
