@@ -5,7 +5,7 @@ import { IS_LONG } from './setup/long.ts'
 import { driver, expectIntact, startLoop, temporaryDirectory } from './support/programs.ts'
 
 const PROCESSES = 8
-const APPENDS = IS_LONG ? 500 : 50
+const APPENDS = IS_LONG ? 500 : 20
 
 for (const format of Object.keys(formats)) {
   test(`${format}: ${PROCESSES} processes append ${APPENDS} records of 1 KB to 2 MB each`, async () => {
