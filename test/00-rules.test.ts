@@ -44,6 +44,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'times.ts': ['model.ts'],
   'config.ts': ['errors.ts', 'times.ts', 'settings.ts'],
   'http.ts': ['errors.ts'],
+  'throttle.ts': [],
   'contract.ts': ['model.ts'],
   files: ['errors.ts'],
   sqlite: ['errors.ts', 'files'],
@@ -52,6 +53,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'times.ts',
     'errors.ts',
     'http.ts',
+    'throttle.ts',
     'config.ts',
     'model.ts',
     'event',
@@ -78,6 +80,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   fleet: [
     'errors.ts',
     'http.ts',
+    'throttle.ts',
     'contract.ts',
     'config.ts',
     'model.ts',
