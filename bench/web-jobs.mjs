@@ -200,7 +200,7 @@ async function jobs(page, origin, told) {
 
   await home()
   job = new Job('follow a live session', page)
-  const running = page.locator('.card', { hasText: 'Live now' }).getByRole('link').first()
+  const running = page.locator('.card', { hasText: 'Where you left off' }).locator('li a').first()
   await job.step('open', () => job.click(running), page.locator('.said.prompt').first())
   const more = () => told.live.say('Two things. Done.').write()
   await job.step('what is new', more, page.locator('.slot', { hasText: 'Two things. Done.' }))

@@ -49,6 +49,8 @@ describeInBrowser('access', () => {
           '/search?q=calc',
           '/usage',
           '/patterns',
+          '/tools',
+          '/retro?since=400d',
           '/lineage',
           '/storage',
           '/health',

@@ -287,6 +287,11 @@ describeInBrowser('answers', () => {
     await web.goto('/storage')
     await web.page.keyboard.press('Control+k')
     const input = web.page.locator('.palette input')
+    // Escape goes away at once, also from words that were typed.
+    await input.fill('nothing')
+    await web.page.keyboard.press('Escape')
+    await input.waitFor({ state: 'detached' })
+    await web.page.keyboard.press('Control+k')
     await input.fill('usg')
     await web.page.keyboard.press('Enter')
     await expect.poll(() => web.heading()).toContain('Usage')

@@ -36,7 +36,7 @@ const TABS: [tab: string, shows: string][] = [
   ['context', 'tokens given to the model'],
   ['cost', 'Cost per turn'],
   ['lineage', 'this one'],
-  ['signals', 'How it ended'],
+  ['signals', 'Nothing notable'],
   ['raw', 'Records'],
 ]
 
@@ -150,7 +150,7 @@ describeInBrowser('the page', () => {
     await web.page.locator('.session-head h1').waitFor()
     expect(web.page.url()).toContain('/s/')
     await web.page.keyboard.press('?')
-    await web.page.locator('dialog[open]').waitFor()
+    await web.page.locator('dialog[open]', { hasText: 'next and previous error' }).waitFor()
     await web.page.keyboard.press('Escape')
     await web.page.locator('dialog[open]').waitFor({ state: 'detached' })
     await web.page.keyboard.press('g')

@@ -86,6 +86,7 @@ function writeSessions(root: string): void {
     .prompt('Rename it.')
     .edit('C:\\code\\shop\\src\\a.ts', 'const a', 'const b')
     .edit('c:/code/shop/src/a.ts', 'const b', 'const c')
+    .call('Bash', { command: "sed -i 's/one/two/' src/b.ts" }, '')
   windows.say('Done.')
 }
 
@@ -121,6 +122,7 @@ describeInBrowser('one session', () => {
     expect(text).toContain('Deciding error')
     expect(text).toContain('AssertionError: expected 2 items, got 3')
     expect(text).toMatch(/Fixed in 1 other session by .*cart\.ts/)
+    expect(text).toMatch(/AskedCount the items of the cart\..*Last answerThe tests do not pass\./)
     await expect.poll(() => card.textContent()).toMatch(/2 files, 4 edits\s*\+\d+ −\d+/)
     await card
       .locator('.verdict-fact', { hasText: 'Deciding error' })
@@ -163,6 +165,16 @@ describeInBrowser('one session', () => {
       return Number(hours) * 60 + Number(left)
     }
     expect(minutes(/^active/) + minutes(/^waiting/)).toBeLessThanOrEqual(minutes(/^from first/) + 1)
+  })
+
+  it('says of how many edits the text is not known, in the verdict and beside the files', async () => {
+    await open(windows.uid)
+    const changes = web.page.locator('.verdict-fact', { hasText: 'Changes' })
+    await expect
+      .poll(() => changes.textContent())
+      .toMatch(/1 file, 2 edits\s*\+1 −1and 1 whose text is not known/)
+    await open(windows.uid, '?tab=files')
+    await web.page.getByText('and 1 edit whose text is not known, as of a command').waitFor()
   })
 
   it('finds: marks the words, opens what holds them, keeps the head in view, shows where hits are', async () => {
@@ -317,6 +329,8 @@ describeInBrowser('one session', () => {
   })
 
   it('shows all changes as code hosts do: relative, together, by prompt, word by word', async () => {
+    const asked: string[] = []
+    web.page.on('request', (request) => asked.push(request.url()))
     await open(failed.uid, '?tab=files')
     const cards = web.page.locator('.file-card')
     await expect
@@ -328,6 +342,11 @@ describeInBrowser('one session', () => {
       .poll(() => cart.locator('.line.added').allTextContents())
       .toEqual([expect.stringContaining('return items.count')])
     expect(await cart.locator('.line.removed .word').allTextContents()).toEqual(['length'])
+    // A page of files, or one of them: never all texts at once.
+    const unbounded = asked.filter((url) => url.includes('/changes') && !/[?&](?:limit|file)=/.test(url))
+    expect([asked.some((url) => url.includes('file=')), unbounded]).toEqual([true, []])
+    const first = await ask<ChangeSummary>(`sessions/${encodeURIComponent(failed.uid)}/changes?limit=1`)
+    expect([first.files.length, first.file_count]).toEqual([1, 2])
     expect(await cart.getByRole('link', { name: /open in the editor/ }).getAttribute('href')).toMatch(
       /^vscode:\/\/file\/home\/dev\/shop\/src\/cart\.ts:\d+$/,
     )
@@ -369,13 +388,19 @@ describeInBrowser('one session', () => {
 
   it('compares cost, tokens and outcomes with their reasons', async () => {
     await web.goto(`/compare?a=${encodeURIComponent(failed.uid)}&b=${encodeURIComponent(mended.uid)}`)
-    const table = web.page.getByRole('table', { name: 'Cost of both' })
+    // One table, so that all figures stand below each other.
+    const table = web.page.getByRole('table', { name: 'Figures of both' })
     await table.waitFor()
-    expect(await table.locator('tbody tr').allTextContents()).toEqual([
+    const rows = await table.locator('tbody tr').allTextContents()
+    expect(rows.slice(0, 3)).toEqual([
       expect.stringMatching(/^cost\$/),
-      expect.stringMatching(/^tokens/),
+      expect.stringMatching(/^tokens\d/),
+      expect.stringMatching(/^wall clock\d/),
     ])
-    await web.page.getByText('the last tests fail').waitFor()
+    const sides = web.page.locator('.side')
+    await expect
+      .poll(() => sides.allTextContents())
+      .toEqual([expect.stringMatching(/failedthe last tests fail/), expect.stringMatching(/success/)])
   })
 
   it('follows the end, and marks what is new since it was last read', async () => {

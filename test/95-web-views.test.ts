@@ -398,7 +398,8 @@ describeInBrowser('the views', () => {
   it('says what runs now, what fills the disk and what needs attention, with doctor’s findings', async () => {
     await web.goto('/')
     await web.page
-      .locator('.card', { hasText: 'Live now' })
+      .locator('.card', { hasText: 'Where you left off' })
+      .locator('li', { hasText: 'running' })
       .getByText('What is wrong on this picture?')
       .waitFor()
     const storage = web.page.locator('.card', { hasText: 'Durable memory' })
@@ -459,7 +460,7 @@ describeInBrowser('sessions whose raw was evicted', () => {
       await open.page.getByText('The events of this session are not in the cache').waitFor()
       await open.page.locator('.warnings', { hasText: 'were evicted' }).waitFor()
       await open.page.getByRole('link', { name: 'see what is kept' }).click()
-      await open.page.getByText('How it ended').waitFor()
+      await open.page.getByRole('heading', { name: 'Signals' }).waitFor()
       await open.goto('/search?q=calc')
       await open.page.getByText('raw evicted: found in its digest').first().waitFor()
       expect(open.seen.errors).toEqual([])

@@ -1,7 +1,10 @@
 // Nothing scrolls sideways but code and tables in their own boxes: every view, every tab of a session, at five widths.
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BrowserSession, describeInBrowser } from './setup/browser.ts'
 import { agentRoots, TestMemory } from './setup/memory.ts'
+import { temporary } from './setup/temporary.ts'
+import { ToldSession } from './setup/told-session.ts'
 
 const WIDTHS = [360, 390, 768, 1440, 2560]
 const TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw']
@@ -10,11 +13,29 @@ let memory: TestMemory
 let web: BrowserSession
 let uid: string
 
+/** What failed and what mended it, in words that no line holds. */
+function tellOfLongWords(root: string, n: number): void {
+  const id = `ddddddd${n}-0000-4000-8000-000000000001`
+  const told = new ToldSession(join(root, '-home-dev-long', `${id}.jsonl`), {
+    id,
+    startAt: Date.now() - n * 9e6,
+  })
+  const long = `${'AndOn'.repeat(30)}.ts`
+  told.prompt(`Mend ${long}.`)
+  told.call('Bash', { command: `npm test -- ${long}` }, `FAIL ${long}\nError: ${long} is wrong`, {
+    isError: true,
+  })
+  told.edit(`/home/dev/shop/src/${long}`, 'one', 'two')
+  told.call('Bash', { command: `npm test -- ${long}` }, 'Tests 5 passed').say('Done.')
+}
+
 describeInBrowser('widths', () => {
   beforeAll(async () => {
     const { roots, uids } = agentRoots(['claude-2.1.200', 'codex-0.45'])
     uid = uids.get('claude-2.1.200/tools')?.[0] as string
-    memory = new TestMemory(roots)
+    const root = temporary('widths')
+    for (const n of [1, 2]) tellOfLongWords(root, n)
+    memory = new TestMemory({ ...roots, claude: [...(roots['claude'] ?? []), root] })
     await memory.sweep()
     web = await BrowserSession.open(memory.home)
   })
@@ -31,7 +52,7 @@ describeInBrowser('widths', () => {
       '/search?q=calc',
       '/usage',
       '/usage?group=session',
-      '/patterns',
+      '/patterns?mended=yes',
       '/tools',
     ]
     const more = ['/retro?since=400d', '/lineage', '/storage', '/health', '/nowhere']
@@ -55,7 +76,7 @@ describeInBrowser('widths', () => {
           'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
         )
         const by = Number(await web.page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-        if (by > 0) wide.push(`${path} at ${width}: by ${by} pixels`)
+        if (by > 0) wide.push(`${path} at ${width}: by ${by} pixels: ${await web.page.evaluate('[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".table-scroll")).slice(0, 4).map(e => e.tagName + "." + e.className + " in " + e.parentElement.className).join(" | ")')}`)
       }
     }
     expect(wide).toEqual([])

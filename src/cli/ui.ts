@@ -48,7 +48,7 @@ export async function runUi(typed: string | undefined, options: UiCommand): Prom
   tell('recollect is listening; stop with Ctrl-C\n')
   if (options.host !== undefined) tell('warning: what you read here travels unencrypted over the network\n')
   if (options.open) openBrowser(server.hasToken ? writeOpening(config.home, server.port, url) : url)
-  const watcher = options.watch ? startWatcher() : undefined
+  const watcher = options.watch ? startWatcher(config.origin('capture.interval') === 'default') : undefined
   process.exitCode = (await stop) === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
   watcher?.kill()
   demo.close()
@@ -62,10 +62,14 @@ const sessionNamed = (typed: string): Promise<string> => withMemory((handle) => 
 const atSession = ({ url, hasToken }: Server, uid: string): string =>
   hasToken ? `${url}&session=${encodeURIComponent(uid)}` : `${url}s/${encodeURIComponent(uid)}`
 
+/** Somebody looks on: ten seconds, as nobody notices elsewhere, are long. */
+const LIVE_INTERVAL = { RECOLLECT_CAPTURE_INTERVAL: '2s' }
+
 /** `recollect watch` beside us: whatever agents write is swept soon after, and the page learns of it from the memory. */
-function startWatcher(): ChildProcess {
+function startWatcher(isSoon: boolean): ChildProcess {
   const watcher = spawn(process.execPath, [process.argv[1] as string, 'watch'], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...(isSoon ? LIVE_INTERVAL : {}) },
   })
   let words = ''
   watcher.stderr?.on('data', (bytes: Buffer) => {

@@ -149,8 +149,8 @@ function Tools(props: { ask: () => void; keys: () => void }): JSX.Element {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme
   return (
     <div class="top-tools">
-      <button type="button" class="quiet go-to" onClick={props.ask}>
-        Go to… <kbd>Ctrl K</kbd>
+      <button type="button" class="quiet go-to" aria-label="go to (Ctrl K)" onClick={props.ask}>
+        <span>Go to…</span> <kbd>Ctrl K</kbd>
       </button>
       <button
         type="button"

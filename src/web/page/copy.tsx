@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks'
 
 const SAID_MS = 1500
 
-export function CopyButton({ name, text }: { name: string; text: string }): JSX.Element {
+export function CopyButton(props: { name: string; text: string; label?: string }): JSX.Element {
+  const { name, text, label = `copy ${name}` } = props
   const [said, setSaid] = useState<'copied' | 'not allowed'>()
   const copy = (): void => {
     const say = (word: 'copied' | 'not allowed') => (): void => {
@@ -15,7 +16,7 @@ export function CopyButton({ name, text }: { name: string; text: string }): JSX.
   }
   return (
     <button type="button" class="quiet" onClick={copy} aria-label={`copy ${name}`}>
-      {said ?? `copy ${name}`}
+      {said ?? label}
     </button>
   )
 }

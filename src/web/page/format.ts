@@ -19,13 +19,13 @@ export function short(value: number): string {
     : `${rest < 10 ? rest.toFixed(1) : Math.round(rest)}${units[power]}`
 }
 
-/** `?` where no price is known, a dash where nothing was spent. Small amounts keep what can be seen of them. */
+/** At least so much where some of it has no known price; a dash where nothing was spent. Small amounts keep what can be seen of them. */
 export function usd(amount: string | null | undefined, unpriced = 0): string {
-  if (amount === null || amount === undefined) return unpriced > 0 ? '?' : '–'
+  if (amount === null || amount === undefined) return unpriced > 0 ? 'no price' : '–'
   const value = Number(amount)
   const digits = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2
   const text = `$${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
-  return unpriced > 0 ? `at least ${text}` : text
+  return unpriced > 0 ? `≥ ${text}` : text
 }
 
 export const share = (value: number | null): string =>

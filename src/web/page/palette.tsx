@@ -69,6 +69,7 @@ export function Palette({ views, close }: { views: Entry[]; close: () => void })
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (by !== undefined) setChosen((at + by + entries.length) % Math.max(1, entries.length))
     else if (event.key === 'Enter') run(entries[at])
+    else if (event.key === 'Escape') close()
     else return
     event.preventDefault()
   }

@@ -7,11 +7,12 @@ import type { Brief } from '../../query/briefs.ts'
 import type { Unread } from '../../query/unread.ts'
 import type { SweepProgress } from '../../store/sweep-lock.ts'
 import { type Answer, change, type Problem, useAnswer } from './api.ts'
+import { CopyButton } from './copy.tsx'
 import { bytes, count, exactly, plural, titleOf, when } from './format.ts'
 import { sweeping } from './live.ts'
 import { sessionPath } from './router.ts'
 
-export { ChartWithTable, type Column, Table } from './table.tsx'
+export { AsTable, ChartWithTable, type Column, Pager, Table } from './table.tsx'
 
 export function Card(props: {
   title: string
@@ -132,19 +133,10 @@ export function Empty(props: { title: string; children?: ComponentChildren; comm
 
 /** A command to copy. */
 export function Command({ text }: { text: string }): JSX.Element {
-  const [isCopied, setCopied] = useState(false)
-  const copy = (): void => {
-    navigator.clipboard?.writeText(text).then(() => {
-      setCopied(true)
-      setTimeout(() => setCopied(false), 1500)
-    })
-  }
   return (
     <span class="command">
       <code>{text}</code>
-      <button type="button" class="quiet" onClick={copy} aria-label={`copy: ${text}`}>
-        {isCopied ? 'copied' : 'copy'}
-      </button>
+      <CopyButton name={text} text={text} label="copy" />
     </span>
   )
 }
@@ -321,7 +313,7 @@ const SUBJECTS: [RegExp, string][] = [
   [/^lineage|\/lineage$/, 'the lineage'],
   [/^compare/, 'the comparison'],
   [/\/spend$/, 'tokens and cost of this session'],
-  [/\/edits/, 'the files of this session'],
+  [/\/changes/, 'the files of this session'],
   [/^sessions\?/, 'the list of sessions'],
   [/^sessions\//, 'this session'],
   [/^status/, 'the state of the memory'],

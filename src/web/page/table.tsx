@@ -1,7 +1,8 @@
 // Tables: sorted by a click on a heading (kept in the address), with their total below, in a box of their own that scrolls.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { param, withParams } from './router.ts'
+import { count } from './format.ts'
+import { param, setParams, withParams } from './router.ts'
 
 export interface Column<T> {
   title: string
@@ -117,10 +118,32 @@ export function ChartWithTable<T>(props: {
   return (
     <div class="chart">
       <div class="drawing">{props.children}</div>
-      <details class="as-table">
-        <summary>as a table</summary>
+      <AsTable>
         <Table columns={props.columns} rows={props.rows} caption={props.name} />
-      </details>
+      </AsTable>
     </div>
+  )
+}
+
+export const AsTable = ({ children }: { children: ComponentChildren }): JSX.Element => (
+  <details class="as-table">
+    <summary>as a table</summary>
+    {children}
+  </details>
+)
+
+/** A part of a list, kept in the address, and the ways to what stands before and after it. */
+export function Pager({ from, size, total }: { from: number; size: number; total: number }): JSX.Element {
+  const move = (to: number): void => setParams({ from: to <= 0 ? undefined : String(to) })
+  return (
+    <span>
+      {count(Math.min(from + 1, total))}–{count(Math.min(from + size, total))} of {count(total)}{' '}
+      <button type="button" class="quiet" disabled={from === 0} onClick={() => move(from - size)}>
+        ← earlier
+      </button>{' '}
+      <button type="button" class="quiet" disabled={from + size >= total} onClick={() => move(from + size)}>
+        later →
+      </button>
+    </span>
   )
 }

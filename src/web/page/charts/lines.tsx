@@ -10,11 +10,10 @@ export function Sparkline({
   values: readonly number[]
   label: string
 }): JSX.Element | null {
-  if (values.length === 0) return null
+  if (values.length < 2) return null
   const [width, height] = [64, 18]
   const most = Math.max(...values, 1)
-  const x = (i: number): number =>
-    values.length === 1 ? width / 2 : (i / (values.length - 1)) * (width - 4) + 2
+  const x = (i: number): number => (i / (values.length - 1)) * (width - 4) + 2
   const y = (value: number): number => height - 2 - (value / most) * (height - 4)
   const last = values.length - 1
   return (
@@ -70,7 +69,7 @@ export function Area(props: {
         <Axis steps={steps} left={LEFT} width={width} y={y} format={props.format} />
         <path class="whole" d={area((point) => point.value)} />
         <path class="part" d={area((point) => point.part)} />
-        {points.length < 400 &&
+        {points.length < width / 8 &&
           points.map((point) => (
             <circle cx={x(point.at)} cy={y(point.value)} r="3">
               <title>{point.title}</title>

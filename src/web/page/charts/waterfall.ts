@@ -209,11 +209,11 @@ const STEPS_S = [
   0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800,
 ]
 
-/** Round times to draw a line at, at most about so many. */
-export function ticksOf(view: View, most: number): number[] {
+/** Round times after the first event to draw a line at, at most about so many. */
+export function ticksOf(view: View, most: number, zero: number): number[] {
   const step = 1000 * (STEPS_S.find((one) => (view.to - view.from) / (one * 1000) <= most) ?? 2_592_000)
   const ticks: number[] = []
-  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) ticks.push(at)
+  for (let at = zero + Math.ceil((view.from - zero) / step) * step; at <= view.to; at += step) ticks.push(at)
   return ticks
 }
 
@@ -228,7 +228,7 @@ export interface View {
 /** Draws the spans in view; what failed also carries a stroke, so that colour is not needed to tell. */
 export function draw(
   canvas: HTMLCanvasElement,
-  { spans, lanes }: Waterfall,
+  { spans, lanes, from }: Waterfall,
   view: View,
   width: number,
 ): void {
@@ -255,7 +255,7 @@ export function draw(
     context.fillRect(0, lane * LANE_HEIGHT, width, LANE_HEIGHT)
   const scale = width / (view.to - view.from)
   context.fillStyle = colour('tick')
-  for (const at of ticksOf(view, width / 90)) context.fillRect((at - view.from) * scale, 0, 1, height)
+  for (const at of ticksOf(view, width / 90, from)) context.fillRect((at - view.from) * scale, 0, 1, height)
   for (const span of spans) {
     if (span.to < view.from || span.from > view.to) continue
     const x = (span.from - view.from) * scale

@@ -8,7 +8,7 @@ export function ChangeLines({ change }: { change: FileChange }): JSX.Element {
   return (
     <>
       {change.is_cut && <p class="muted">Cut: the file is larger than what is compared.</p>}
-      {isPart && <p class="muted">The whole file is not known: these are the parts that the edits name.</p>}
+      {isPart && <p class="muted part-known">without line numbers: the edits name only these parts</p>}
       {change.hunks.length === 0 ? (
         <p class="muted">Nothing of it is left: the edits take each other back, or all of them failed.</p>
       ) : (

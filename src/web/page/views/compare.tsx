@@ -2,16 +2,27 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Comparison } from '../../../digest/compare.ts'
-import { sureness } from '../../../model.ts'
 import type { BriefPage } from '../../../query/narrow.ts'
 import type { SessionPrice } from '../../../query/tree-cost.ts'
 import { useAnswer } from '../api.ts'
-import { count, duration, idOf, short, titleOf, usd } from '../format.ts'
-import { Answered, Card, type Column, Empty, OutcomeBadge, Table, When } from '../parts.tsx'
-import { param, sessionPath, setParams } from '../router.ts'
+import { count, duration, titleOf, usd } from '../format.ts'
+import {
+  Answered,
+  AnsweredLine,
+  basisOf,
+  Card,
+  Empty,
+  OutcomeBadge,
+  SessionLink,
+  Table,
+  When,
+} from '../parts.tsx'
+import { param, setParams } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
+import type { SessionDocument } from './session.tsx'
 
 type Compared = Comparison & { costs: [SessionPrice, SessionPrice] }
+type Price = Omit<SessionPrice, 'tree'>
 
 export function CompareView(): JSX.Element {
   const [a, b] = [param('a'), param('b')]
@@ -43,10 +54,11 @@ function Picker({ side, uid }: { side: 'a' | 'b'; uid: string | undefined }): JS
   const answer = useAnswer<BriefPage>(`sessions?limit=8&q=${encodeURIComponent(text)}`)
   const name = side === 'a' ? 'First' : 'Second'
   return (
-    <Card title={`${name} session`} aside={uid && <a href={sessionPath(uid)}>{idOf(uid)}</a>}>
+    <Card title={`${name} session`}>
+      {uid !== undefined && <Side uid={uid} />}
       <input
         type="search"
-        placeholder="Find a session"
+        placeholder={uid === undefined ? 'Find a session' : 'Find another one'}
         aria-label={`find the ${name.toLowerCase()} session`}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
@@ -92,121 +104,104 @@ function difference(a: number, b: number): string {
   return `${a > b ? 'first' : 'second'} ×${times < 10 ? times.toFixed(1) : Math.round(times)}`
 }
 
-function SideHead({ digest }: { digest: Comparison['a'] }): JSX.Element {
+/** Who was chosen, and how it ended. */
+function Side({ uid }: { uid: string }): JSX.Element {
+  const answer = useAnswer<SessionDocument>(`sessions/${encodeURIComponent(uid)}`)
   return (
-    <Card title={titleOf({ ...digest, title: digest.title || null })}>
-      <p class="facts">
-        <OutcomeBadge outcome={digest.outcome} /> <span>{digest.flavor}</span> <span>{digest.model}</span>{' '}
-        <When at={digest.started_at || null} />
-      </p>
-      <p>
-        {digest.outcome_detail.reason || digest.outcome_detail.rule}{' '}
-        <span class="muted">({sureness(digest.outcome_detail.confidence)})</span>
-      </p>
-      <p class="muted">{redacted(digest.last_assistant.slice(0, 300))}</p>
+    <AnsweredLine answer={answer}>
+      {({ session, digest }) => (
+        <div class="side">
+          <h3>
+            <SessionLink session={session} />
+          </h3>
+          <p class="facts">
+            <OutcomeBadge outcome={session.outcome} endedAt={session.ended_at} basis={basisOf(session)} />
+            <span>{session.outcome_reason}</span>
+            <span>
+              {session.flavor} · {session.model ?? 'unknown model'} · <When at={session.started_at} />
+            </span>
+          </p>
+          <p class="few-lines">{redacted(digest?.last_assistant ?? '')}</p>
+        </div>
+      )}
+    </AnsweredLine>
+  )
+}
+
+/** What both sides have of something, what has most first. */
+function Pairs<T extends { a: number; b: number }>(props: {
+  title: string
+  of: (row: T) => string
+  rows: readonly T[]
+}): JSX.Element {
+  return (
+    <Card title={`${props.title}s`}>
+      <Table
+        caption={`${props.title}s of both`}
+        columns={[
+          { title: props.title, cell: (row) => <span class="path">{redacted(props.of(row))}</span> },
+          { title: 'First', cell: (row) => count(row.a), isNumber: true },
+          { title: 'Second', cell: (row) => count(row.b), isNumber: true },
+          { title: 'Greater', cell: (row) => <span class="muted">{difference(row.a, row.b)}</span> },
+        ]}
+        rows={props.rows}
+        limit={15}
+      />
     </Card>
   )
 }
 
-const pairColumns = <T extends { a: number; b: number }>(
-  title: string,
-  of: (row: T) => string,
-): Column<T>[] => [
-  { title, cell: (row) => <span class="path">{redacted(of(row))}</span> },
-  { title: 'First', cell: (row) => count(row.a), isNumber: true },
-  { title: 'Second', cell: (row) => count(row.b), isNumber: true },
-  { title: 'More', cell: (row) => difference(row.a, row.b) },
-]
+type Row = { name: string; a: string; b: string; greater: string }
 
-/** Cost and tokens, with the sub-agents where there are any. */
-function CostTable({ comparison }: { comparison: Compared }): JSX.Element {
-  const [a, b] = comparison.costs
+/** Cost, with the sub-agents where there are any; then all that the digests count. */
+function figuresOf({ a, b, costs, metrics }: Compared): Row[] {
+  const [left, right] = costs
+  const price = (name: string, x: Price, y: Price): Row => ({
+    name,
+    a: usd(x.cost_usd, x.unpriced_responses),
+    b: usd(y.cost_usd, y.unpriced_responses),
+    greater: difference(Number(x.cost_usd), Number(y.cost_usd)),
+  })
   const tokens = ({ cost }: Comparison['a']): number =>
     cost.input_tokens + cost.output_tokens + cost.cache_tokens
-  const money = ({ cost_usd, unpriced_responses }: Omit<SessionPrice, 'tree'>): string =>
-    usd(cost_usd, unpriced_responses)
-  const rows: [string, string, string, string][] = [
-    ['cost', money(a), money(b), difference(Number(a.cost_usd), Number(b.cost_usd))],
-    [
-      'tokens',
-      short(tokens(comparison.a)),
-      short(tokens(comparison.b)),
-      difference(tokens(comparison.a), tokens(comparison.b)),
-    ],
+  return [
+    price('cost', left, right),
+    ...(left.tree || right.tree
+      ? [price('cost with sub-agents', left.tree ?? left, right.tree ?? right)]
+      : []),
+    ...[{ name: 'tokens', a: tokens(a), b: tokens(b) }, ...metrics].map((row) => ({
+      name: NAMES[row.name] ?? row.name.replaceAll('_', ' '),
+      a: shown(row.name, row.a),
+      b: shown(row.name, row.b),
+      greater: difference(row.a, row.b),
+    })),
   ]
-  if (a.tree || b.tree) {
-    const [left, right] = [a.tree ?? a, b.tree ?? b]
-    rows.push([
-      'cost with sub-agents',
-      money(left),
-      money(right),
-      difference(Number(left.cost_usd), Number(right.cost_usd)),
-    ])
-  }
-  return (
-    <Card title="Cost">
-      <Table
-        caption="Cost of both"
-        columns={[
-          { title: 'Figure', cell: ([name]) => name },
-          { title: 'First', cell: ([, left]) => left, isNumber: true },
-          { title: 'Second', cell: ([, , right]) => right, isNumber: true },
-          { title: 'More', cell: ([, , , more]) => more },
-        ]}
-        rows={rows}
-      />
-    </Card>
-  )
 }
 
 function Sides({ comparison }: { comparison: Compared }): JSX.Element {
   return (
     <>
       <div class="columns">
-        <SideHead digest={comparison.a} />
-        <SideHead digest={comparison.b} />
+        <Card title="Figures">
+          <Table
+            caption="Figures of both"
+            columns={[
+              { title: 'Figure', cell: (row) => row.name },
+              { title: 'First', cell: (row) => row.a, isNumber: true },
+              { title: 'Second', cell: (row) => row.b, isNumber: true },
+              { title: 'Greater', cell: (row) => <span class="muted">{row.greater}</span> },
+            ]}
+            rows={figuresOf(comparison)}
+          />
+        </Card>
+        <Pairs title="Tool" of={(row) => row.tool} rows={comparison.tools} />
       </div>
-      <CostTable comparison={comparison} />
-      <Card title="Figures">
-        <Table
-          caption="Figures of both"
-          columns={[
-            { title: 'Figure', cell: (row) => NAMES[row.name] ?? row.name.replaceAll('_', ' ') },
-            { title: 'First', cell: (row) => shown(row.name, row.a), isNumber: true },
-            { title: 'Second', cell: (row) => shown(row.name, row.b), isNumber: true },
-            { title: 'More', cell: (row) => difference(row.a, row.b) },
-          ]}
-          rows={comparison.metrics}
-        />
-      </Card>
       <div class="columns">
-        <Card title="Tools">
-          <Table
-            caption="Tools of both"
-            columns={pairColumns('Tool', (row: Comparison['tools'][number]) => row.tool)}
-            rows={comparison.tools}
-            limit={15}
-          />
-        </Card>
-        <Card title="Files">
-          <Table
-            caption="Files of both"
-            columns={pairColumns('File', (row: Comparison['files'][number]) => row.path)}
-            rows={comparison.files}
-            limit={15}
-          />
-        </Card>
+        <Pairs title="File" of={(row) => row.path} rows={comparison.files} />
+        {comparison.errors.length > 0 && (
+          <Pairs title="Error" of={(row) => row.sample} rows={comparison.errors} />
+        )}
       </div>
-      {comparison.errors.length > 0 && (
-        <Card title="Errors">
-          <Table
-            caption="Errors of both"
-            columns={pairColumns('Error', (row: Comparison['errors'][number]) => row.sample)}
-            rows={comparison.errors}
-            limit={15}
-          />
-        </Card>
-      )}
     </>
   )
 }

@@ -3,8 +3,8 @@
 import type { JSX } from 'preact'
 import type { ChangedFile, ChangeSummary, FileChange } from '../../../digest/changes.ts'
 import { useAnswer } from '../api.ts'
-import { count, plural } from '../format.ts'
-import { Answered, Empty, UnreadNote } from '../parts.tsx'
+import { plural } from '../format.ts'
+import { Answered, Empty, Pager, UnreadNote } from '../parts.tsx'
 import { param, setParams, withParams } from '../router.ts'
 import { DiffSize } from '../text/diff.tsx'
 import { redacted } from '../text/plain.tsx'
@@ -15,6 +15,8 @@ import { FileSteps } from './file-steps.tsx'
 interface Props {
   uid: string
   editor: string
+  /** As many edits as the session's digest counts. */
+  edits: number
 }
 
 const PAGE = 50
@@ -26,7 +28,7 @@ const scopeOf = (): string => {
   return prompt === undefined ? '' : `&prompt=${encodeURIComponent(prompt)}`
 }
 
-export function FilesTab({ uid, editor }: Props): JSX.Element {
+export function FilesTab({ uid, editor, edits }: Props): JSX.Element {
   const from = Math.max(0, Number(param('from') ?? 0) || 0)
   const answer = useAnswer<ChangeSummary>(
     `sessions/${encodeURIComponent(uid)}/changes?limit=${PAGE}&offset=${from}${scopeOf()}`,
@@ -48,12 +50,18 @@ export function FilesTab({ uid, editor }: Props): JSX.Element {
             </p>
           )}
           {summary.file_count === 0 && summary.prompts.length === 0 ? (
-            <Empty title="No edit of a file is known here" />
+            <Empty
+              title={
+                edits > 0
+                  ? `The text of ${plural(edits, 'edit')} is not known`
+                  : 'No edit of a file is known here'
+              }
+            />
           ) : (
             <div class="files">
               <FileList summary={summary} from={from} />
               {file === undefined ? (
-                <AllFiles uid={uid} editor={editor} summary={summary} />
+                <AllFiles uid={uid} editor={editor} edits={edits} summary={summary} />
               ) : (
                 <FileSteps key={file} uid={uid} path={file} editor={editor} />
               )}
@@ -98,31 +106,16 @@ function FileList({ summary, from }: { summary: ChangeSummary; from: number }): 
                 <span class="file-line">
                   <span class="file-name">{name}</span> <DiffSize {...one} />
                 </span>
-                <span class="muted clip">{folder}</span>
-                <span class="muted">{countOf(one)}</span>
+                <span class="file-line muted">
+                  <span class="clip">{folder}</span> <span class="number">{countOf(one)}</span>
+                </span>
               </a>
             </li>
           )
         })}
       </ul>
-      <Pager from={from} total={summary.file_count} />
+      {summary.file_count > PAGE && <Pager from={from} size={PAGE} total={summary.file_count} />}
     </nav>
-  )
-}
-
-function Pager({ from, total }: { from: number; total: number }): JSX.Element | null {
-  if (total <= PAGE) return null
-  const move = (to: number): void => setParams({ from: to <= 0 ? undefined : String(to) })
-  return (
-    <p>
-      {count(from + 1)}–{count(Math.min(from + PAGE, total))} of {count(total)}{' '}
-      <button type="button" class="quiet" disabled={from === 0} onClick={() => move(from - PAGE)}>
-        ← earlier
-      </button>
-      <button type="button" class="quiet" disabled={from + PAGE >= total} onClick={() => move(from + PAGE)}>
-        later →
-      </button>
-    </p>
   )
 }
 
@@ -135,7 +128,8 @@ function setFold(path: string, isOther: boolean): void {
   setParams({ opened: next.length === 0 ? undefined : next.join('|') }, { replace: true })
 }
 
-function AllFiles({ uid, editor, summary }: Props & { summary: ChangeSummary }): JSX.Element {
+function AllFiles({ uid, editor, edits, summary }: Props & { summary: ChangeSummary }): JSX.Element {
+  const rest = param('prompt') === undefined ? edits - summary.edit_count : 0
   const all = param('unfold')
   const folds = new Set(toggled())
   return (
@@ -153,6 +147,11 @@ function AllFiles({ uid, editor, summary }: Props & { summary: ChangeSummary }):
         >
           {all === '1' ? 'fold all' : 'unfold all'}
         </button>
+        {rest > 0 && (
+          <span class="muted">
+            and {plural(rest, 'edit')} whose text is not known, as of a command that writes a file
+          </span>
+        )}
       </div>
       {summary.files.map((file, i) => {
         const isOpenAtFirst = all === undefined ? i < OPEN_AT_FIRST : all === '1'
@@ -192,7 +191,7 @@ function PromptScope({ summary }: { summary: ChangeSummary }): JSX.Element {
 }
 
 function FileCard(
-  props: Props & { file: ChangedFile; isOpen: boolean; toggle: (isOpen: boolean) => void },
+  props: Omit<Props, 'edits'> & { file: ChangedFile; isOpen: boolean; toggle: (isOpen: boolean) => void },
 ): JSX.Element {
   const { file, uid } = props
   return (
@@ -212,7 +211,7 @@ function FileCard(
   )
 }
 
-function FileDiff({ uid, editor, path }: Props & { path: string }): JSX.Element {
+function FileDiff({ uid, editor, path }: Omit<Props, 'edits'> & { path: string }): JSX.Element {
   const answer = useAnswer<FileChange>(
     `sessions/${encodeURIComponent(uid)}/changes?file=${encodeURIComponent(path)}${scopeOf()}`,
   )

@@ -83,13 +83,21 @@ function DoctorCard({ answer }: { answer: Answer<DoctorDocument> }): JSX.Element
 
 function Examined({ found }: { found: DoctorDocument }): JSX.Element {
   const of = (severity: Severity): Finding[] => found.findings.filter((one) => one.severity === severity)
-  const open = [...of('error'), ...of('warning'), ...of('info')]
+  const open = [...of('error'), ...of('warning')]
   return (
     <>
       <p class="muted">
         {plural(found.counts.error, 'error')}, {plural(found.counts.warning, 'warning')}
       </p>
       {open.length === 0 ? <p class="muted">Everything is as it should be.</p> : <Findings list={open} />}
+      {found.counts.info > 0 && (
+        <details>
+          <summary>
+            {plural(found.counts.info, 'note')}: what could be set up, and what is told for completeness
+          </summary>
+          <Findings list={of('info')} />
+        </details>
+      )}
       <details>
         <summary>{plural(found.counts.ok, 'check')} found nothing wrong</summary>
         <Findings list={of('ok')} />
@@ -128,7 +136,11 @@ function FlavorCard({ flavor }: { flavor: FlavorCoverage }): JSX.Element {
   return (
     <Card
       title={flavor.flavor}
-      aside={<a href={to('/sessions', { flavor: flavor.flavor })}>{plural(flavor.sessions, 'session')}</a>}
+      aside={
+        <a href={to('/sessions', { flavor: flavor.flavor, all: '1' })}>
+          {plural(flavor.sessions, 'session')}
+        </a>
+      }
     >
       <p>
         <strong>{(flavor.coverage * 100).toFixed(flavor.coverage === 1 ? 0 : 2)} %</strong>{' '}

@@ -110,9 +110,6 @@ function NodeRow({ node, isHere }: { node: LineageNode; isHere: boolean }): JSX.
         {node.state !== 'here' && <span class="badge">{node.state}</span>}
       </span>
       <span class="muted node-facts">
-        <span>{node.flavor}</span>
-        {node.model && <span>{node.model}</span>}
-        <When at={node.started_at} />
         {node.agents.length > 0 && <span>{plural(node.agents.length, 'sub-agent')} inside</span>}
         {node.compactions > 0 && <span>{plural(node.compactions, 'compaction')}</span>}
         {node.other_edges
@@ -121,9 +118,16 @@ function NodeRow({ node, isHere }: { node: LineageNode; isHere: boolean }): JSX.
             <OtherEdge edge={edge} />
           ))}
         {node.commits.length > 0 && <span>{plural(node.commits.length, 'commit')}</span>}
-        {node.total_tokens > 0 && <span>{short(node.total_tokens)} tokens</span>}
-        {node.cost_usd !== null && <strong>{usd(node.cost_usd)}</strong>}
-        {isKnown && <OutcomeBadge outcome={node.outcome} />}
+        <span class="node-agent clip">
+          {node.flavor}
+          {node.model && ` · ${node.model}`}
+        </span>
+        <span class="node-when">
+          <When at={node.started_at} />
+        </span>
+        <span class="node-tokens">{node.total_tokens > 0 && `${short(node.total_tokens)} tokens`}</span>
+        <strong class="node-cost">{node.cost_usd !== null && usd(node.cost_usd)}</strong>
+        <span class="node-outcome">{isKnown && <OutcomeBadge outcome={node.outcome} />}</span>
       </span>
     </li>
   )

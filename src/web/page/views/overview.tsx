@@ -2,13 +2,15 @@
 import type { JSX } from 'preact'
 import type { DoctorDocument } from '../../../doctor/index.ts'
 import type { Coverage } from '../../../query/coverage.ts'
+import type { BriefPage } from '../../../query/narrow.ts'
 import type { Overview } from '../../../query/overview.ts'
 import type { DayModelCost } from '../../../query/usage.ts'
 import type { Storage } from '../../server/storage.ts'
 import { type Answer, timezone, useAnswer } from '../api.ts'
 import { Legend, type Series, ShareBar, StackedBars } from '../charts/bars.tsx'
 import { Calendar, dayParams } from '../charts/calendar.tsx'
-import { ago, bytes, count, duration, plural, share, short, usd } from '../format.ts'
+import { dayOf, keysOf } from '../days.ts'
+import { ago, bytes, count, duration, exactly, plural, share, short, usd } from '../format.ts'
 import {
   Answered,
   AnsweredLine,
@@ -51,15 +53,17 @@ export function OverviewView(): JSX.Element {
           <>
             <Figures overview={overview} />
             <div class="columns">
-              <CostCard overview={overview} />
+              <LatestCard overview={overview} />
               <Attention overview={overview} storage={storage} health={health} doctor={doctor} />
             </div>
-            <CalendarCard overview={overview} />
-            <div class="columns thirds">
-              <LiveCard overview={overview} />
-              <DearestCard overview={overview} />
-              <StorageCard answer={storage} />
+            <div class="columns">
+              <CostCard overview={overview} />
+              <div class="stack">
+                <DearestCard overview={overview} />
+                <StorageCard answer={storage} />
+              </div>
             </div>
+            <CalendarCard overview={overview} />
           </>
         )}
       </Answered>
@@ -86,7 +90,13 @@ function Figures({ overview }: { overview: Overview }): JSX.Element {
       <Figure
         name="Cost"
         value={usd(usage.cost_usd, usage.unpriced_responses)}
-        note={usage.cache_savings_usd ? `caching saved ${usd(usage.cache_savings_usd)}` : 'list prices'}
+        note={
+          usage.unpriced_responses > 0
+            ? `and ${plural(usage.unpriced_responses, 'response')} without a price`
+            : usage.cache_savings_usd
+              ? `caching saved ${usd(usage.cache_savings_usd)}`
+              : 'list prices'
+        }
       />
       <Figure name="Error rate" value={share(totals.error_rate)} note={plural(totals.errors, 'error')} />
       <Figure name="Cache hits" value={share(totals.cache_hit_share)} note="of the tokens given" />
@@ -105,15 +115,9 @@ function toSeries(rows: readonly DayModelCost[], days: number): { labels: string
   }
   const names = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name)
   const own = names.slice(0, MAX_SERIES)
-  const labels: string[] = []
-  const date = new Date()
-  date.setDate(date.getDate() - Math.min(days, 366) + 1)
-  for (let i = 0; i < Math.min(days, 366); i++) {
-    labels.push(
-      `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}`,
-    )
-    date.setDate(date.getDate() + 1)
-  }
+  const now = new Date()
+  const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() - Math.min(days, 366) + 1, 12)
+  const labels = keysOf('day', dayOf(first), dayOf(now))
   const at = new Map(labels.map((label, i) => [label, i]))
   const series = own.map((name) => ({ name, values: labels.map(() => 0) }))
   if (names.length > own.length)
@@ -257,7 +261,7 @@ function Notices({ list }: { list: Notice[] }): JSX.Element | null {
 
 function CalendarCard({ overview }: { overview: Overview }): JSX.Element {
   return (
-    <Card title="Days" aside={<span class="muted">sessions begun, last 12 months</span>}>
+    <Card title="Sessions per day" aside={<span class="muted">the last 12 months</span>}>
       <ChartWithTable
         name="Sessions per day"
         columns={[
@@ -273,32 +277,57 @@ function CalendarCard({ overview }: { overview: Overview }): JSX.Element {
   )
 }
 
-function LiveCard({ overview }: { overview: Overview }): JSX.Element {
+const LATEST = 8
+
+/** Where one left off: what runs, then what was begun last, each with how it ended and why. */
+function LatestCard({ overview }: { overview: Overview }): JSX.Element {
+  const answer = useAnswer<BriefPage>(`sessions?limit=${LATEST}`)
   return (
-    <Card title="Live now">
-      {overview.live.length === 0 ? (
-        <p class="muted">No session was active in the last ten minutes.</p>
-      ) : (
-        <ul class="list">
-          {overview.live.map((session) => (
-            <li>
-              <span class="live-dot" aria-hidden="true" /> <SessionLink session={session} />
-              <span class="muted">
-                {session.flavor} · {plural(session.event_count, 'event')} · {ago(session.ended_at)}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+    <Card title="Where you left off" aside={<a href="/sessions">all sessions</a>} class="wide">
+      <AnsweredLine answer={answer}>
+        {({ sessions }) => {
+          const live = new Set(overview.live.map((one) => one.session_uid))
+          const rest = sessions.filter((one) => !live.has(one.session_uid))
+          return (
+            <ul class="list latest">
+              {[...overview.live, ...rest].slice(0, LATEST).map((session) => (
+                <li>
+                  <span class="clip">
+                    {live.has(session.session_uid) && <span class="live-dot" aria-hidden="true" />}{' '}
+                    <SessionLink session={session} />
+                  </span>
+                  <OutcomeBadge
+                    outcome={session.outcome}
+                    endedAt={session.ended_at}
+                    basis={basisOf(session)}
+                  />
+                  <span class="muted clip">
+                    {[session.repo, session.flavor, session.outcome_reason].filter(Boolean).join(' · ')}
+                  </span>
+                  <time
+                    class="muted"
+                    dateTime={session.ended_at ?? session.started_at ?? ''}
+                    title={exactly(session.ended_at ?? session.started_at)}
+                  >
+                    {ago(session.ended_at ?? session.started_at)}
+                  </time>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </AnsweredLine>
     </Card>
   )
 }
+
+const DEAREST = 5
 
 function DearestCard({ overview }: { overview: Overview }): JSX.Element {
   return (
     <Card title="Dearest sessions" aside={<a href="/sessions?sort=cost">all</a>}>
       <ul class="list">
-        {overview.dearest.map((session) => (
+        {overview.dearest.slice(0, DEAREST).map((session) => (
           <li>
             <SessionLink session={session} />
             <span class="muted">

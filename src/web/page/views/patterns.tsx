@@ -7,7 +7,7 @@ import { plural, titleOf } from '../format.ts'
 import { Answered, Empty, When } from '../parts.tsx'
 import { param, sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
-import { Chosen } from './sessions.tsx'
+import { Chosen, SPANS } from './sessions.tsx'
 
 const KIND_NAMES: Record<string, string> = {
   error: 'Error',
@@ -31,12 +31,6 @@ interface Patterns {
   names: Record<string, string>
 }
 
-const SPANS: [string, string][] = [
-  ['', 'any time'],
-  ['7d', 'last 7 days'],
-  ['30d', 'last 30 days'],
-  ['365d', 'last year'],
-]
 const STATES: [string, string][] = [
   ['', 'fixed or not'],
   ['yes', 'fixed before'],
@@ -109,32 +103,47 @@ function PatternCard({ pattern, names }: { pattern: Pattern; names: Patterns['na
           ))}
         </details>
       )}
-      <p class="muted">
-        Seen in {[...pattern.repos, ...pattern.flavors].join(' · ')}:{' '}
-        {pattern.evidence.slice(0, 5).map((one, i) => (
-          <>
-            {i > 0 && ', '}
-            <SessionPlace uid={one.session_uid} seq={one.seqs[0] ?? 1} names={names} />
-          </>
-        ))}
-        {pattern.sessions > 5 && `, and ${pattern.sessions - 5} more`}
-      </p>
+      <p class="muted">Seen in {[...pattern.repos, ...pattern.flavors].join(' · ')}</p>
+      <Places
+        all={pattern.evidence.map((one) => ({ uid: one.session_uid, seq: one.seqs[0] ?? 1 }))}
+        total={pattern.sessions}
+        names={names}
+      />
     </li>
   )
 }
 
-function SessionPlace(props: { uid: string; seq: number; names: Patterns['names'] }): JSX.Element {
-  const name = titleOf({ session_uid: props.uid, title: props.names[props.uid] ?? null })
+const SHOWN_PLACES = 3
+
+/** Sessions that are called the same stand here once: the first of them leads on. */
+function Places(props: {
+  all: readonly { uid: string; seq: number }[]
+  total: number
+  names: Patterns['names']
+}): JSX.Element {
+  const called = new Map<string, { uid: string; seq: number }>()
+  for (const one of props.all) {
+    const name = titleOf({ session_uid: one.uid, title: props.names[one.uid] ?? null })
+    if (!called.has(name)) called.set(name, one)
+  }
+  const shown = [...called].slice(0, SHOWN_PLACES)
   return (
-    <a href={sessionPath(props.uid, { seq: String(props.seq) })} title={props.uid}>
-      {name.length > 60 ? `${name.slice(0, 60)}…` : name}
-    </a>
+    <ul class="places">
+      {shown.map(([name, { uid, seq }]) => (
+        <li>
+          <a class="clip" href={sessionPath(uid, { seq: String(seq) })} title={name}>
+            {name}
+          </a>
+        </li>
+      ))}
+      {props.total > shown.length && <li class="muted">and {props.total - shown.length} more</li>}
+    </ul>
   )
 }
 
 /** The steps, each where it was taken, and the sessions in which they worked. */
 function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.Element | null {
-  const [newest, ...others] = mend.sessions
+  const [newest] = mend.sessions
   if (!newest) return null
   return (
     <div class="cure">
@@ -149,15 +158,11 @@ function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.El
           </li>
         ))}
       </ol>
-      <p>
-        in <SessionPlace uid={newest.session_uid} seq={newest.resolved_seq} names={names} />
-        {others.slice(0, 3).map((one) => (
-          <>
-            {', '}
-            <SessionPlace uid={one.session_uid} seq={one.resolved_seq} names={names} />
-          </>
-        ))}
-      </p>
+      <Places
+        all={mend.sessions.map((one) => ({ uid: one.session_uid, seq: one.resolved_seq }))}
+        total={mend.sessions.length}
+        names={names}
+      />
     </div>
   )
 }

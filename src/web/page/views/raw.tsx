@@ -7,8 +7,8 @@ import { unreadOf } from '../../../query/unread.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { useBodies } from '../bodies.ts'
 import { bytes, count, time } from '../format.ts'
-import { Card, Table, UnreadNote } from '../parts.tsx'
-import { param, setParams } from '../router.ts'
+import { Card, Pager, Table, UnreadNote } from '../parts.tsx'
+import { param } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import type { SessionDocument } from './session.tsx'
 
@@ -39,27 +39,12 @@ export function RawTab({ document, outline }: { document: SessionDocument; outli
         </Card>
       )}
       <UnreadNote unread={unreadOf(bodies.unreadCount())} />
-      <Card title="Records" aside={<Pager from={from} total={outline.seq.length} />}>
+      <Card title="Records" aside={<Pager from={from} size={PAGE} total={outline.seq.length} />}>
         {seqs.map((seq) => (
           <Record seq={seq} event={bodies.get(uid, seq)} load={() => bodies.load(uid, seq)} />
         ))}
       </Card>
     </>
-  )
-}
-
-function Pager({ from, total }: { from: number; total: number }): JSX.Element {
-  const move = (to: number): void => setParams({ from: String(Math.max(0, to)) })
-  return (
-    <span>
-      {count(Math.min(from + 1, total))}–{count(Math.min(from + PAGE, total))} of {count(total)}{' '}
-      <button type="button" class="quiet" disabled={from === 0} onClick={() => move(from - PAGE)}>
-        ← earlier
-      </button>
-      <button type="button" class="quiet" disabled={from + PAGE >= total} onClick={() => move(from + PAGE)}>
-        later →
-      </button>
-    </span>
   )
 }
 
@@ -71,8 +56,8 @@ function Record(props: { seq: number; event: EventWithBody | undefined; load: ()
   return (
     <details class="record">
       <summary>
-        <span class="seq">#{seq}</span>{' '}
-        {event ? `${event.kind} · ${event.tool ?? event.role} · ${time(event.ts)}` : '…'}{' '}
+        <span class="seq">#{seq}</span> <span class="record-time muted">{event ? time(event.ts) : '…'}</span>{' '}
+        <span class="record-kind">{event && `${event.kind} · ${event.tool ?? event.role}`}</span>{' '}
         <span class="muted clip">{event && redacted(event.summary.replace(ESCAPES, ''))}</span>
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}

@@ -1,13 +1,14 @@
 // The account of some days: what was done, what it cost, what kept failing and what mended it, against the days before.
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import type { Cell, Chart, RetroDocument, Section } from '../../../retro/document.ts'
 import { timezone, useAnswer } from '../api.ts'
 import { ShareBar, StackedBars } from '../charts/bars.tsx'
 import { namedSpans } from '../days.ts'
 import { duration, idOf, secondsUnit, usd } from '../format.ts'
-import { Answered, Card, Command, Empty, Figure, Table } from '../parts.tsx'
-import { param, sessionPath, withParams } from '../router.ts'
+import { Answered, AsTable, Card, Command, Empty, Figure, Table } from '../parts.tsx'
+import { param, sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
+import { SpanChips } from './usage.tsx'
 
 export function RetroView(): JSX.Element {
   const [since, until] = [param('since'), param('until')]
@@ -20,24 +21,7 @@ export function RetroView(): JSX.Element {
       <div class="view-head">
         <h1>Retrospective</h1>
         <nav class="spans" aria-label="days">
-          <a
-            class="chip"
-            href={withParams({ since: undefined, until: undefined })}
-            aria-current={since === undefined ? 'true' : undefined}
-          >
-            Last 7 days
-          </a>
-          {namedSpans()
-            .slice(0, 4)
-            .map((span) => (
-              <a
-                class="chip"
-                href={withParams({ since: span.since, until: span.until })}
-                aria-current={since === span.since && until === span.until ? 'true' : undefined}
-              >
-                {span.name}
-              </a>
-            ))}
+          <SpanChips spans={[{ name: 'Last 7 days' }, ...namedSpans().slice(0, 4)]} />
         </nav>
         <Command text="recollect retro --format md" />
       </div>
@@ -64,7 +48,7 @@ function Told({ told }: { told: RetroDocument }): JSX.Element {
         {told.figures.map((figure) => (
           <Figure
             name={`${figure.label[0]?.toUpperCase()}${figure.label.slice(1)}`}
-            value={figure.value}
+            value={figure.value.replace(/^at least /, '≥ ')}
             note={figure.change}
           />
         ))}
@@ -81,6 +65,8 @@ function Told({ told }: { told: RetroDocument }): JSX.Element {
 
 function SectionCard({ section }: { section: Section }): JSX.Element {
   const { table } = section
+  // The figures of a drawing are one click away, as everywhere.
+  const Wrapped = section.charts.length > 0 ? AsTable : Fragment
   return (
     <Card title={section.title}>
       {section.lines.map((line) => (
@@ -92,16 +78,18 @@ function SectionCard({ section }: { section: Section }): JSX.Element {
         ))}
       </div>
       {table && (
-        <Table
-          caption={section.title}
-          rows={table.rows}
-          columns={table.columns.map(({ title, isNumber = false }, at) => ({
-            title,
-            isNumber,
-            cell: (row: Cell[]) => <CellText cell={row[at] ?? ''} />,
-          }))}
-          limit={20}
-        />
+        <Wrapped>
+          <Table
+            caption={section.title}
+            rows={table.rows}
+            columns={table.columns.map(({ title, isNumber = false }, at) => ({
+              title,
+              isNumber,
+              cell: (row: Cell[]) => <CellText cell={row[at] ?? ''} />,
+            }))}
+            limit={20}
+          />
+        </Wrapped>
       )}
     </Card>
   )

@@ -13,7 +13,7 @@ import { Answered, Empty, OutcomeBadge, UnreadNote, When } from '../parts.tsx'
 import { param, paramValues, sessionPath, setParams, to } from '../router.ts'
 import { MarkedLine } from '../text/plain.tsx'
 import { FacetSide, telling } from './facets.tsx'
-import { Chosen } from './sessions.tsx'
+import { Chosen, SPANS } from './sessions.tsx'
 
 type FoundSession = SearchPage['sessions'][number] & { first_prompt: string }
 type Results = Omit<SearchPage, 'sessions'> & { sessions: FoundSession[] }
@@ -116,12 +116,6 @@ const NAMES: Record<string, string> = {
   tool_result: 'output',
   human_intervention: 'you stepped in',
 }
-const SPANS: [string, string][] = [
-  ['', 'any time'],
-  ['7d', 'last 7 days'],
-  ['30d', 'last 30 days'],
-  ['365d', 'last year'],
-]
 const WAYS: [string, string][] = [
   ['', 'words'],
   ['literal', 'exactly as typed'],
@@ -267,7 +261,9 @@ function HitGroup(props: { session: FoundSession; hits: SearchHit[]; query: stri
   return (
     <li class="hit-group">
       <h2>
-        <a href={sessionPath(uid)}>{titleOf(session)}</a>
+        <a class="clip" href={sessionPath(uid)}>
+          {titleOf(session)}
+        </a>
         <OutcomeBadge outcome={session.outcome} endedAt={session.ended_at} />
         <span>
           {session.flavor}
@@ -283,12 +279,7 @@ function HitGroup(props: { session: FoundSession; hits: SearchHit[]; query: stri
       <ul>
         {hits.map((hit) => (
           <li>
-            <a
-              href={sessionPath(
-                uid,
-                hit.seq === null ? { tab: 'signals' } : { seq: String(hit.seq), find: query },
-              )}
-            >
+            <a href={sessionPath(uid, hit.seq === null ? {} : { seq: String(hit.seq), find: query })}>
               <span class="hit-kind">{hit.tool ?? NAMES[hit.kind] ?? hit.kind.replace('_', ' ')}</span>
               <span class="hit-text">
                 <MarkedLine text={hit.line} marks={hit.marks} />

@@ -5,7 +5,7 @@ import type { Brief } from '../../../query/briefs.ts'
 import { type BriefPage, FACETS } from '../../../query/narrow.ts'
 import { ask, changes, isOnline, type Problem } from '../api.ts'
 import { Sparkline } from '../charts/lines.tsx'
-import { count, duration, plural, short, titleOf, usd } from '../format.ts'
+import { count, duration, plural, titleOf, usd } from '../format.ts'
 import { basisOf, isFresh, Loading, OutcomeBadge, ProblemBox, When } from '../parts.tsx'
 import { cameBack, paramValues, sessionPath } from '../router.ts'
 
@@ -208,6 +208,7 @@ function SessionRow(props: { row: Row | undefined; at: number; isChosen: boolean
           {row.repo && <span>{row.repo}</span>}
           <span class="row-model">{row.model ?? 'unknown model'}</span>
           <span class="narrow-only">{row.error_count > 0 && plural(row.error_count, 'error')}</span>
+          <span class="row-model">{plural(row.event_count, 'event')}</span>
           {row.tags.map((tag) => (
             <span>#{tag}</span>
           ))}
@@ -231,16 +232,15 @@ function RowFigures({ row }: { row: Row }): JSX.Element {
       <span class="row-spark">
         <Sparkline values={row.context_fill} label="context over time" />
       </span>
-      <span class="row-number wide-only" title="events">
-        {short(row.event_count)} <small>events</small>
-      </span>
       <span class="row-number wide-only" title="active time">
         {row.active_s > 0 ? duration(row.active_s) : ''}
       </span>
       <span class={`row-number wide-only ${row.error_count > 0 ? 'has-errors' : ''}`}>
         {row.error_count > 0 ? plural(row.error_count, 'error') : ''}
       </span>
-      <span class="row-number row-cost">{usd(row.cost_usd, row.unpriced_responses)}</span>
+      <span class={`row-number row-cost ${row.cost_usd === null ? '' : 'is-known'}`}>
+        {usd(row.cost_usd, row.unpriced_responses)}
+      </span>
       <span class="row-when">
         {isFresh(row.ended_at) && <span class="live-dot" aria-hidden="true" />} <When at={row.started_at} />
       </span>

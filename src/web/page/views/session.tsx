@@ -108,7 +108,8 @@ function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument
   const open = subagents.map((node) => node.session_uid).filter((one) => toggled.includes(one))
   const { outlines, problem } = useOutlines([uid, ...open])
   const outline = outlines.get(uid)
-  if (tab === 'files') return <FilesTab uid={uid} editor={shown.editor} />
+  if (tab === 'files')
+    return <FilesTab uid={uid} editor={shown.editor} edits={shown.digest?.markers.edits ?? 0} />
   if (tab === 'context') return <ContextTab uid={uid} />
   if (tab === 'cost') return <CostTab uid={uid} />
   if (tab === 'lineage') return <LineageList lineage={shown.lineage} here={uid} />

@@ -26,7 +26,7 @@ const SORTS: [BriefSort, string][] = [
   ['errors', 'most errors'],
   ['turns', 'most turns'],
 ]
-const SPANS: [string, string][] = [
+export const SPANS: [string, string][] = [
   ['', 'any time'],
   ['1d', 'last 24 hours'],
   ['7d', 'last 7 days'],

@@ -1,9 +1,8 @@
 // What the digest says of a session, each statement with jumps to the events it rests on.
 import type { ComponentChildren, JSX } from 'preact'
 import type { Digest } from '../../../digest/digest.ts'
-import { sureness } from '../../../model.ts'
 import { duration, plural } from '../format.ts'
-import { Card, Empty, outcomeWord, When } from '../parts.tsx'
+import { Card, Empty, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 import { signalName } from './patterns.tsx'
@@ -28,7 +27,6 @@ export function SignalsTab({ document }: { document: SessionDocument }): JSX.Ele
   return (
     <div class="columns">
       <div class="stack wide">
-        <OutcomeCard digest={digest} />
         <Listed title="Decisions" rows={document.session.decisions}>
           {(decision) => (
             <>
@@ -125,34 +123,6 @@ function Listed<T>(props: {
             ))}
           </ul>
         </details>
-      )}
-    </Card>
-  )
-}
-
-function OutcomeCard({ digest }: { digest: Digest }): JSX.Element {
-  const { outcome_detail: detail } = digest
-  return (
-    <Card title="How it ended">
-      <p>
-        <strong>{outcomeWord(digest.outcome)}</strong>: {detail.reason ?? detail.rule} (
-        {sureness(detail.confidence)}, {Math.round(detail.confidence * 100)} % by the rule{' '}
-        <em>{detail.rule}</em>) <Jumps uid={digest.session_uid} seqs={detail.seqs} />
-      </p>
-      {digest.first_prompt && (
-        <p>
-          <span class="muted">Asked:</span> {redacted(digest.first_prompt)}{' '}
-          <Jumps uid={digest.session_uid} seqs={digest.evidence['first_prompt'] ?? []} />
-        </p>
-      )}
-      {digest.last_assistant && (
-        <p>
-          <span class="muted">Last words:</span> {redacted(digest.last_assistant)}{' '}
-          <Jumps uid={digest.session_uid} seqs={digest.evidence['last_assistant'] ?? []} />
-        </p>
-      )}
-      {digest.coverage.share < 1 && (
-        <p>{(digest.coverage.share * 100).toFixed(2)} % of its log was understood.</p>
       )}
     </Card>
   )

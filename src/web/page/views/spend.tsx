@@ -4,8 +4,8 @@ import type { Spend, SpentResponse, SpentTurn } from '../../../query/spend.ts'
 import { useAnswer } from '../api.ts'
 import { StackedBars } from '../charts/bars.tsx'
 import { Area } from '../charts/lines.tsx'
-import { count, short, time, usd } from '../format.ts'
-import { Answered, Card, ChartWithTable, Empty } from '../parts.tsx'
+import { count, short, time, usd, when } from '../format.ts'
+import { Answered, Card, ChartWithTable, Empty, Table } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
 
@@ -25,14 +25,19 @@ export function ContextTab({ uid }: { uid: string }): JSX.Element {
 }
 
 function ContextCard({ spend, own }: { spend: Spend; own: SpentResponse[] }): JSX.Element {
-  const at = (ts: string | null): number => Date.parse(ts ?? '')
+  // One after the other, not by the clock: the hours somebody was away say nothing about the context.
   const marks = spend.compactions
     .filter((one) => one.ts !== null)
-    .map((one) => ({ at: at(one.ts), name: `compacted #${one.seq}` }))
+    .map((one) => ({
+      at: Math.max(0, own.filter((response) => (response.ts as string) < (one.ts as string)).length - 0.5),
+      name: `compacted #${one.seq}`,
+    }))
   return (
     <Card
       title="Context"
-      aside={<span class="muted">tokens given to the model; darker: from its cache</span>}
+      aside={
+        <span class="muted">tokens given to the model, response by response; darker: from its cache</span>
+      }
     >
       <ChartWithTable
         name="Tokens given to the model, response by response"
@@ -47,16 +52,16 @@ function ContextCard({ spend, own }: { spend: Spend; own: SpentResponse[] }): JS
         rows={own}
       >
         <Area
-          points={own.map((one) => ({
-            at: at(one.ts),
+          points={own.map((one, i) => ({
+            at: i,
             value: one.context_tokens,
             part: one.cache_read_tokens,
             title: `${time(one.ts)}: ${count(one.context_tokens)} tokens, ${count(one.cache_read_tokens)} from cache`,
           }))}
           marks={marks}
           format={short}
-          formatAt={(when) => time(new Date(when).toISOString())}
-          name="Tokens given to the model over time"
+          formatAt={(at) => when(own[at]?.ts ?? null)}
+          name="Tokens given to the model, response by response"
         />
       </ChartWithTable>
       {spend.compactions.length > 0 && (
@@ -90,6 +95,13 @@ export function CostTab({ uid }: { uid: string }): JSX.Element {
 
 const turnName = (turn: SpentTurn): string => (turn.seq === 0 ? 'before' : `#${turn.seq}`)
 
+const SPENT = [
+  ['Input', 'input_tokens'],
+  ['Cache read', 'cache_read_tokens'],
+  ['Cache write', 'cache_write_tokens'],
+  ['Output', 'output_tokens'],
+] as const
+
 function TurnsCard({ spend }: { spend: Spend }): JSX.Element {
   const link = (turn: SpentTurn): JSX.Element | string =>
     turn.seq === 0 ? (
@@ -105,45 +117,22 @@ function TurnsCard({ spend }: { spend: Spend }): JSX.Element {
         format={(value) => usd(String(value))}
         name="Cost per turn; the figures are in the table below"
       />
-      <TurnTable turns={spend.turns} link={link} />
+      <Table
+        caption="Cost per turn"
+        rows={spend.turns}
+        limit={spend.turns.length}
+        columns={[
+          { title: 'Turn', cell: turnName },
+          { title: 'Prompt', cell: (turn) => <span class="clip-line">{link(turn)}</span> },
+          { title: 'Responses', cell: (turn) => turn.responses, isNumber: true },
+          ...SPENT.map(([title, of]) => ({
+            title,
+            cell: (turn: SpentTurn) => short(turn[of]),
+            isNumber: true,
+          })),
+          { title: 'Cost', cell: (turn) => usd(turn.cost_usd, turn.unpriced_responses), isNumber: true },
+        ]}
+      />
     </Card>
-  )
-}
-
-function TurnTable(props: {
-  turns: SpentTurn[]
-  link: (turn: SpentTurn) => JSX.Element | string
-}): JSX.Element {
-  return (
-    <div class="table-scroll">
-      <table>
-        <caption class="visually-hidden">Cost per turn</caption>
-        <thead>
-          <tr>
-            <th scope="col">Turn</th>
-            <th scope="col">Prompt</th>
-            {['Responses', 'Input', 'Cache read', 'Cache write', 'Output', 'Cost'].map((title) => (
-              <th scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {props.turns.map((turn) => (
-            <tr>
-              <td>{turnName(turn)}</td>
-              <td class="clip-cell">{props.link(turn)}</td>
-              <td class="number">{turn.responses}</td>
-              <td class="number">{short(turn.input_tokens)}</td>
-              <td class="number">{short(turn.cache_read_tokens)}</td>
-              <td class="number">{short(turn.cache_write_tokens)}</td>
-              <td class="number">{short(turn.output_tokens)}</td>
-              <td class="number">{usd(turn.cost_usd, turn.unpriced_responses)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   )
 }

@@ -146,28 +146,27 @@ const moved = (view: View, by: number): View => {
   return { from: view.from + step, to: view.to + step }
 }
 
+const ZOOMS = [
+  ['+', 'zoom in', 0.5],
+  ['−', 'zoom out', 2],
+] as const
+
 function ZoomButtons({ whole, view, setView }: ZoomProps & { whole: Waterfall }): JSX.Element {
   return (
     <span class="zoom">
       <span class="muted">
         {duration((view.from - whole.from) / 1000)} – {duration((view.to - whole.from) / 1000)}
       </span>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => setView(clamp(whole, zoomed(view, 0.5)))}
-        aria-label="zoom in"
-      >
-        +
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => setView(clamp(whole, zoomed(view, 2)))}
-        aria-label="zoom out"
-      >
-        −
-      </button>
+      {ZOOMS.map(([sign, name, by]) => (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setView(clamp(whole, zoomed(view, by)))}
+          aria-label={name}
+        >
+          {sign}
+        </button>
+      ))}
       <button type="button" class="quiet" onClick={() => setView({ from: whole.from, to: whole.to })}>
         all
       </button>
@@ -285,7 +284,7 @@ function LanesView({
       <ol class="lane-names" aria-hidden="true">
         {waterfall.lanes.map((name) => (
           <li style={{ height: `${LANE_HEIGHT}px` }} title={name}>
-            {name}
+            <bdi>{name}</bdi>
           </li>
         ))}
       </ol>
@@ -322,7 +321,7 @@ function Ticks({ view, from, width }: { view: View; from: number; width: number 
   const scale = width / (view.to - view.from)
   return (
     <ol class="ticks" aria-hidden="true">
-      {ticksOf(view, width / 90).map((at) => (
+      {ticksOf(view, width / 90, from).map((at) => (
         <li style={{ left: `${((at - view.from) * scale).toFixed(1)}px` }}>{duration((at - from) / 1000)}</li>
       ))}
     </ol>

@@ -6,14 +6,7 @@ import { count, share } from '../format.ts'
 import { Answered, Card, Empty, Table } from '../parts.tsx'
 import { param, sessionPath, to } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
-import { Chosen } from './sessions.tsx'
-
-const SPANS: [string, string][] = [
-  ['', 'any time'],
-  ['7d', 'last 7 days'],
-  ['30d', 'last 30 days'],
-  ['365d', 'last year'],
-]
+import { Chosen, SPANS } from './sessions.tsx'
 
 export function ToolsView(): JSX.Element {
   const query = new URLSearchParams({ timezone })

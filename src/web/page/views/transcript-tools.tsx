@@ -51,11 +51,7 @@ export function useFind(uid: string): Find {
 
 const NONE: number[] = []
 
-const SWITCHES: ['thinking' | 'tools' | 'housekeeping', string][] = [
-  ['thinking', 'thinking'],
-  ['tools', 'tools'],
-  ['housekeeping', 'housekeeping'],
-]
+const SWITCHES = ['thinking', 'tools', 'housekeeping'] as const
 
 function stateOf({ seqs, current, state }: Find): string {
   if (state === 'failed') return 'could not be asked'
@@ -65,7 +61,7 @@ function stateOf({ seqs, current, state }: Find): string {
 }
 
 export function Toolbar(props: {
-  shown: Record<'thinking' | 'tools' | 'housekeeping', boolean>
+  shown: Record<(typeof SWITCHES)[number], boolean>
   find: Find
   total: number
   children: ComponentChildren
@@ -102,7 +98,7 @@ export function Toolbar(props: {
       )}
       <fieldset class="switches">
         <legend class="visually-hidden">show</legend>
-        {SWITCHES.map(([name, label]) => (
+        {SWITCHES.map((name) => (
           <label>
             <input
               type="checkbox"
@@ -113,7 +109,7 @@ export function Toolbar(props: {
                 else setParams({ [name]: isOn ? undefined : '0' }, { replace: true })
               }}
             />{' '}
-            {label}
+            {name}
           </label>
         ))}
       </fieldset>

@@ -119,9 +119,25 @@ function Head({ group }: { group: string }): JSX.Element {
   )
 }
 
+/** Spans by name, of which the address holds the days. */
+export function SpanChips(props: { spans: { name: string; since?: string; until?: string }[] }): JSX.Element {
+  return (
+    <>
+      {props.spans.map(({ name, since, until }) => (
+        <a
+          class="chip"
+          href={withParams({ since, until })}
+          aria-current={since === param('since') && until === param('until') ? 'true' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </>
+  )
+}
+
 /** Months and years as the calendar has them, and any two days. */
 function Spans(): JSX.Element {
-  const [since, until] = [param('since'), param('until')]
   const day = (name: 'since' | 'until', label: string): JSX.Element => (
     <label>
       {label}{' '}
@@ -134,22 +150,7 @@ function Spans(): JSX.Element {
   )
   return (
     <div class="spans">
-      <a
-        class="chip"
-        href={withParams({ since: undefined, until: undefined })}
-        aria-current={since === undefined && until === undefined ? 'true' : undefined}
-      >
-        All time
-      </a>
-      {namedSpans().map((span) => (
-        <a
-          class="chip"
-          href={withParams({ since: span.since, until: span.until })}
-          aria-current={since === span.since && until === span.until ? 'true' : undefined}
-        >
-          {span.name}
-        </a>
-      ))}
+      <SpanChips spans={[{ name: 'All time' }, ...namedSpans()]} />
       <span class="span-days">
         {day('since', 'from')} {day('until', 'to')}
       </span>

@@ -53,12 +53,14 @@ export function VerdictCard({ document: shown }: Props): JSX.Element {
       {!folded && (
         <dl class="verdict-facts">
           {digest && <Deciding document={shown} isLive={live !== undefined} />}
+          {digest && <Words name="Asked" of="first_prompt" document={shown} />}
+          {digest && <Words name="Last answer" of="last_assistant" document={shown} />}
           {digest && <Checked document={shown} />}
-          {digest && <Kept document={shown} />}
           {digest && <Changed document={shown} />}
           <Cost document={shown} />
           <Time document={shown} />
           <Where document={shown} />
+          {digest && <Kept document={shown} />}
           {digest && <Mended document={shown} />}
         </dl>
       )}
@@ -66,10 +68,14 @@ export function VerdictCard({ document: shown }: Props): JSX.Element {
   )
 }
 
-function Fact(props: { name: string; children: ComponentChildren; isWide?: boolean }): JSX.Element {
+function Fact(props: {
+  name: string
+  children: ComponentChildren
+  size?: 'is-wide' | 'is-half'
+}): JSX.Element {
   const { name, children } = props
   return (
-    <div class={`verdict-fact ${props.isWide ? 'is-wide' : ''}`}>
+    <div class={`verdict-fact ${props.size ?? ''}`}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
@@ -100,6 +106,7 @@ function LiveLine({ live, endedAt }: { live: LiveState; endedAt: string | null }
 function Basis({ document: { digest, session } }: Props): JSX.Element {
   if (!digest) return <span class="muted">there is no digest of it yet</span>
   const { reason, rule, confidence, seqs } = digest.outcome_detail
+  const understood = digest.coverage.share
   return (
     <span>
       {reason || rule}{' '}
@@ -107,6 +114,9 @@ function Basis({ document: { digest, session } }: Props): JSX.Element {
         ({sureness(confidence)})
       </span>{' '}
       <Jumps uid={session.session_uid} seqs={seqs} />
+      {understood < 1 && (
+        <span class="muted"> {(understood * 100).toFixed(2)} % of its log was understood</span>
+      )}
     </span>
   )
 }
@@ -141,7 +151,7 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
   const [mend] = verdict.mends
   const [there] = mend?.sessions ?? []
   return (
-    <Fact name="Deciding error" isWide>
+    <Fact name="Deciding error" size="is-wide">
       <Sample uid={session.session_uid} error={error} />
       {mend && there && (
         <p>
@@ -159,6 +169,19 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
   )
 }
 
+/** What was asked first, and what the agent said last: who comes back after a week begins here. */
+function Words(props: Props & { name: string; of: 'first_prompt' | 'last_assistant' }): JSX.Element | null {
+  const { digest } = props.document
+  const text = digest?.[props.of]
+  if (!digest || !text) return null
+  return (
+    <Fact name={props.name} size="is-half">
+      <p class="few-lines">{redacted(text)}</p>
+      <Jumps uid={digest.session_uid} seqs={digest.evidence[props.of] ?? []} />
+    </Fact>
+  )
+}
+
 const SHOWN_MENDS = 2
 
 function Mended({ document: { digest, session } }: Props): JSX.Element | null {
@@ -167,7 +190,7 @@ function Mended({ document: { digest, session } }: Props): JSX.Element | null {
   if (errors.length === 0) return null
   const uid = session.session_uid
   return (
-    <Fact name="Errors on the way" isWide>
+    <Fact name="Errors on the way" size="is-wide">
       {mended.slice(0, SHOWN_MENDS).map((error) => (
         <div class="mended-error">
           <div>
@@ -220,32 +243,34 @@ function Checked({ document: { digest, session } }: Props): JSX.Element {
 }
 
 const SAFE_LINK = /^https?:\/\//
-const SHOWN_KEPT = 4
+const SHOWN_KEPT = 6
 
 function Kept({ document: { digest, session } }: Props): JSX.Element | null {
   const [commits, requests] = [digest?.commits ?? [], digest?.pull_requests ?? []]
   if (commits.length + requests.length === 0) return null
   const rest = commits.length - SHOWN_KEPT
   return (
-    <Fact name={requests.length > 0 ? 'Commits and pull requests' : 'Commits'}>
-      {requests.map(({ url, seqs }) => (
-        <p>
-          {SAFE_LINK.test(url) ? (
-            <a href={url} target="_blank" rel="noopener noreferrer nofollow">
-              {redacted(url)}
-            </a>
-          ) : (
-            redacted(url)
-          )}{' '}
-          <Jumps uid={session.session_uid} seqs={seqs.slice(0, 1)} />
-        </p>
-      ))}
-      {commits.slice(0, SHOWN_KEPT).map((commit) => (
-        <p>
-          <code>{commit.sha.slice(0, 8) || 'commit'}</code> {redacted(commit.subject)}{' '}
-          <Jumps uid={session.session_uid} seqs={commit.seqs.slice(0, 1)} />
-        </p>
-      ))}
+    <Fact name={requests.length > 0 ? 'Commits and pull requests' : 'Commits'} size="is-wide">
+      <div class="kept">
+        {requests.map(({ url, seqs }) => (
+          <p>
+            {SAFE_LINK.test(url) ? (
+              <a href={url} target="_blank" rel="noopener noreferrer nofollow">
+                {redacted(url)}
+              </a>
+            ) : (
+              redacted(url)
+            )}{' '}
+            <Jumps uid={session.session_uid} seqs={seqs.slice(0, 1)} />
+          </p>
+        ))}
+        {commits.slice(0, SHOWN_KEPT).map((commit) => (
+          <p>
+            <code>{commit.sha.slice(0, 8) || 'commit'}</code> {redacted(commit.subject)}{' '}
+            <Jumps uid={session.session_uid} seqs={commit.seqs.slice(0, 1)} />
+          </p>
+        ))}
+      </div>
       {rest > 0 && <p class="muted">and {plural(rest, 'more commit')}</p>}
     </Fact>
   )
@@ -268,13 +293,15 @@ function Changed({ document: { digest, session } }: Props): JSX.Element | null {
         <span class="muted">no edit of a file</span>
       </Fact>
     )
-  const files = data?.file_count ?? digest?.files.filter((file) => file.edits > 0).length ?? 0
+  const shown = data?.edit_count ?? 0
   return (
     <Fact name="Changes">
       <a href={sessionPath(uid, { tab: 'files' })}>
-        {plural(files, 'file')}, {plural(edits, 'edit')}
+        {shown > 0 && `${plural(data?.file_count ?? 0, 'file')}, `}
+        {plural(shown > 0 ? shown : edits, 'edit')}
       </a>{' '}
       {data && <DiffSize {...data} />}
+      {shown > 0 && edits > shown && <p class="muted">and {edits - shown} whose text is not known</p>}
     </Fact>
   )
 }
@@ -308,11 +335,11 @@ function Cost({ document: { digest, session } }: Props): JSX.Element {
 function Time({ document: { session } }: Props): JSX.Element {
   return (
     <Fact name="When">
-      <When at={session.started_at} />{' '}
-      <span class="muted">
-        {duration(session.cost.wall_clock_s)}, {duration(session.active_s)} of it active ·{' '}
-        {plural(session.cost.turns, 'turn')} · {plural(session.tool_calls, 'tool call')}
-      </span>
+      <When at={session.started_at} /> <span class="muted">for {duration(session.cost.wall_clock_s)}</span>
+      <p class="muted">
+        {duration(session.active_s)} active · {plural(session.cost.turns, 'turn')} ·{' '}
+        {plural(session.tool_calls, 'tool call')}
+      </p>
     </Fact>
   )
 }
