@@ -1,5 +1,5 @@
-// Pictures of every view, light and dark, wide and narrow, into the directory given or docs/images. Needs Chromium and the
-// built program.
+// Pictures of every view: wide in both themes and narrow in the dark one, into docs/images; with a directory given, all four
+// ways into that. Needs Chromium and the built program.
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -58,7 +58,8 @@ try {
   )
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport)
-    for (const colorScheme of ['light', 'dark']) {
+    // The repository keeps each picture for good: those that tell the least are not taken for it.
+    for (const colorScheme of given || size === 'wide' ? ['light', 'dark'] : ['dark']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const [name, place] of Object.entries(VIEWS)) {
         await page.goto(origin + place)
@@ -66,7 +67,7 @@ try {
         while ((await waiting.count()) > 0) await page.waitForTimeout(50)
         await page.waitForTimeout(350)
         const path = join(OUT, `${name}-${size}-${colorScheme}.${IS_PNG ? 'png' : 'jpg'}`)
-        await page.screenshot(IS_PNG ? { path } : { path, type: 'jpeg', quality: 55 })
+        await page.screenshot(IS_PNG ? { path } : { path, type: 'jpeg', quality: 50 })
       }
     }
   }
