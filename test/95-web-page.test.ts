@@ -36,7 +36,7 @@ const TABS: [tab: string, shows: string][] = [
   ['context', 'tokens given to the model'],
   ['cost', 'Cost per turn'],
   ['lineage', 'this one'],
-  ['signals', 'Nothing notable'],
+  ['signals', 'Commands'],
   ['raw', 'Records'],
 ]
 
@@ -187,7 +187,7 @@ describeInBrowser('the page', () => {
     await memory.sweep()
     const row = web.page.locator(`[data-uid="claude:${id}"]`)
     await row.getByText('First words, live.').waitFor()
-    await row.getByText('1 events').waitFor()
+    await row.getByText('1 event', { exact: true }).waitFor()
     appendFileSync(file, line(2, 'Second words.'))
     await memory.sweep()
     await row.getByText('2 events').waitFor()
