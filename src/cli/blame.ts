@@ -20,6 +20,8 @@ import { withMemory } from './with-memory.ts'
 /** A file, or a part of it, in its repository. */
 interface Target {
   root: string
+  /** The working tree it is in: the repository, or one that is linked to it. */
+  top: string
   /** Below the root, with slashes. */
   path: string
   lines: LineAt[]
@@ -81,7 +83,7 @@ function fileIn(what: string): Target | undefined {
       where: what,
       hint: 'name lines as FILE:LINE or FILE:FROM-TO',
     })
-  return { root, path: inTree, lines, from, to: Math.min(to, lines.length) }
+  return { root, top, path: inTree, lines, from, to: Math.min(to, lines.length) }
 }
 
 function isFile(path: string): boolean {
@@ -118,8 +120,8 @@ function linesOf(real: string, top: string, path: string): LineAt[] {
 }
 
 function ofFile(handle: Reader, target: Target): Answer {
-  const { root, path, lines, from, to } = target
-  const added = addedTo(handle, root, path)
+  const { path, lines, from, to } = target
+  const added = addedTo(handle, target)
   const authors: Author[] = []
   for (let number = from; number <= to; number++) {
     const author = added.authorOf(lines, number - 1)
@@ -131,10 +133,16 @@ function ofFile(handle: Reader, target: Target): Answer {
 /** More sessions than this of one file are not looked through. */
 const MANY = 400
 
-function addedTo(handle: Reader, root: string, path: string): AddedLines {
+/** By every name that sessions may have for it: from where they were, which may be below the root, or in full. */
+function addedTo(handle: Reader, { root, top, path }: Pick<Target, 'root' | 'top' | 'path'>): AddedLines {
   const added = new AddedLines()
-  for (const session of listSessions(handle, { touched: path, withSubagents: true, limit: MANY }))
-    if (isOf(session, root)) added.add(handle, session, (told) => isSame(told, session.cwd ?? '', root, path))
+  const seen = new Set<string>()
+  for (const touched of new Set([path, join(root, path), join(top, path)]))
+    for (const session of listSessions(handle, { touched, withSubagents: true, limit: MANY })) {
+      if (seen.has(session.session_uid) || !isOf(session, root)) continue
+      seen.add(session.session_uid)
+      added.add(handle, session, (told) => isSame(told, session.cwd ?? '', root, path))
+    }
   return added
 }
 
@@ -228,7 +236,7 @@ function byAddedLines(handle: Reader, sha: string, committedAt: number): Omit<An
   for (const [path, texts] of addedIn(patch)) {
     const lines = texts.map((text, index): LineAt => ({ number: index + 1, text, committedAt }))
     total += lines.length
-    const added = addedTo(handle, root, path)
+    const added = addedTo(handle, { root, top, path })
     for (const index of lines.keys()) {
       const author = added.authorOf(lines, index)
       if (author) authors.push(author)

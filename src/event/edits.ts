@@ -127,13 +127,18 @@ function patchChanges(patch: string): Change[] {
 }
 
 /** A diff may begin with the names of the files; further down a line may only look like that. */
-const withoutHead = (lines: readonly string[]): readonly string[] =>
-  lines.slice(
-    Math.max(
-      0,
-      lines.findIndex((line) => line.startsWith('@@')),
-    ),
+function withoutHead(lines: readonly string[]): readonly string[] {
+  const first = Math.max(
+    0,
+    lines.findIndex((line) => line.startsWith('@@')),
   )
+  const head = lines.slice(0, first)
+  const isHead = head.some(
+    (line, at) =>
+      /^(?:diff|index) |^Index: /.test(line) || (line.startsWith('--- ') && head[at + 1]?.startsWith('+++ ')),
+  )
+  return isHead ? lines.slice(first) : lines
+}
 
 /** Each part of a diff as the lines it takes away and puts in, context included in both. */
 function hunks(path: string, lines: readonly string[]): Change[] {

@@ -2,7 +2,7 @@
 // alone, and a line that any program has many of needs a neighbour that was written with it.
 import type { Session } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
-import { editsOf } from './edits.ts'
+import { BETWEEN, editsOf } from './edits.ts'
 
 /** The edit that wrote a line. */
 export interface Author {
@@ -23,6 +23,7 @@ export interface LineAt {
 const TELLING = 6
 /** Clocks of machines differ, and a commit may be amended within a moment. */
 const SLACK_MS = 60_000
+const BETWEEN_PARTS = BETWEEN.trim()
 
 interface Added extends Author {
   at: number
@@ -33,9 +34,19 @@ interface Added extends Author {
   after: string | undefined
 }
 
+/** Where an edit replaced a part of a file, its ends may be parts of lines. */
+interface Part extends Added {
+  /** Without the blanks around it. */
+  text: string
+  /** Whether the line may go on before it, and behind it. */
+  isLast: boolean
+  isFirst: boolean
+}
+
 /** Every line that edits of a file added, by its text. */
 export class AddedLines {
   readonly #byText = new Map<string, Added[]>()
+  readonly #parts: Part[] = []
 
   /** `isFile` says whether a path in an edit means the file in question. */
   add(handle: Reader, session: Session, isFile: (path: string) => boolean): void {
@@ -44,12 +55,18 @@ export class AddedLines {
       if (!isFile(path)) continue
       for (const { seq, ts, before, after, has_failed, is_whole } of steps) {
         const isNew = !(is_whole && before === '')
-        if (!has_failed) this.#addStep({ session_uid, seq, ts }, isNew, linesOf(before), linesOf(after))
+        const author = { session_uid, seq, ts, isNew }
+        if (!has_failed) this.#addStep(author, linesOf(before), linesOf(after), is_whole)
       }
     }
   }
 
-  #addStep(author: Author, isNew: boolean, before: readonly string[], after: readonly string[]): void {
+  #addStep(
+    author: Author & { isNew: boolean },
+    before: readonly string[],
+    after: readonly string[],
+    isWhole: boolean,
+  ): void {
     const at = author.ts === null ? Number.NEGATIVE_INFINITY : Date.parse(author.ts)
     const old = countsOf(before)
     for (const [place, text] of after.entries()) {
@@ -59,10 +76,15 @@ export class AddedLines {
         old.set(text, count - 1)
         continue
       }
-      const added = { ...author, at, isNew, before: after[place - 1], after: after[place + 1] }
+      const [above, below] = [after[place - 1], after[place + 1]]
+      const added = { ...author, at, before: above, after: below }
       const known = this.#byText.get(text)
       if (known) known.push(added)
       else this.#byText.set(text, [added])
+      const isFirst = above === undefined || above === BETWEEN_PARTS
+      const isLast = below === undefined || below === BETWEEN_PARTS
+      if (!isWhole && (isFirst || isLast) && text.trim().length >= TELLING)
+        this.#parts.push({ ...added, text: text.trim(), isFirst, isLast })
     }
   }
 
@@ -75,13 +97,22 @@ export class AddedLines {
     const isBeside = (one: Added): boolean =>
       (above !== undefined && isOwnWord(above) && one.before === above) ||
       (below !== undefined && isOwnWord(below) && one.after === below)
-    let best: Added | undefined
-    for (const one of this.#byText.get(key) ?? []) {
-      if (one.at > committedAt + SLACK_MS || !(isTelling || isBeside(one))) continue
-      if (!best || isBetter(one, best)) best = one
-    }
+    const whole = (this.#byText.get(key) ?? []).filter((one) => isTelling || isBeside(one))
+    const parts = isTelling ? this.#parts.filter((one) => isPartOf(one, key.trim())) : []
+    const added = [...whole, ...parts]
+    const inTime = added.filter((one) => one.at <= committedAt)
+    const best = (
+      inTime.length > 0 ? inTime : added.filter((one) => one.at <= committedAt + SLACK_MS)
+    ).reduce<Added | undefined>((found, one) => (found && !isBetter(one, found) ? found : one), undefined)
     return best && { session_uid: best.session_uid, seq: best.seq, ts: best.ts }
   }
+}
+
+/** The line itself, or the greater part of it: what a few letters of a line were replaced by wrote something else. */
+function isPartOf({ text, isFirst, isLast }: Part, line: string): boolean {
+  if (text === line) return true
+  if (text.length * 2 <= line.length) return false
+  return isFirst && isLast ? line.includes(text) : isFirst ? line.endsWith(text) : line.startsWith(text)
 }
 
 const isBetter = (one: Added, best: Added): boolean =>

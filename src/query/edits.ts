@@ -72,7 +72,7 @@ export function editsOf(
 }
 
 /** Stands for the lines that a patch leaves out. */
-const BETWEEN = '\n⋯\n'
+export const BETWEEN = '\n⋯\n'
 
 function byPath(changes: readonly Change[], nameOf: (path: string) => string): Map<string, Change[]> {
   const files = new Map<string, Change[]>()
