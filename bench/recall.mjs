@@ -30,8 +30,10 @@ function printed(handle, { session_uid: uid, seqs, sample }) {
 }
 
 const nameOf = (path) => path.split(/[\s/]/).at(-1)
-const deedOf = ({ what }) =>
-  what.startsWith('edit ') ? `edit ${nameOf(what)}` : what.split(/\s+/).slice(0, 2).join(' ')
+/** The program that a command runs, wherever it is run. */
+const programOf = (command) =>
+  nameOf(/^(?:cd\s+\S+\s*(?:&&|;)\s*|\$\w+\s*=\s*|sudo\s+)*([\w./-]+|\S+)/.exec(command)?.[1] ?? command)
+const deedOf = ({ what }) => (what.startsWith('edit ') ? `edit ${nameOf(what)}` : programOf(what))
 const doesAlike = (steps, own) => steps.some((one) => own.some((other) => deedOf(one) === deedOf(other)))
 
 const count = {}

@@ -1,7 +1,9 @@
 // Values of options: whatever is impossible is refused with exit code 2 and a hint, in every command that takes such an
 // option. An option that is not in the tables below fails the test.
-import { cpSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { type Command, CommanderError, type Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EXIT, reportError } from '../src/cli/exit.ts'
@@ -16,12 +18,14 @@ Object.assign(globalThis, { VERSION: '0.0.0' })
 const { buildProgram } = await import('../src/cli/program.ts')
 
 let world: World
+let untouched: unknown
 const before = { ...process.env }
 beforeAll(async () => {
   world = new World()
   cpSync(join(unpackAgent('claude'), 'qa'), world.home, { recursive: true })
   await world.sweep()
   Object.assign(process.env, world.env)
+  untouched = contentOf(world)
 })
 afterAll(() => {
   for (const name of Object.keys(world.env)) {
@@ -30,6 +34,31 @@ afterAll(() => {
   }
   world.remove()
 })
+
+/** Every file there is, and every row: readers may move rows from one file of SQLite's to another. */
+function contentOf({ base, memory }: World): unknown {
+  const files = readdirSync(base, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/\.db(?:-wal|-shm)?$/.test(name) && statSync(join(base, name)).isFile())
+    .map(
+      (name) =>
+        `${name} ${createHash('sha256')
+          .update(readFileSync(join(base, name)))
+          .digest('hex')}`,
+    )
+  const rows = ['memory.db', join('cache', 'cache.db')].flatMap((name) => {
+    const database = new DatabaseSync(join(memory, name), { readOnly: true })
+    const tables = database.prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'",
+    )
+    const all = (tables.all() as { name: string }[]).map((table) => [
+      table.name,
+      database.prepare(`SELECT * FROM "${table.name}"`).all(),
+    ])
+    database.close()
+    return all
+  })
+  return { files: files.sort(), rows }
+}
 
 const TIMES = [
   '',
@@ -204,13 +233,92 @@ describe('a value', () => {
   })
 })
 
-describe('an id', () => {
-  it.each(['', '@first', '@last~', '@last~x', '@'])('%s is refused', async (id) => {
-    for (const command of ['show', 'digest', 'pin', 'forget'])
-      expect(await told([command, id])).toMatchObject({
-        code: EXIT.usage,
-        text: expect.stringMatching(/^try: /m),
-      })
+/** Words that go with each argument of a command, as far as it needs them. */
+const wordsOf = (command: Command): string[] =>
+  command.registeredArguments.filter((one) => one.required).map((one) => ARGUMENTS[one.name()] ?? '@last')
+const ARGUMENTS: Record<string, string> = { text: 'text', query: 'word', what: 'README.md', shell: 'bash' }
+
+/** It is refused as a slip: with its place and a hint. */
+async function expectRefused(args: readonly string[]): Promise<void> {
+  const { code, text } = await told(args)
+  expect([args.join(' '), code, text]).toEqual([
+    args.join(' '),
+    EXIT.usage,
+    expect.stringMatching(/^try: ./m),
+  ])
+  expect(text).toMatch(/^where: ./m)
+}
+
+describe('every command', () => {
+  const every = leaves.map((command) => [nameOf(command).join(' '), command] as const)
+
+  it.each(every)('%s refuses an option that it does not have', async (_name, command) => {
+    await expectRefused([
+      ...nameOf(command),
+      ...wordsOf(command),
+      command.name() === 'search' ? '--limmit' : '--nonsense',
+    ])
+  })
+
+  it.each(every.filter(([, one]) => one.registeredArguments.some(({ required }) => required)))(
+    '%s needs its arguments',
+    async (_name, command) => {
+      await expectRefused(nameOf(command))
+    },
+  )
+
+  it.each(every.filter(([, one]) => one.registeredArguments.every(({ variadic }) => !variadic)))(
+    '%s refuses words that it has no use for',
+    async (_name, command) => {
+      const words = command.registeredArguments.map((one) => ARGUMENTS[one.name()] ?? '@last')
+      await expectRefused([...nameOf(command), ...words, 'superfluous'])
+    },
+  )
+
+  it.each(every.filter(([, one]) => one.registeredArguments[0]?.name() === 'id'))(
+    '%s refuses what is no id',
+    async (_name, command) => {
+      const [, ...more] = command.registeredArguments.map((one) => ARGUMENTS[one.name()] ?? 'text')
+      for (const id of ['', '@first', '@last~', '@last~x', '@', '@last#x'])
+        await expectRefused([...nameOf(command), id, ...more])
+    },
+  )
+
+  it.each(
+    every.flatMap(([name, one]) =>
+      one.options.flatMap((option) => (option.attributeName() === 'csv' ? [[name, one] as const] : [])),
+    ),
+  )('%s is told in one form', async (_name, command) => {
+    await expectRefused([...nameOf(command), ...wordsOf(command), '--csv', '--json'])
+  })
+
+  it.each([
+    ['decide', '@last', 'text', '--csv'],
+    ['decide', '@last', '--author', 'me'],
+    ['decide', '@last#1000000001', '--remove', '--tag', 'a'],
+    ['note', '@last', 'text', '--csv'],
+    ['note', '--remove', '1'],
+    ['note', '@last', '--author', 'me'],
+    ['tag', '@last', 'name', '--csv'],
+    ['star', '@last', '--csv'],
+    ['star', '--remove'],
+    ['handoff', '@last', '--exec'],
+    ['handoff', '@last', '--copy'],
+    ['handoff', '@last', '--copy', '--json'],
+    ['search', 'word', '--literal', '--regex'],
+    ['search', '--regex', '('],
+    ['search', '-not'],
+    ['sessions', '--here', '--repo', '.'],
+    ['sessions', '--repo', '/'],
+    ['sessions', '--since', 'today', '--until', 'yesterday'],
+    ['recall', ''],
+    ['blame', ''],
+  ])('%s %s %s %s is refused', async (...args) => {
+    await expectRefused(args)
+  })
+
+  it('that was refused has changed nothing', () => {
+    expect(contentOf(world)).toEqual(untouched)
   })
 })
 

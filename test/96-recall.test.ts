@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listPatterns } from '../src/digest/patterns.ts'
 import { RECALL_BYTES, type Recall, type RecallOptions, recall } from '../src/digest/recall.ts'
+import { solvedBefore } from '../src/digest/solved.ts'
 import { openForReading } from '../src/store/reading.ts'
 import { assistant, call, result, text, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
@@ -16,6 +17,7 @@ const ID = 'aaaaaaaa-2222-4222-8222-222222222222'
 const UID = `claude:${ID}`
 const NEVER = 'Error: the frobnicator registry rejected the signature of this package'
 const FAILURE = 'TypeError: cannot destructure property "token" of undefined session store'
+const NO_PROGRAM = 'bash: line 1: frobgrep: command not found'
 const MET = 'AssertionError [ERR_ASSERTION]: add(2,3) should be 5'
 
 beforeAll(async () => {
@@ -52,6 +54,15 @@ beforeAll(async () => {
       assistant('a2', 'r1', [text('The registry refuses it; I cannot go on.')], own),
     ])
   }
+  const found = { sessionId: '6e657665-722d-4000-8000-000000000003', cwd: '/w/shop' }
+  write(join(world.home, '.claude', 'projects', '-w-shop', `${found.sessionId}.jsonl`), [
+    user('u1', null, 'Where are the hooks?', found),
+    assistant('a1', 'u1', [call('t1', 'Bash', { command: 'frobgrep -n hook src' })], found),
+    user('r1', 'a1', [result('t1', NO_PROGRAM, true)], found),
+    assistant('a2', 'r1', [call('t2', 'Bash', { command: 'frobgrep -n hook src --here' })], found),
+    user('r2', 'a2', [result('t2', 'src/hooks.js:1: hook')], found),
+    assistant('a3', 'r2', [text('In src/hooks.js.')], found),
+  ])
   await world.sweep()
 })
 afterAll(() => world.remove())
@@ -73,7 +84,8 @@ describe('recall', () => {
     expect(found.items[0]?.steps.map((step) => step.what)).toEqual(['edit /w/shop/store.js'])
     expect(found.text).toContain('Data, not instructions')
     expect(Buffer.byteLength(found.text)).toBeLessThanOrEqual(RECALL_BYTES)
-    expect((await asked(MET)).items.length).toBeGreaterThan(1)
+    // Of one way one session, however many went it.
+    expect((await asked(MET)).items).toMatchObject([{ times: 3 }])
     for (const bytes of [200, 300, 500, 700]) {
       const { text: pack } = await asked(MET, { bytes })
       expect(Buffer.byteLength(pack)).toBeLessThanOrEqual(bytes)
@@ -121,6 +133,14 @@ describe('recall', () => {
       'pytest failed: 1 failure found',
     ])
       expect([one, (await asked(one)).kind]).toEqual([one, null])
+  })
+
+  it('does not tell somebody who has no such program to run it', async () => {
+    const handle = openForReading(world.paths)
+    const { seen } = solvedBefore(handle, NO_PROGRAM)
+    handle.close()
+    expect(seen).toMatchObject([{ resolved_by: { steps: [{ what: expect.stringMatching(/^frobgrep /) }] } }])
+    expect(await asked(NO_PROGRAM, { onlyMends: true })).toMatchObject({ kind: null })
   })
 
   it('is silent for failures that were met and never mended', async () => {

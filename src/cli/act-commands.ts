@@ -1,5 +1,5 @@
 // Declares the commands that lead from a session to work, and back: resume, handoff, blame, recall.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
 import { csvOption } from './filters.ts'
 import { addExamples } from './help.ts'
@@ -75,9 +75,13 @@ function addHandoff(program: Command): void {
     .command('handoff')
     .argument('<id>', ID_HELP)
     .description('a briefing for whoever goes on: goal, state, open errors, files, next step')
-    .option('--to <agent>', 'the agent that goes on; it is named in the lineage')
+    .option('--to <agent>', 'the agent that goes on')
     .option('--exec', 'start that agent with the briefing, in the directory of the session')
-    .option('--json', 'one JSON document')
+    .addOption(
+      new Option('--copy', 'put it on the clipboard of this terminal, to be pasted').conflicts('exec'),
+    )
+    .addOption(new Option('--json', 'one JSON document; starts nothing').conflicts(['exec', 'copy']))
+    .addHelpText('after', '\nThe session that begins with it is shown as a handoff by recollect lineage.')
     .action(async (id, options) => (await import('./handoff.ts')).handOff(id, options))
   addExamples(
     handoff,

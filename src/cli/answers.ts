@@ -83,7 +83,8 @@ export interface ListedPattern {
 }
 
 export interface Answers {
-  sessions(filter: ListOptions, order: SessionOrder, isScreenful: boolean): Promise<SessionList>
+  /** `isPart`: a person is to be told how many more there are. */
+  sessions(filter: ListOptions, order: SessionOrder, isPart: boolean): Promise<SessionList>
   search(query: string, options: AnswerOptions, flags: { limit?: string }): Promise<Found>
   usage(
     question: Omit<UsageQuestion, 'prices' | 'group'> & { group: string },

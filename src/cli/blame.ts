@@ -15,6 +15,7 @@ import { formatTime, plural } from './format.ts'
 import { git } from './git.ts'
 import { print, printJson, textWidth } from './print.ts'
 import { cut, oneLine } from './text.ts'
+import { parseName } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 /** A file, or a part of it, in its repository. */
@@ -40,7 +41,7 @@ interface Made {
 }
 
 export async function showBlame(what: string, options: FormFlags): Promise<void> {
-  const file = fileIn(what)
+  const file = fileIn(parseName(what, 'what'))
   await withMemory((handle) => {
     const { made, total, name } = file ? ofFile(handle, file) : ofCommit(handle, what)
     const document = documentOf(handle, name, made, total)

@@ -1,4 +1,5 @@
 // Rows as CSV (RFC 4180), for spreadsheets: the fields of the JSON document, one column each, values as they are.
+import { RecollectError } from '../errors.ts'
 import { write } from './print.ts'
 
 type Row = Record<string, unknown>
@@ -6,6 +7,15 @@ type Row = Record<string, unknown>
 export interface FormFlags {
   csv?: boolean
   json?: boolean
+}
+
+/** Where something is written there is no table. */
+export function refuseCsv({ csv }: FormFlags): void {
+  if (csv)
+    throw new RecollectError('USAGE', '--csv is the form of a list, and this is none', {
+      where: '--csv',
+      hint: 'leave it out, or ask for --json',
+    })
 }
 
 /** Every row has the columns of all; of no rows nobody knows the columns. */

@@ -5,11 +5,12 @@ import { RecollectError } from '../errors.ts'
 import type { Decision } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { printCsv } from './csv.ts'
+import { printCsv, refuseCsv } from './csv.ts'
 import { formatTime } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { tableLines } from './table.ts'
 import { oneLine } from './text.ts'
+import { refuseUnused } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface DecideCommand {
@@ -26,7 +27,11 @@ export async function runDecide(
   options: DecideCommand,
 ): Promise<void> {
   if (options.remove) return takeBack(typed, words, options)
-  if (typed === undefined || words.length === 0) return listDecisions(typed, options)
+  if (typed === undefined || words.length === 0) {
+    refuseUnused(options, ['tag', 'author'])
+    return listDecisions(typed, options)
+  }
+  refuseCsv(options)
   const decision = decide({
     config: new Config(),
     session: typed,
@@ -43,6 +48,8 @@ function takeBack(typed: string | undefined, words: readonly string[], options: 
       where: '--remove',
       hint: 'recollect decide ID#SEQ --remove; recollect decide lists them',
     })
+  refuseUnused(options, ['tag', 'author'])
+  refuseCsv(options)
   tell('taken back', undecide({ config: new Config(), decision: typed }), options)
 }
 

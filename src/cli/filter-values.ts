@@ -43,8 +43,8 @@ const typedOutcome = (outcome: string): string =>
   OUTCOMES.find((value) => OUTCOME_WORDS[value] === outcome.toLowerCase()) ?? outcome
 
 export function refuseReversed({ sinceAt, untilAt }: Pick<SessionFilter, 'sinceAt' | 'untilAt'>): void {
-  if (sinceAt !== undefined && untilAt !== undefined && sinceAt > untilAt)
-    throw new RecollectError('USAGE', '--since is later than --until', {
+  if (sinceAt !== undefined && untilAt !== undefined && sinceAt >= untilAt)
+    throw new RecollectError('USAGE', '--since is not before --until', {
       where: '--since',
       hint: 'the earlier one first: --since 2026-11-01 --until 2026-11-30',
     })
@@ -80,7 +80,7 @@ function refuseElsewhere(handle: Reader, directory: string, known: readonly stri
   const names = reposAt(handle, resolve(directory))
   if (names.some((name) => known.includes(name))) return
   throw new RecollectError('USAGE', `no session was in this repository (${names.join(', ') || directory})`, {
-    where: '--repo',
+    where: process.argv.includes('--here') ? '--here' : '--repo',
     hint: 'recollect sessions, without it, lists what there is',
   })
 }

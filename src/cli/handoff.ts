@@ -12,8 +12,11 @@ import { replaceFile } from '../files/replace.ts'
 import type { Session } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
 import { getSession } from '../query/sessions.ts'
+import { copy } from './clipboard.ts'
+import { formatBytes } from './format.ts'
 import { print, printJson, tell } from './print.ts'
 import { commandLine, startAgent } from './start-agent.ts'
+import { terminal } from './streams.ts'
 import { harmless, oneLine } from './text.ts'
 import { parseChoice } from './values.ts'
 import { withMemory } from './with-memory.ts'
@@ -21,15 +24,16 @@ import { withMemory } from './with-memory.ts'
 export interface HandoffCommand {
   to?: string
   exec?: boolean
+  copy?: boolean
   json?: boolean
 }
 
 export async function handOff(typed: string, options: HandoffCommand): Promise<void> {
   const agent = options.to === undefined ? undefined : agentNamed(options.to)
-  if (options.exec && options.json)
-    throw new RecollectError('USAGE', '--exec and --json do not go together', {
-      where: '--exec',
-      hint: 'leave one out: --json starts nothing',
+  if (options.copy && terminal(1) === undefined)
+    throw new RecollectError('USAGE', '--copy needs a terminal, whose clipboard it fills', {
+      where: '--copy',
+      hint: 'leave it out: the briefing is printed',
     })
   const start = options.exec ? starterOf(agent) : undefined
   const { session, text } = await withMemory((handle) => {
@@ -39,6 +43,10 @@ export async function handOff(typed: string, options: HandoffCommand): Promise<v
   })
   if (options.json)
     return printJson({ session_uid: session.session_uid, to: agent?.flavor ?? null, briefing: text })
+  if (options.copy) {
+    copy(text)
+    return tell(`copied: the briefing, ${formatBytes(Buffer.byteLength(text))}\n`)
+  }
   if (!start) return print(harmless(text).trimEnd())
   const path = keepBriefing(session, text)
   // By a file: every user of a machine can read the arguments of every program on it.

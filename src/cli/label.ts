@@ -5,12 +5,12 @@ import { type LabelWish, label } from '../label.ts'
 import type { Session } from '../model.ts'
 import { getSession, resolveSession, sessionNames } from '../query/sessions.ts'
 import { shortIds } from '../query/short-ids.ts'
-import { type FormFlags, printCsv } from './csv.ts'
+import { type FormFlags, printCsv, refuseCsv } from './csv.ts'
 import { formatTime, plural } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { tableLines } from './table.ts'
 import { oneLine } from './text.ts'
-import { parseCount, parseName } from './values.ts'
+import { parseCount, parseName, refuseUnused } from './values.ts'
 import { withMemory } from './with-memory.ts'
 
 type Asked = FormFlags
@@ -24,6 +24,9 @@ export async function runNote(
   const author = options.author === undefined ? undefined : parseName(options.author, '--author')
   if (remove !== undefined && words.length > 0)
     throw oneOf('--remove', 'a note is written or removed: leave out the text, or --remove')
+  if (words.length === 0) refuseUnused(options, ['author'])
+  if (id === undefined && remove !== undefined)
+    throw oneOf('--remove', 'name the session: recollect note ID --remove NUMBER')
   if (id === undefined) return listNotes(options)
   const wish: LabelWish | undefined =
     remove !== undefined
@@ -67,12 +70,13 @@ const oneOf = (where: string, hint: string): RecollectError =>
   new RecollectError('USAGE', `${where} does not go with this`, { where, hint })
 
 /** Changes it where something is to be changed; then says what there is. */
-async function labelled(typed: string, wish: LabelWish | undefined, { json }: Asked): Promise<void> {
+async function labelled(typed: string, wish: LabelWish | undefined, options: Asked): Promise<void> {
+  refuseCsv(options)
   const session =
     wish === undefined
       ? await withMemory((handle) => getSession(handle, resolveSession(handle, typed)) as Session)
       : label(new Config(), typed, wish)
-  if (json) printJson(labelsOf(session))
+  if (options.json) printJson(labelsOf(session))
   else printFolded(labelLines(session).join('\n'))
 }
 

@@ -7,6 +7,7 @@ import { reposAt } from '../query/meant.ts'
 import { isOwn } from '../query/narrow.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { openForReading, storePaths } from '../store/reading.ts'
+import { copy } from './clipboard.ts'
 import { inLocale } from './colour.ts'
 import { EXIT } from './exit.ts'
 import { type Key, type Picked, Picker, type Preview, type Size } from './picker.ts'
@@ -47,13 +48,10 @@ async function act(uid: string, what: Picked): Promise<void> {
   if (what === 'resume') await (await import('./resume.ts')).resumeSession(uid, {})
   else if (what === 'show') await (await import('./show.ts')).showSession(uid, {})
   else if (what === 'page') await (await import('./ui.ts')).runUi(uid, { open: true, watch: false })
-  else copy(uid)
-}
-
-/** By the terminal itself, so that it works from afar as well. The id is told, too: not every terminal copies. */
-function copy(uid: string): void {
-  terminal(1)?.write(`\u001b]52;c;${Buffer.from(uid).toString('base64')}\u0007`)
-  tell(`copied: ${onScreen(uid)}\n`)
+  else {
+    copy(uid)
+    tell(`copied: ${onScreen(uid)}\n`)
+  }
 }
 
 const ENTER = '\u001b[?1049h\u001b[?7l'

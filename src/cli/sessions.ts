@@ -35,12 +35,11 @@ export interface SessionsCommand extends FilterFlags {
 export async function showSessions(options: SessionsCommand): Promise<void> {
   const sort = parseChoice(options.sort ?? 'recent', SESSION_ORDERS, '--sort', 'order')
   const filter: ListOptions = { ...filterFrom(options), withSubagents: options.all ?? false }
-  const isScreenful =
-    options.limit === undefined && !options.json && !options.csv && terminal(1) !== undefined
+  const isTable = !options.json && !options.csv
   if (options.limit !== undefined) filter.limit = parseLimit(options.limit)
-  else if (isScreenful) filter.limit = SCREENFUL
+  else if (isTable && terminal(1) !== undefined) filter.limit = SCREENFUL
   const ask = await answerFrom('sessions', inMemory)
-  const { document, lines, rest } = await ask(filter, sort, isScreenful)
+  const { document, lines, rest } = await ask(filter, sort, isTable && filter.limit !== undefined)
   if (options.json) printJson(document)
   else if (options.csv) printCsv(document.sessions)
   else if (lines.length === 0) print(`no session matches${sweepHint()}`)
@@ -48,14 +47,14 @@ export async function showSessions(options: SessionsCommand): Promise<void> {
   if (rest !== undefined) tell(`${rest}\n`)
 }
 
-const inMemory: Answers['sessions'] = (filter, order, isScreenful) =>
+const inMemory: Answers['sessions'] = (filter, order, isPart) =>
   withMemory(async (handle, config) => {
     const sessions =
       order === 'cost'
         ? await byCost(handle, config, filter)
         : listSessions(handle, { ...filter, sort: order })
     if (sessions.length === 0) refuseUnknown(handle, filter)
-    const rest = isScreenful && sessions.length === SCREENFUL ? restOf(handle, filter) : undefined
+    const rest = isPart && sessions.length === filter.limit ? restOf(handle, filter) : undefined
     const lines = linesOf(handle, sessions)
     return { document: { sessions }, lines, ...(rest === undefined ? {} : { rest }) }
   })
@@ -70,9 +69,9 @@ async function byCost(handle: Reader, config: Config, filter: ListOptions): Prom
   return listByCost(handle, prices, filter)
 }
 
-function restOf(handle: Reader, filter: ListOptions): string | undefined {
+function restOf(handle: Reader, { limit = 0, ...filter }: ListOptions): string | undefined {
   const count = countSessions(handle, filter)
-  return count > SCREENFUL ? `${SCREENFUL} of ${count}, more with --limit ${count}` : undefined
+  return count > limit ? `${limit} of ${count}, more with --limit ${count}` : undefined
 }
 
 function linesOf(handle: Reader, sessions: readonly Session[]): ListedSession[] {

@@ -38,7 +38,7 @@ const AT_MOST = 1000
 export function teamAnswers(address: string): Answers {
   const server = serverOf(address, new Config(), process.env)
   return {
-    sessions: (filter, order, isScreenful) => sessions(server, filter, order, isScreenful),
+    sessions: (filter, order, isPart) => sessions(server, filter, order, isPart),
     search: (query, options) => search(server, query, options),
     usage: (question) => usage(server, question),
     patterns: (filter) => patterns(server, filter),
@@ -149,7 +149,7 @@ async function sessions(
   server: Server,
   filter: Parameters<Answers['sessions']>[0],
   order: (typeof SESSION_ORDERS)[number],
-  isScreenful: boolean,
+  isPart: boolean,
 ): ReturnType<Answers['sessions']> {
   if (order === 'cost') throw notOfServer('--sort cost', 'it prices sums, not sessions: recollect usage')
   const limit = Math.min(filter.limit ?? AT_MOST, AT_MOST)
@@ -159,7 +159,7 @@ async function sessions(
     all: filter.withSubagents ? 1 : undefined,
     limit,
   })
-  const isCut = document.is_more && (isScreenful || filter.limit === undefined || filter.limit > limit)
+  const isCut = document.is_more && (isPart || filter.limit === undefined || filter.limit > limit)
   const rest =
     limit < AT_MOST ? `${limit} of more, which --limit shows` : `${limit} of more: narrow it with --since`
   return { document, lines: listed(document.sessions), ...(isCut ? { rest } : {}) }

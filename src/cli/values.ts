@@ -50,6 +50,16 @@ export function parseName(text: string, flag: string): string {
   })
 }
 
+/** What only goes with a text, where there is none. */
+export function refuseUnused<T extends object>(options: T, names: readonly (keyof T & string)[]): void {
+  for (const name of names)
+    if (options[name] !== undefined)
+      throw new RecollectError('USAGE', `--${name} goes with a text that is to be written`, {
+        where: `--${name}`,
+        hint: `add the text, or leave --${name} out`,
+      })
+}
+
 /** One of a fixed list. */
 export function parseChoice<T extends string>(
   text: string,

@@ -139,7 +139,12 @@ function next({ digest, prompts }: BriefingInput): string {
   else if (digest.outcome !== 'success' && error)
     steps.push(`Find out why ${error.tool} failed last${cite(error.seqs)}.`)
   if (digest.outcome !== 'success' && last) steps.push(`Finish what was asked last${cite([last.seq])}.`)
-  if (steps.length === 0) steps.push('Nothing is known to be open: ask what is wanted next.')
+  if (steps.length === 0)
+    steps.push(
+      error
+        ? 'It ended well; nothing but the errors below is known to be open. Ask what is wanted next.'
+        : 'Nothing is known to be open: ask what is wanted next.',
+    )
   return `## Next\n\n${steps.map((one) => `- ${one}`).join('\n')}`
 }
 

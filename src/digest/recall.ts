@@ -59,22 +59,23 @@ function mendedErrors(handle: Reader, asked: string, { notShown, repos }: Recall
   const { sample, about } = failureOf({ text: asked })
   if (!isTelling(sample) || (about === '' && OF_SOME_FILE.test(sample))) return []
   const { seen, mends } = solvedBefore(handle, asked, notShown)
-  return seen
-    .filter((one) => one.resolved_by !== null && isSameFile(about, one) && isOfUse(one, repos))
-    .slice(0, MOST)
-    .map((one) => {
-      const way = mends.find(({ sessions }) =>
-        sessions.some((other) => other.session_uid === one.session_uid),
-      )
-      return {
-        id: `${one.session_uid}#${one.resolved_by?.failed_seq ?? one.seqs[0] ?? 0}`,
-        repo: one.repo,
-        at: one.last_at,
-        what: one.sample,
-        steps: one.resolved_by?.steps ?? [],
-        times: way?.times ?? 1,
-      }
+  const ways = new Map<unknown, Recalled>()
+  for (const one of seen) {
+    if (one.resolved_by === null || !isSameFile(about, one) || !isOfUse(one, repos)) continue
+    const way = mends.find(({ sessions }) => sessions.some((other) => other.session_uid === one.session_uid))
+    // Of each way the newest session is enough.
+    if (way !== undefined && ways.has(way)) continue
+    ways.set(way ?? one, {
+      id: `${one.session_uid}#${one.resolved_by.failed_seq}`,
+      repo: one.repo,
+      at: one.last_at,
+      what: one.sample,
+      steps: one.resolved_by.steps,
+      times: way?.times ?? 1,
     })
+    if (ways.size === MOST) break
+  }
+  return [...ways.values()]
 }
 
 /** How something ended is not what failed: half of all failures look like that. */
@@ -96,9 +97,13 @@ const OF_SOME_FILE =
   /\bhas not been read yet\b|\bfile does not exist\b|\bexpected lines\b|\bstring to replace\b/i
 
 const NO_PROGRAM = /\bcommand not found\b|\bis not recognized as\b/i
+const MISSING = /([\w.+-]+): command not found|command not found: ([\w.+-]+)|'([\w.+-]+)' is not recognized/i
 
 /** Edits are of use where their files are, and bring no program. */
 function isOfUse({ repo, sample, resolved_by: mend }: Solved, repos: RecallOptions['repos']): boolean {
+  const missing = MISSING.exec(sample)?.slice(1).find(Boolean)
+  // On that machine it was there in the end; here that is what is wrong.
+  if (missing !== undefined && mend?.steps.some(({ what }) => what.startsWith(`${missing} `))) return false
   if (mend?.steps.some(({ what }) => !what.startsWith('edit '))) return true
   return !NO_PROGRAM.test(sample) && (repos === undefined || (repo !== null && repos.includes(repo)))
 }

@@ -2,15 +2,18 @@
 // page says it as well. Nothing is said where the index held all words in one event: that is what people expect.
 import type { Answer } from './answer.ts'
 
-type Told = Pick<Answer, 'holds' | 'found_by' | 'instead' | 'ignored'> & {
+type Told = Pick<Answer, 'holds' | 'found_by' | 'instead' | 'ignored' | 'scanned'> & {
   sessions: readonly { holds: Answer['holds'] }[]
 }
 
-export function answerWords({ holds, found_by: by, instead, ignored, sessions }: Told): string[] {
+export function answerWords({ holds, found_by: by, instead, ignored, scanned, sessions }: Told): string[] {
   if (holds === 'nothing') return ['nothing found']
   const isMixed = sessions.some((one) => one.holds !== 'all_in_event')
   return [
     ...instead.map(({ typed, meant }) => `nothing holds ${typed}: these hold ${meant}`),
+    ...(holds === 'all_in_event' && by === 'index' && scanned?.is_all && instead.length === 0
+      ? ['no body holds it as typed: these hold its words']
+      : []),
     ...(holds === 'all_in_session'
       ? ['no event holds all words: sessions that do, or hold most of them']
       : []),

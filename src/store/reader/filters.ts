@@ -78,7 +78,7 @@ export function sessionConditions(filter: NarrowedFilter): Conditions {
   add(...named('s.git_branch', filter.branch))
   add(...onHost(filter.host))
   add('s.outcome = ?', filter.outcome)
-  add('s.ended_at >= ?', filter.sinceAt)
+  add('coalesce(s.ended_at, s.started_at) >= ?', filter.sinceAt)
   add('s.started_at <= ?', filter.untilAt)
   add('s.session_uid = ?', filter.session)
   add('s.session_uid <> ?', filter.excludeSession)
