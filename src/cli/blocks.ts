@@ -1,46 +1,27 @@
 // `recollect usage blocks`: windows of five hours.
-import { Config } from '../config.ts'
-import { RecollectError } from '../errors.ts'
 import { DAY } from '../model.ts'
-import { type BlocksQuestion, type UsageBlock, usageBlocks } from '../query/blocks.ts'
+import { type UsageBlock, usageBlocks } from '../query/blocks.ts'
 import { pricesFor } from '../query/prices.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
 import { knownUsd } from '../usage/money.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { printCsv } from './csv.ts'
-import { refuseReversed } from './filter-values.ts'
 import { formatCount, formatTime } from './format.ts'
+import { accountQuestion } from './limits.ts'
 import { printFolded, printJson } from './print.ts'
 import { type Column, tableLines } from './table.ts'
 import type { UsageCommand } from './usage.ts'
-import { parseFlavor, readTime } from './values.ts'
+import { withTier2 } from './with-memory.ts'
 
 const SHOWN_MS = 7 * DAY
 
 export async function showBlocks(options: UsageCommand): Promise<void> {
-  for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
-    if (options[name] !== undefined)
-      throw new RecollectError('USAGE', `a window is an account's: --${name} says nothing of it`, {
-        where: `--${name}`,
-        hint: 'narrow it by --flavor, --since or --until',
-      })
-  const question: Omit<BlocksQuestion, 'prices'> = {
-    sinceAt: options.since === undefined ? Date.now() - SHOWN_MS : readTime(options.since, '--since'),
-  }
-  if (options.until !== undefined) question.untilAt = readTime(options.until, '--until')
-  refuseReversed(question)
-  if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
-  const config = new Config()
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
-  try {
-    const prices = await pricesFor(handle, overridesOf(config))
-    const blocks = usageBlocks(handle, { ...question, prices })
-    if (options.json) printJson({ blocks })
-    else if (options.csv) printCsv(blocks)
-    else printFolded(toText(blocks))
-  } finally {
-    handle.close()
-  }
+  const question = { sinceAt: Date.now() - SHOWN_MS, ...accountQuestion('a window', options) }
+  const blocks = await withTier2(async (handle, config) =>
+    usageBlocks(handle, { ...question, prices: await pricesFor(handle, overridesOf(config)) }),
+  )
+  if (options.json) printJson({ blocks })
+  else if (options.csv) printCsv(blocks)
+  else printFolded(toText(blocks))
 }
 
 const COLUMNS: Column<UsageBlock>[] = [

@@ -1,12 +1,10 @@
 // `digest` and `env`: thin over digest/, and all from Tier 2, so they answer without a cache.
 
-import { Config } from '../config.ts'
 import { getDigest } from '../digest/patterns.ts'
 import { isRunning } from '../model.ts'
 import { pricesFor } from '../query/prices.ts'
 import { resolveSession } from '../query/sessions.ts'
 import { treeCost, treeOf } from '../query/tree-cost.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { type Answers, answerFrom } from './answers.ts'
 import { digestText, LABEL } from './digest-text.ts'
@@ -14,6 +12,7 @@ import { printFolded, printJson, write } from './print.ts'
 import { terminal } from './streams.ts'
 import { oneLine } from './text.ts'
 import { withDigests } from './with-digests.ts'
+import { withTier2 } from './with-memory.ts'
 
 export async function showDigest(typed: string, options: { json?: boolean }): Promise<void> {
   const ask = await answerFrom('digest', inMemory)
@@ -27,20 +26,15 @@ export async function showDigest(typed: string, options: { json?: boolean }): Pr
 }
 
 /** With the cost of its sub-agents: theirs are sessions of their own, so no digest of one has it. */
-const inMemory: Answers['digest'] = async (typed) => {
-  const config = new Config()
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
-  try {
+const inMemory: Answers['digest'] = (typed) =>
+  withTier2(async (handle, config) => {
     const uid = resolveSession(handle, typed)
     const digest = getDigest(handle, uid)
     const below = treeOf(handle, uid)
     const tree =
       below.length === 1 ? null : treeCost(handle, await pricesFor(handle, overridesOf(config), below), uid)
     return { digest, tree }
-  } finally {
-    handle.close()
-  }
-}
+  })
 
 /** Single quotes keep everything as it is, but for a quote, and in fish a backslash: these stand escaped between two of them. */
 const quoted = (text: string): string => `'${text.replace(/['\\]/g, (one) => `'\\${one}'`)}'`

@@ -44,7 +44,7 @@ const typedOutcome = (outcome: string): string =>
 
 export function refuseReversed({ sinceAt, untilAt }: Pick<SessionFilter, 'sinceAt' | 'untilAt'>): void {
   if (sinceAt !== undefined && untilAt !== undefined && sinceAt >= untilAt)
-    throw new RecollectError('USAGE', '--since is not before --until', {
+    throw new RecollectError('USAGE', '--until is not later than --since', {
       where: '--since',
       hint: 'the earlier one first: --since 2026-11-01 --until 2026-11-30',
     })

@@ -1,8 +1,6 @@
 // `recollect usage limits`: how much of an account's allowances was used, as agents were told.
-import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { type LimitRow, type LimitsQuestion, type LimitsReport, limitsReport } from '../query/limits.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
 import { printCsv } from './csv.ts'
 import { refuseReversed } from './filter-values.ts'
 import { formatTime } from './format.ts'
@@ -10,11 +8,13 @@ import { printFolded, printJson } from './print.ts'
 import { type Column, tableLines } from './table.ts'
 import type { UsageCommand } from './usage.ts'
 import { parseFlavor, readTime } from './values.ts'
+import { withTier2 } from './with-memory.ts'
 
-export function showLimits(options: UsageCommand): void {
+/** Of an account: an agent and a time narrow it, nothing else does. */
+export function accountQuestion(what: string, options: UsageCommand): LimitsQuestion {
   for (const name of ['repo', 'host', 'domain', 'model', 'timezone'] as const)
     if (options[name] !== undefined)
-      throw new RecollectError('USAGE', `an allowance is an account's: --${name} says nothing of it`, {
+      throw new RecollectError('USAGE', `${what} is an account's: --${name} says nothing of it`, {
         where: `--${name}`,
         hint: 'narrow it by --flavor, --since or --until',
       })
@@ -23,16 +23,15 @@ export function showLimits(options: UsageCommand): void {
   if (options.until !== undefined) question.untilAt = readTime(options.until, '--until')
   refuseReversed(question)
   if (options.flavor !== undefined) question.flavor = parseFlavor(options.flavor)
-  const config = new Config()
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
-  try {
-    const report = limitsReport(handle, question)
-    if (options.json) printJson(report)
-    else if (options.csv) printCsv(report.limits)
-    else printFolded(toText(report))
-  } finally {
-    handle.close()
-  }
+  return question
+}
+
+export async function showLimits(options: UsageCommand): Promise<void> {
+  const question = accountQuestion('an allowance', options)
+  const report = await withTier2((handle) => limitsReport(handle, question))
+  if (options.json) printJson(report)
+  else if (options.csv) printCsv(report.limits)
+  else printFolded(toText(report))
 }
 
 const COLUMNS: Column<LimitRow>[] = [

@@ -3,6 +3,7 @@
 import { emitKeypressEvents } from 'node:readline'
 import { Config } from '../config.ts'
 import { parseStored } from '../errors.ts'
+import type { Line } from '../query/briefs.ts'
 import { reposAt } from '../query/meant.ts'
 import { isOwn } from '../query/narrow.ts'
 import type { Reader } from '../store/reader/index.ts'
@@ -21,6 +22,8 @@ export const canPick = (): boolean =>
 
 /** What stands on the first screens. */
 const FIRST = 200
+/** Read in some 20 ms. */
+const SLICE = 500
 
 /** Sessions of this directory's repository; empty where there are none, or no memory. */
 export function uidsHere(handle: Reader, limit: number): string[] {
@@ -65,6 +68,7 @@ class Picking {
   readonly #picker: Picker
   readonly #screen = terminal(1) as NodeJS.WriteStream
   readonly #previews = new Map<string, Preview>()
+  #reading: NodeJS.Immediate | undefined
 
   constructor(handle: Reader, here: readonly string[]) {
     this.#handle = handle
@@ -82,11 +86,10 @@ class Picking {
     this.#screen.on('resize', draw)
     try {
       draw()
-      const reading = setImmediate(() => this.#readAll())
-      const picked = await this.#chosen()
-      clearImmediate(reading)
-      return picked
+      this.#readOn([], '')
+      return await this.#chosen()
     } finally {
+      clearImmediate(this.#reading)
       this.#screen.off('resize', draw)
       this.#screen.write(LEAVE)
       stdin.setRawMode(false)
@@ -94,9 +97,16 @@ class Picking {
     }
   }
 
-  #readAll(): void {
-    this.#picker.setLines(this.#handle.sessions.lines().filter(isOwn))
-    this.#draw()
+  /** All of them, some at a time: keys are heard in between. */
+  #readOn(lines: Line[], after: string): void {
+    this.#reading = setImmediate(() => {
+      const more = this.#handle.sessions.linesAfter(after, SLICE)
+      lines.push(...more.filter(isOwn))
+      const last = more.at(-1)
+      if (last) return this.#readOn(lines, last.session_uid)
+      this.#picker.setLines(lines)
+      this.#draw()
+    })
   }
 
   #chosen(): Promise<{ uid: string; what: Picked } | undefined> {

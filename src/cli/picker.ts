@@ -116,7 +116,7 @@ export class Picker {
     const width = Math.max(10, size.columns)
     const count = listRows(size)
     this.#top = Math.max(Math.min(this.#top, this.#at), this.#at - count + 1)
-    const known = this.#typed === '' && !this.#isAll ? '' : `${this.#found.length}`
+    const known = this.#isAll ? `${this.#found.length}` : this.#typed === '' ? '' : `${this.#found.length}…`
     const prompt = `> ${take(this.#typed.slice(-(width - 12)), width - 12)}`
     const room = Math.max(0, width - widthOf(prompt) - widthOf(known) - 1)
     const rows = [`${prompt}${' '.repeat(room)}${paint.dim(known)}`]

@@ -1,5 +1,4 @@
 // `recollect retro`: asks for the account and prints it as text, Markdown, HTML or JSON.
-import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { pricesFor } from '../query/prices.ts'
 import { shortIds } from '../query/short-ids.ts'
@@ -16,7 +15,6 @@ import { toHtml } from '../retro/html.ts'
 import { type RetroQuestion, retroReport } from '../retro/index.ts'
 import { toMarkdown } from '../retro/markdown.ts'
 import { periodOf } from '../retro/period.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { type Answers, answerFrom } from './answers.ts'
 import { paint } from './colour.ts'
@@ -24,6 +22,7 @@ import { printFolded, printJson, write } from './print.ts'
 import { type Column, tableLines } from './table.ts'
 import { oneLine, widthOf } from './text.ts'
 import { parseChoice, parseFlavor, parseName } from './values.ts'
+import { withTier2 } from './with-memory.ts'
 
 const FORMATS = ['text', 'md', 'html', 'json'] as const
 
@@ -60,10 +59,8 @@ export async function showRetro(options: RetroCommand): Promise<void> {
   else printFolded(toText(document))
 }
 
-const inMemory: Answers['retro'] = async (question) => {
-  const config = new Config()
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
-  try {
+const inMemory: Answers['retro'] = (question) =>
+  withTier2(async (handle, config) => {
     const prices = await pricesFor(handle, overridesOf(config))
     const report = retroReport(handle, { ...question, prices })
     const known = new Map<string, string>()
@@ -74,10 +71,7 @@ const inMemory: Answers['retro'] = async (question) => {
       return short + (seq ?? '')
     }
     return { report, document: retroDocument(report, shorten) }
-  } finally {
-    handle.close()
-  }
-}
+  })
 
 function refuseTwo(options: RetroCommand): void {
   const given = [

@@ -1,5 +1,4 @@
 // `recollect usage`: the table, and what has to be known to read it.
-import { Config } from '../config.ts'
 import { dearestSessions } from '../query/cost-order.ts'
 import { pricesFor } from '../query/prices.ts'
 import { sessionNames } from '../query/sessions.ts'
@@ -13,7 +12,6 @@ import {
   usageReport,
 } from '../query/usage.ts'
 import type { Reader } from '../store/reader/index.ts'
-import { openMemory, storePaths } from '../store/reading.ts'
 import { SLOT_MS } from '../store/slots.ts'
 import { parseInstant } from '../times.ts'
 import { knownUsd, shortUsd, unitsOf } from '../usage/money.ts'
@@ -28,6 +26,7 @@ import { terminal } from './streams.ts'
 import { type Column, SCREENFUL, tableLines } from './table.ts'
 import { oneLine } from './text.ts'
 import { noTime, parseChoice, parseFlavor, parseName } from './values.ts'
+import { withTier2 } from './with-memory.ts'
 
 export interface UsageCommand {
   since?: string
@@ -65,17 +64,12 @@ export async function showUsage(group: string, options: UsageCommand): Promise<v
 
 const inMemory: Answers['usage'] = async ({ group, ...question }, isScreenful) => {
   const by: UsageGroup = parseChoice(group, USAGE_GROUPS, 'usage', 'usage by')
-  const config = new Config()
-  const overrides = overridesOf(config)
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
-  try {
-    const asked = { ...question, group: by, prices: await pricesFor(handle, overrides) }
+  return withTier2(async (handle, config) => {
+    const asked = { ...question, group: by, prices: await pricesFor(handle, overridesOf(config)) }
     const report = isScreenful ? dearestSessions(handle, asked, SCREENFUL) : usageReport(handle, asked)
     if (report.rows.length === 0) refuseUnknown(handle, question)
     return { report, names: namesOf(handle, report) }
-  } finally {
-    handle.close()
-  }
+  })
 }
 
 /** Days of the zone (with --until: their end), a time, or an age. */

@@ -149,11 +149,12 @@ const placesBelow = (
   { memory }: Databases,
   directories: readonly string[],
 ): { cwd: string; repo: string }[] =>
-  rows(
+  // Compared here: within the statement it takes six times as long.
+  rows<{ cwd: string | null; repo: string }>(
     memory,
-    `SELECT DISTINCT s.cwd, s.repo FROM json_each(?) j CROSS JOIN sessions s ON s.repo IS NOT NULL
-     AND substr(s.cwd || '/', 1, length(j.value) + 1) = j.value || '/'`,
-    JSON.stringify(directories),
+    'SELECT DISTINCT cwd, repo FROM sessions WHERE repo IS NOT NULL',
+  ).filter((place): place is { cwd: string; repo: string } =>
+    directories.some((directory) => `${place.cwd}/`.startsWith(`${directory}/`)),
   )
 
 export const nameQuestions = {

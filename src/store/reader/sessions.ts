@@ -250,6 +250,10 @@ const lines = ({ memory }: Databases, sinceAt?: number): Line[] =>
         sinceAt,
       )
 
+/** So many of them at a time, by uid: for whoever has to answer in between. */
+const linesAfter = ({ memory }: Databases, uid: string, count: number): Line[] =>
+  rows<Line>(memory, `${LINES} WHERE s.session_uid > ? ORDER BY s.session_uid LIMIT ?`, uid, count)
+
 /** Of some of them, in no order. */
 const linesOf = ({ memory }: Databases, wanted: readonly string[]): Line[] =>
   rows<Line>(
@@ -320,6 +324,7 @@ export const sessionQuestions = {
   titles,
   nameOf,
   lines,
+  linesAfter,
   linesOf,
   ongoingIn,
   agentVersion,
