@@ -4,7 +4,7 @@ import { OUTCOME_WORDS } from '../model.ts'
 import type { Line } from '../query/briefs.ts'
 import { pageOf } from '../query/narrow.ts'
 import { paint } from './colour.ts'
-import { formatAge } from './format.ts'
+import { formatAge, plural } from './format.ts'
 import { cut, fold, oneLine, take, widthOf } from './text.ts'
 
 export type Picked = 'resume' | 'show' | 'copy' | 'page'
@@ -148,13 +148,13 @@ export class Picker {
     const line = this.marked
     if (!line) return Array.from({ length: count }, () => '')
     const facts = [
-      line.session_uid,
+      OUTCOME_WORDS[line.outcome],
+      plural(line.turns, 'turn'),
+      line.error_count > 0 ? plural(line.error_count, 'error') : null,
+      line.tags === '' ? null : line.tags.replaceAll(/(^| )/g, '$1#'),
       line.git_branch,
       line.model,
-      `${line.turns} turns`,
-      line.error_count > 0 ? `${line.error_count} errors` : null,
-      OUTCOME_WORDS[line.outcome],
-      line.tags === '' ? null : line.tags.replaceAll(/(^| )/g, '$1#'),
+      line.session_uid,
     ]
     const said = (name: string, text: string): string[] =>
       text === ''
@@ -175,7 +175,7 @@ export class Picker {
   }
 }
 
-const [AGE, FLAVOR, REPO] = [8, 6, 22]
+const [AGE, FLAVOR, REPO] = [8, 8, 22]
 
 const nameOf = ({ title, first_prompt }: Line): string => oneLine(title ?? first_prompt)
 

@@ -13,12 +13,14 @@ const MARK = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u
 // The whole of a cluster takes the cells of one letter, however many code points it has.
 let segmenter: Intl.Segmenter | undefined
-/** Made at the first letter beyond ASCII: loading its tables takes longer than many a command. */
+/** Made at the first letter that is not plain: loading its tables takes longer than many a command. */
 const clustersOf = (text: string): Iterable<Intl.SegmentData> => {
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   return segmenter.segment(text)
 }
-const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
+/** Letters that take a cell each and join with no other of them: ASCII, western Europe's, dashes, quotes, lines, our own signs. */
+const PLAIN = /^[\x20-\x7e\xa1-\xac\xae-\u017f\u2010-\u2027\u2500-\u257f\u2605]*$/
+const isPlain = (text: string): boolean => PLAIN.test(text)
 
 function clusterWidth(cluster: string): number {
   if (cluster === '\n' || MARK.test(cluster)) return 0
