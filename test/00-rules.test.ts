@@ -67,6 +67,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'decide.ts',
     'label.ts',
     'adapters',
+    'remote',
     'export',
   ],
   redact: ['errors.ts', 'files'],

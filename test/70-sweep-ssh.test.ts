@@ -121,6 +121,11 @@ describe.skipIf(!HAS_SSHD)('sweep --from, over sshd', () => {
     expect(sessionOf(OTHER)?.host_id).not.toBe(session?.host_id)
     expect(sessionOf(OTHER)?.user).toBe(session?.user)
     expect(cli(world.env, 'show', SESSION).stdout).not.toContain(secret)
+    // Its agent knows it there.
+    const resumed = cli(world.env, 'resume', SESSION, '--print').stdout
+    expect(resumed).toMatch(/^ssh -t \S+ 'exec "\$\{SHELL:-sh\}" -lc /)
+    expect(resumed).toContain(`claude --resume ${SESSION}`)
+    expect(cli(world.env, 'resume', OTHER, '--print').stdout).toBe(`cd /w && claude --resume ${OTHER}\n`)
     expect(statSync(join(world.memory, 'hosts')).mode & 0o777).toBe(0o700)
     expect(statSync(join(copies(), transcript)).mode & 0o777).toBe(0o600)
   })

@@ -38,7 +38,7 @@ withPostgres('migrations', () => {
   it('are done once, and shown before', async () => {
     expect(await pendingMigrations(server.fleet)).toEqual([])
     expect(await migrate(server.fleet)).toEqual([])
-    expect(cluster.sql('SELECT count(*) FROM recollect.migrations').trim()).toBe('3')
+    expect(cluster.sql('SELECT count(*) FROM recollect.migrations').trim()).toBe('4')
   })
 })
 

@@ -9,8 +9,8 @@ import type { Lineage } from '../query/lineage.ts'
 import type { ListOptions } from '../query/sessions.ts'
 import type { TreeCost } from '../query/tree-cost.ts'
 import type { UsageQuestion, UsageReport } from '../query/usage.ts'
-import type { RetroDocument } from '../retro/document.ts'
 import type { RetroQuestion } from '../retro/index.ts'
+import type { RetroDocument } from '../retro/sections.ts'
 
 /** A session as a line of a list. */
 export interface ListedSession {

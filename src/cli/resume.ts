@@ -1,6 +1,7 @@
 // `recollect resume`: goes on with a session where its agent keeps it, by the agent's own command.
 import { ADAPTERS } from '../adapters/index.ts'
 import { resumeCommand } from '../adapters/resume.ts'
+import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import { repositoryRoot } from '../files/checkout.ts'
 import type { Session } from '../model.ts'
@@ -8,7 +9,7 @@ import { resolveSession } from '../query/ids.ts'
 import { getSession, listSessions } from '../query/sessions.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { print, printJson, tell } from './print.ts'
-import { commandLine, startAgent } from './start-agent.ts'
+import { commandLine, startAgent, whereItIs } from './start-agent.ts'
 import { oneLine } from './text.ts'
 import { withMemory } from './with-memory.ts'
 
@@ -23,15 +24,12 @@ export async function resumeSession(
   const session = await withMemory((handle) =>
     typed === undefined ? lastHere(handle) : (getSession(handle, resolveSession(handle, typed)) as Session),
   )
-  const argv = argvOf(session)
-  const command = commandLine(session, argv)
-  if (options.json) {
-    const { session_uid, cwd } = session
-    return printJson({ session_uid, cwd, argv, command })
-  }
+  const { session: there, argv } = whereItIs(session, argvOf(session), new Config().home)
+  const command = commandLine(there, argv)
+  if (options.json) return printJson({ session_uid: session.session_uid, cwd: there.cwd, argv, command })
   if (options.print) return print(command)
   tell(`${oneLine(session.title ?? session.session_uid)}\n$ ${oneLine(command)}\n`)
-  await startAgent(session, argv)
+  await startAgent(there, argv)
 }
 
 function argvOf(session: Session): readonly [string, ...string[]] {

@@ -3,18 +3,12 @@ import { RecollectError } from '../errors.ts'
 import { pricesFor } from '../query/prices.ts'
 import { shortIds } from '../query/short-ids.ts'
 import { TimeZone } from '../query/timezone.ts'
-import {
-  type Cell,
-  type Chart,
-  type RetroDocument,
-  retroDocument,
-  type Section,
-  type Table,
-} from '../retro/document.ts'
+import { retroDocument } from '../retro/document.ts'
 import { toHtml } from '../retro/html.ts'
 import { type RetroQuestion, retroReport } from '../retro/index.ts'
 import { toMarkdown } from '../retro/markdown.ts'
 import { periodOf } from '../retro/period.ts'
+import type { Cell, Chart, RetroDocument, Section, Table } from '../retro/sections.ts'
 import { overridesOf } from '../usage/overrides.ts'
 import { type Answers, answerFrom } from './answers.ts'
 import { paint } from './colour.ts'

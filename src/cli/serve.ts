@@ -21,14 +21,14 @@ import { parseChoice, parseCount, parseName, parsePort } from './values.ts'
 
 const DEFAULT_PORT = '7078'
 
-export async function withFleet<T>(work: (fleet: Fleet) => Promise<T>): Promise<T> {
+export async function withFleet<T>(work: (fleet: Fleet) => Promise<T>, timeoutMs?: number): Promise<T> {
   const url = process.env['DATABASE_URL'] ?? ''
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new RecollectError('BAD_CONFIG', 'no database is named', {
       where: 'DATABASE_URL',
       hint: 'export DATABASE_URL=postgres://user@host/database',
     })
-  const fleet = await Fleet.open({ url })
+  const fleet = await Fleet.open({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   try {
     return await work(fleet)
   } finally {
@@ -94,14 +94,16 @@ export async function runServe(options: { port?: string; host?: string }): Promi
 }
 
 export async function runMigrate({ dryRun }: { dryRun?: boolean }): Promise<void> {
-  await withFleet(async (fleet) => {
+  const work = async (fleet: Fleet): Promise<void> => {
     const steps = dryRun ? await pendingMigrations(fleet) : await migrate(fleet)
     if (steps.length === 0) return print('nothing to do')
     for (const step of steps) {
       if (dryRun) write(`-- ${step.number} ${step.name}\n${step.sql}\n`)
       else print(`${step.number} ${step.name}`)
     }
-  })
+  }
+  // A step may have a million rows to write.
+  await withFleet(work, 0)
 }
 
 export async function runTokenCreate(options: {

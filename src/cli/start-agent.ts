@@ -4,12 +4,27 @@ import { statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { errnoOf, RecollectError } from '../errors.ts'
 import type { Session } from '../model.ts'
+import { addressOf, commandThere } from '../remote/destination.ts'
 import { shellQuoted } from './text.ts'
+
+const typed = (argv: readonly string[]): string =>
+  argv.map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : shellQuoted(word))).join(' ')
 
 /** As a person would type it. */
 export function commandLine(session: Session, argv: readonly string[]): string {
-  const command = argv.map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : shellQuoted(word))).join(' ')
+  const command = typed(argv)
   return session.cwd === null ? command : `cd ${shellQuoted(session.cwd)} && ${command}`
+}
+
+/** Where its agent knows the session: here, or on the machine that it was copied from. */
+export function whereItIs(
+  session: Session,
+  argv: readonly [string, ...string[]],
+  home: string,
+): { session: Session; argv: readonly [string, ...string[]] } {
+  const address = session.source_path === null ? undefined : addressOf(home, session.source_path)
+  if (address === undefined) return { session, argv }
+  return { session: { ...session, cwd: null }, argv: commandThere(address, commandLine(session, argv)) }
 }
 
 /** Throws where it could not be started; else the exit code is the agent's. */

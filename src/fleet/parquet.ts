@@ -64,8 +64,7 @@ async function writeDay(
     })
     let rows = 0
     for (let after: string[] | undefined; ; ) {
-      const from = after
-      const page = await pageOf(fleet, what, { team, day, after: from, limit: PAGE })
+      const page = await pageOf(fleet, what, { team, day, after, limit: PAGE })
       if (page.length > 0)
         await writer.write({
           columnData: columns.map(([name, type]) => ({

@@ -1,5 +1,5 @@
 // Another machine, as `ssh` knows it, and where copies of its files lie: below `hosts/` in the memory's directory.
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { RecollectError } from '../errors.ts'
 
 export interface Destination {
@@ -25,3 +25,19 @@ export const hostsDirectory = (home: string): string => join(home, 'hosts')
 
 export const directoryOf = (home: string, { address }: Destination): string =>
   join(hostsDirectory(home), encodeURIComponent(address.replace(/^\/\//, '')))
+
+/** The machine that a copied file came from, as `ssh` takes it. */
+export function addressOf(home: string, path: string): string | undefined {
+  const [name = '..'] = relative(hostsDirectory(home), path).split('/')
+  if (name === '..') return undefined
+  const address = decodeURIComponent(name)
+  return /:\d+$/.test(address) ? `ssh://${address}` : address
+}
+
+/** A command there, as words here: a login shell has the PATH of the person there, and agents want a terminal. */
+export const commandThere = (address: string, command: string): [string, ...string[]] => [
+  'ssh',
+  '-t',
+  address,
+  `exec "\${SHELL:-sh}" -lc '${command.replaceAll("'", "'\\''")}'`,
+]

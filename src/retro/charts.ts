@@ -1,7 +1,8 @@
 // Charts as SVG, drawn by hand: standing bars per day, and one bar in parts. Colours come from the page's style; every
 // value is also told in words, in the table beside it.
-import type { Chart } from './document.ts'
+
 import { escapeHtml } from './escape.ts'
+import type { Chart } from './sections.ts'
 
 const WIDTH = 560
 const HEIGHT = 200

@@ -1,8 +1,8 @@
 // A document as one HTML file that needs nothing else: no script, no font, no picture, no address but its own. Light or
 // dark as the reader's system is; every chart has its table beside it; prints.
 import { chartSvg } from './charts.ts'
-import type { Cell, RetroDocument, Section, Table } from './document.ts'
 import { escapeHtml } from './escape.ts'
+import type { Cell, RetroDocument, Section, Table } from './sections.ts'
 
 export const toHtml = (document: RetroDocument): string =>
   htmlPage(`${document.title}: ${document.subtitle}`, documentHtml(document))

@@ -1,5 +1,5 @@
 // A document as Markdown. Foreign text is escaped: it may look like Markdown or HTML.
-import type { Cell, RetroDocument, Section, Table } from './document.ts'
+import type { Cell, RetroDocument, Section, Table } from './sections.ts'
 
 export function toMarkdown(document: RetroDocument): string {
   const figures = document.figures.map(

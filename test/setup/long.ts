@@ -7,6 +7,7 @@ type Amount =
   | 'CORRUPTIONS'
   | 'EVICTIONS'
   | 'FLEET_KILLS'
+  | 'FLEET_SLOW'
   | 'FUZZ'
   | 'HOOKS'
   | 'KILLS'

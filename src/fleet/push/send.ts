@@ -39,6 +39,8 @@ export async function ask(
     await new Promise((done) => setTimeout(done, 100 * 2 ** attempt * (0.5 + Math.random())))
   }
   async function once(): Promise<Answer> {
+    // What was closed while this program was at work is heard of first: it would be used again.
+    await new Promise((heard) => setImmediate(heard))
     try {
       const response = await fetch(new URL(path, url), {
         method,

@@ -40,7 +40,8 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
-const MAX_CONNECTIONS = 1000
+/** Ten thousand that say little cost 100 MB, and go after ten seconds: as many again have to get in meanwhile. */
+const MAX_CONNECTIONS = 12_000
 
 export async function startFleetServer(options: FleetServerOptions): Promise<FleetServer> {
   const signIns = new SignIns(options.url ?? '')

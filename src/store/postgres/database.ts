@@ -11,7 +11,7 @@ export interface FleetOptions {
   url: string
   /** Connections at a time. */
   connections?: number
-  /** How long a statement may take. A commit that waits for a standby is not bounded by Postgres, but is here. */
+  /** How long a statement may take; 0 for as long as it does. A commit that waits for a standby is not bounded by Postgres, but is here. */
   timeoutMs?: number
 }
 
@@ -168,12 +168,21 @@ function hostsIn(url: string): string[] {
     .map((host) => `${url.slice(0, from)}${host}${url.slice(end)}`)
 }
 
-const failed = (cause: unknown): RecollectError =>
-  new RecollectError('IO', 'the database refused what it was asked', {
+const STOPPED = '57014'
+
+const failed = (cause: unknown): RecollectError => {
+  if (errnoOf(cause) === STOPPED)
+    return new RecollectError('BAD_INPUT', 'the question took longer than a statement may', {
+      where: 'the request',
+      cause,
+      hint: 'ask for fewer days',
+    })
+  return new RecollectError('IO', 'the database refused what it was asked', {
     where: 'DATABASE_URL',
     cause,
     hint: 'run: recollect serve migrate --dry-run; if nothing is to be done, see the log of Postgres',
   })
+}
 
 const unreachable = (cause: unknown): RecollectError =>
   new RecollectError('UNREACHABLE', 'the database does not answer', {

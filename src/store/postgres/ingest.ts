@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Ack, SessionPush } from '../../contract.ts'
 import { SLOT_MS, slotOver } from '../slots.ts'
 import type { Connection, Fleet } from './database.ts'
+import { SLOT_FACTS } from './many.ts'
 import { wordsOf } from './words.ts'
 
 export type Written =
@@ -180,10 +181,12 @@ export async function sumSlots(connection: Connection, key: readonly string[]): 
     [...key],
   )
   await connection.query(
-    `INSERT INTO recollect.usage_slots (session_uid, team, host_id, slot, model, prompt_over, responses, reported, ${SUMS.join(', ')})
-     SELECT $1, $2, $3, coalesce(at / ${SLOT_MS}, -1), coalesce(model, ''), ${slotOver('is_turn')}, sum(responses), count(reported_cost),
-       ${SUMS.map((name) => `sum(${name})`).join(', ')}
-     FROM recollect.ledger WHERE session_uid = $1 AND team = $2 AND host_id = $3 AND is_counted GROUP BY 4, 5, 6`,
+    `INSERT INTO recollect.usage_slots (session_uid, team, host_id, slot, model, prompt_over, responses, reported,
+       ${[...SUMS, ...SLOT_FACTS].join(', ')})
+     SELECT $1, $2, $3, coalesce(at / ${SLOT_MS}, -1), coalesce(l.model, ''), ${slotOver('is_turn')}, sum(responses), count(reported_cost),
+       ${[...SUMS.map((name) => `sum(${name})`), ...SLOT_FACTS.map((name) => `min(s.${name})`)].join(', ')}
+     FROM recollect.ledger l JOIN recollect.sessions s USING (session_uid, team, host_id)
+     WHERE l.session_uid = $1 AND l.team = $2 AND l.host_id = $3 AND is_counted GROUP BY 4, 5, 6`,
     [...key],
   )
   await connection.query(

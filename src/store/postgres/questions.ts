@@ -42,6 +42,9 @@ const ORDERS = {
   errors: 'errors DESC, ',
 }
 
+/** Sessions that are picked out by the index of words; more are not told apart by it. */
+const MOST_HOLDING = 2000
+
 /** Newest first; one more than asked for, where there is one. */
 export const findSessions = (fleet: Fleet, question: SessionQuestion): Promise<SessionLine[]> =>
   fleet.inTeam(question.team, (connection) => sessionLines(connection, question))
@@ -68,7 +71,17 @@ async function sessionLines(connection: Connection, question: SessionQuestion): 
   if (question.text !== undefined) {
     const query = queryOf(question.text)
     if (query === undefined) return []
-    add((place) => `words @@ ${place}::tsquery`, query)
+    const found = await connection.query(
+      `SELECT session_uid, host_id FROM recollect.holding($1::tsquery, ${MOST_HOLDING + 1})`,
+      [query],
+    )
+    // Words that many sessions hold: the newest are looked at, one by one, until there are enough.
+    if (found.rows.length > MOST_HOLDING) add((place) => `words @@ ${place}::tsquery`, query)
+    else
+      add(
+        (place) => `session_uid = ANY(${place})`,
+        found.rows.map((one) => one.session_uid),
+      )
   } else if (question.uids === undefined && !question.isAll)
     where.push("relation <> 'subagent' AND NOT is_helper")
   values.push(question.limit + 1)
@@ -174,6 +187,10 @@ export function countSpan(
   })
 }
 
+/** Compared as bytes, as their indexes are: what begins so stands between it and it with the last letter there is behind it. */
+const BEGINNING = ['native_id', 'session_uid COLLATE "C"']
+const LAST_LETTER = '\u{10ffff}'
+
 /** Sessions that what was typed may mean, a whole id before the beginning of one. */
 export async function sessionsNamed(
   fleet: Fleet,
@@ -188,12 +205,14 @@ export async function sessionsNamed(
       values,
     )
     if (exact.rows.length > 0) return exact.rows
-    const native = "substr(session_uid, strpos(session_uid, ':') + 1)"
     const { rows } = await connection.query(
-      `SELECT session_uid, ${native} = $2 AS is_whole FROM recollect.sessions
-       WHERE team = $1 AND is_shown AND (starts_with(session_uid, $2) OR starts_with(${native}, $2)) AND ${mine}
-       ORDER BY is_whole DESC, session_uid LIMIT $4`,
-      [...values, limit],
+      `SELECT session_uid, bool_or(is_whole) AS is_whole FROM (
+         ${BEGINNING.map(
+           (name) => `(SELECT session_uid, ${name} = $2 AS is_whole FROM recollect.sessions
+           WHERE team = $1 AND is_shown AND ${name} >= $2 AND ${name} < $2 || $4 AND ${mine} ORDER BY ${name} LIMIT $5)`,
+         ).join(' UNION ALL ')}
+       ) found GROUP BY session_uid ORDER BY is_whole DESC, session_uid LIMIT $5`,
+      [...values, LAST_LETTER, limit],
     )
     return rows
   })

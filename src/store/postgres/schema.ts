@@ -2,6 +2,7 @@
 // shards by) and holds the team; ids are made by clients; nothing here uses sequences, triggers or locks of its own.
 // The application's role sees rows of one team, whatever a query forgets: `recollect.team` is set in each transaction.
 
+import { manySessions } from './many.ts'
 import { viewsMigration } from './views.ts'
 
 export const APPLICATION_ROLE = 'recollect_app'
@@ -97,6 +98,7 @@ export const FLEET_MIGRATIONS: readonly { name: string; sql: string }[] = [
     `,
   },
   viewsMigration(APPLICATION_ROLE),
+  manySessions(APPLICATION_ROLE),
 ]
 
 function rowSecurity(tables: readonly string[]): string {

@@ -16,12 +16,10 @@ export interface FleetUsage extends Omit<SlotQuestion, 'by' | 'filter'> {
   untilAt?: number | undefined
 }
 
-const isTime = (by: FleetUsage['by']): boolean => by === 'day' || by === 'week' || by === 'month'
-
 function keyOf({ by, offsets }: FleetUsage): string {
-  if (by === 'host') return 's.host_name'
-  if (by === 'team') return 'u.team'
-  return keyExpression({ by: isTime(by) ? 'day' : (by as SlotQuestion['by']), offsets })
+  if (by === 'host') return 'u.host_name'
+  if (by === 'team' || by === 'repo' || by === 'domain' || by === 'flavor') return `u.${by}`
+  return keyExpression({ by: by === 'model' ? by : 'day', offsets })
 }
 
 const DAY_OF = (day: string): string =>
@@ -43,7 +41,7 @@ function spanOf({ team, sinceAt, untilAt }: FleetUsage): { where: string; values
   return { where: where.join(' AND '), values }
 }
 
-const JOINED = 'recollect.usage_slots u JOIN recollect.sessions s USING (session_uid, team, host_id)'
+const SLOTS = 'recollect.usage_slots u'
 
 export async function usageModels(fleet: Fleet, team: string): Promise<string[]> {
   const { rows } = await fleet.inTeam(team, (connection) =>
@@ -91,7 +89,7 @@ async function sumsOf(connection: Connection, question: FleetUsage): Promise<Slo
   const { rows } = await connection.query(
     `SELECT ${keyOf(question)} AS key, ${groupOf(question)} AS part, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
        ${sums.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
-     FROM ${JOINED} WHERE ${where} GROUP BY ${['key', 'part', ...apart, 'u.model'].join(', ')}`,
+     FROM ${SLOTS} WHERE ${where} GROUP BY ${['key', 'part', ...apart, 'u.model'].join(', ')}`,
     [...values, ...named],
   )
   return rows.map((one) => ({
@@ -121,7 +119,7 @@ async function foldedGroups(
   values: unknown[],
 ): Promise<Set<Part> | undefined> {
   const { rows } = await connection.query(
-    `SELECT ${groupOf(question)} AS part, count(DISTINCT s.person) AS people FROM ${JOINED} WHERE ${where} GROUP BY part
+    `SELECT ${groupOf(question)} AS part, count(DISTINCT u.person) AS people FROM ${SLOTS} WHERE ${where} GROUP BY part
      ORDER BY people, part`,
     values,
   )
@@ -136,7 +134,7 @@ async function foldedGroups(
 
 async function peopleIn(connection: Connection, where: string, values: unknown[]): Promise<number> {
   const { rows } = await connection.query(
-    `SELECT count(DISTINCT s.person) AS people FROM ${JOINED} WHERE ${where}`,
+    `SELECT count(DISTINCT u.person) AS people FROM ${SLOTS} WHERE ${where}`,
     values,
   )
   return rows[0].people as number

@@ -8,6 +8,7 @@ import { briefingOf } from '../../digest/handoff.ts'
 import { EXPORT_FORMATS, ExportSource, FORMATS } from '../../export/index.ts'
 import type { Session } from '../../model.ts'
 import { getSession, resolveSession } from '../../query/sessions.ts'
+import { addressOf, commandThere } from '../../remote/destination.ts'
 import { planForget } from '../../retention/forget.ts'
 import { forgetJson } from '../../retention/json.ts'
 import type { Reader } from '../../store/reader/index.ts'
@@ -15,12 +16,14 @@ import type { Memory } from './memory.ts'
 import { Params } from './params.ts'
 
 /** As a person would type it; null where the agent cannot, or does not know the session any more. */
-export function resumeLine(handle: Reader, uid: string): string | null {
+export function resumeLine(handle: Reader, uid: string, home: string): string | null {
   const session = getSession(handle, uid)
   if (!session || session.is_sole_copy) return null
   const command = resumeCommand(session.flavor, session.native_session_id)
   if (command === undefined) return null
-  return session.cwd === null ? command : `cd ${quoted(session.cwd)} && ${command}`
+  const line = session.cwd === null ? command : `cd ${quoted(session.cwd)} && ${command}`
+  const address = session.source_path === null ? undefined : addressOf(home, session.source_path)
+  return address === undefined ? line : commandThere(address, line).map(quoted).join(' ')
 }
 
 const quoted = (text: string): string =>

@@ -1,8 +1,9 @@
 // The account of some days, as `recollect retro --json` tells it, and as the document that all its forms are made of.
-import { type RetroDocument, retroDocument } from '../../retro/document.ts'
+import { retroDocument } from '../../retro/document.ts'
 import { type RetroQuestion, retroReport } from '../../retro/index.ts'
 import { periodOf } from '../../retro/period.ts'
 import type { RetroReport } from '../../retro/report.ts'
+import type { RetroDocument } from '../../retro/sections.ts'
 import type { Memory } from './memory.ts'
 import type { Params } from './params.ts'
 

@@ -244,7 +244,7 @@ function sessionDocument(memory: Memory, uid: string): Record<string, unknown> {
     digest: digest ? { ...digest, tree: treeOfCosts(memory, uid) } : null,
     verdict: digest ? verdictOf(handle, digest) : null,
     editor: memory.config.get('ui.editor'),
-    resume: resumeLine(handle, uid),
+    resume: resumeLine(handle, uid, memory.config.home),
     gaps: gapsOf(handle, uid),
     lineage: lineageDocument(lineageOf(handle, [uid], memory.prices), uid),
   }

@@ -1,6 +1,6 @@
 // The account of some days: what was done, what it cost, what kept failing and what mended it, against the days before.
 import { Fragment, type JSX } from 'preact'
-import type { Cell, Chart, RetroDocument, Section } from '../../../retro/document.ts'
+import type { Cell, Chart, RetroDocument, Section } from '../../../retro/sections.ts'
 import { timezone, useAnswer } from '../api.ts'
 import { ShareBar, StackedBars } from '../charts/bars.tsx'
 import { namedSpans } from '../days.ts'
