@@ -84,6 +84,7 @@ interface Spent {
   key: string | null
   total_tokens: number
   cost_usd: string | null
+  unpriced_responses?: number
 }
 
 /** What was spent on each of something. */
@@ -99,7 +100,7 @@ export const spentSection = (
     rows.slice(0, limit).map((one) => [one.key ?? '(unknown)', tokens(one.total_tokens), costText(one)]),
   )
 
-type Costs = Omit<Spent, 'key'> & { unpriced_responses: number }
+type Costs = Omit<Spent, 'key' | 'unpriced_responses'> & { unpriced_responses: number }
 
 export function costFigure(totals: Costs, then: Costs | null): RetroDocument['figures'][number] {
   const cents = (of: Costs): number => Number(of.cost_usd ?? 0)
