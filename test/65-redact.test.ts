@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRedactor, type Findings, loadRedactionKey, REDACTION_VERSION } from '../src/redact/index.ts'
 import { providerRules } from '../src/redact/rules-providers.ts'
@@ -291,4 +293,17 @@ it('finds at most two per megabyte in source code that holds no secrets', () => 
 
 it('states a version', () => {
   expect(Number.isInteger(REDACTION_VERSION) && REDACTION_VERSION > 0).toBe(true)
+})
+
+it('keeps nothing of the texts it has seen: what it remembers of them are names, not the texts around them', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const filler = 'some words of a long text. '.repeat(2_500)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  // Each has names of its own that are asked about: at an operator, and as a flag.
+  for (let index = 0; index < 80; index++)
+    redactor.text(`${filler}a_long_name_of_a_secret_${index} = none --some-long-token-${index} x`, {})
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2.5e6)
 })

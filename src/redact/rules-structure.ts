@@ -4,7 +4,7 @@ import type { Budget } from './budget.ts'
 import { nameBefore } from './context.ts'
 import { isStandIn, isTypedPassword, looksLikePassword, looksRandom } from './entropy.ts'
 import { type Finding, MARKER } from './finding.ts'
-import { nameKind } from './names.ts'
+import { nameKind, own } from './names.ts'
 import { puttyLines } from './rules-blocks.ts'
 import { atUserFlag, mayBePgpass, pgpass } from './rules-commands.ts'
 
@@ -135,7 +135,7 @@ function useOf(name: string): Use {
   if (use === undefined) {
     use = judgeUse(name)
     if (knownUses.size >= 10_000) knownUses.clear()
-    knownUses.set(name, use)
+    knownUses.set(own(name), use)
   }
   return use
 }
