@@ -1,17 +1,15 @@
 // Copilot CLI: the contract on the sessions of the real client, and what its format gets readers wrong about.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { Adapter, EventItem, Item, Source, UsageItem } from '../src/adapters/adapter.ts'
+import { describe, expect, it } from 'vitest'
+import type { Item, Source, UsageItem } from '../src/adapters/adapter.ts'
 import { agent } from '../src/adapters/copilot/agent.ts'
 import { withReader } from '../src/sweep/tasks.ts'
 import { adapterContract } from './contract/adapter.ts'
 import { outcome } from './contract/outcome.ts'
-import { type Collected, collect } from './setup/collect.ts'
-import { unpackAgent } from './setup/fixtures.ts'
+import { KILLED } from './setup/lost.ts'
+import { realSessions } from './setup/real-sessions.ts'
 import { temporary } from './setup/temporary.ts'
-
-const KILLED = 'the client was killed while the tool ran'
 
 describe('copilot', () =>
   adapterContract({
@@ -21,23 +19,10 @@ describe('copilot', () =>
   }))
 
 describe('sessions of the real client', () => {
-  let adapter: Adapter
-  let all: Record<string, Collected>
-  const events = (scenario: string): EventItem[] =>
-    [...(all[scenario] as Collected).sessions.values()].flatMap((one) => one.events)
-  beforeAll(async () => {
-    adapter = await withReader(agent)
-    const home = unpackAgent('copilot')
-    all = Object.fromEntries(readdirSync(home).map((name) => [name, collect(adapter, join(home, name))]))
-  })
-
-  it('has no record that nobody described', () => {
-    expect(Object.values(all).flatMap((one) => [...one.unknown.keys()])).toEqual([])
-    expect(Object.values(all).flatMap((one) => one.gaps)).toEqual([])
-  })
+  const real = realSessions(agent)
 
   it('tells a failed command by its exit code, whatever the client calls it', () => {
-    const results = events('tools').filter((event) => event.role === 'tool')
+    const results = real.events('tools').filter((event) => event.role === 'tool')
     expect(results.map(({ state, exitCode, kind }) => [state, exitCode, kind])).toEqual([
       ['ok', undefined, 'tool_result'],
       ['ok', 0, 'tool_result'],
@@ -47,7 +32,7 @@ describe('sessions of the real client', () => {
       ['ok', 0, 'tool_result'],
     ])
     expect(results.at(-1)?.said).toBe('ALL TESTS PASS')
-    const calls = events('tools').filter((event) => event.act)
+    const calls = real.events('tools').filter((event) => event.act)
     expect(calls.map(({ kind, act }) => [kind, act?.does])).toEqual([
       ['tool_call', 'read'],
       ['tool_call', 'shell'],
@@ -59,14 +44,14 @@ describe('sessions of the real client', () => {
   })
 
   it('tells each call once, with the time it took', () => {
-    const [call] = events('kill_stream').filter((event) => event.act)
-    const [result] = events('kill_stream').filter((event) => event.role === 'tool')
+    const [call] = real.events('kill_stream').filter((event) => event.act)
+    const [result] = real.events('kill_stream').filter((event) => event.role === 'tool')
     expect(result).toMatchObject({ callId: call?.callId, tool: 'bash' })
     expect(result?.durationMs).toBeGreaterThan(0)
   })
 
   it('hangs a sub-agent on its call, and goes on without it', () => {
-    const told = events('subagent')
+    const told = real.events('subagent')
     const inside = told.filter((event) => event.isSidechain)
     const spawn = told.find((event) => event.act?.does === 'spawn')
     expect(inside[0]).toMatchObject({ parentKey: null, parentCall: spawn?.callId, agent: expect.any(String) })
@@ -79,20 +64,20 @@ describe('sessions of the real client', () => {
     const keys = new Set(inside.map((event) => event.key))
     for (const event of told) if (!event.isSidechain) expect(keys.has(event.parentKey ?? '')).toBe(false)
     expect(told.filter((event) => event.kind === 'user_msg' && !event.isSidechain)).toHaveLength(1)
-    const usage = [...(all['subagent'] as Collected).usage.values()]
+    const usage = [...real.of('subagent').usage.values()]
     expect(usage.filter((one) => one.isSidechain)).toHaveLength(2)
   })
 
   it('says of a call that was under way at a kill that nobody knows', () => {
-    const results = events('kill_resume').filter((event) => event.role === 'tool')
+    const results = real.events('kill_resume').filter((event) => event.role === 'tool')
     expect(results.map(({ state, kind }) => [state, kind])).toEqual([['cut', 'tool_result']])
   })
 
   it('knows an interrupt, an error, and where it was', () => {
-    expect(events('interrupt').filter((event) => event.mark === 'interrupt')).toHaveLength(1)
-    const [error] = events('api_fatal').filter((event) => event.kind === 'error')
+    expect(real.events('interrupt').filter((event) => event.mark === 'interrupt')).toHaveLength(1)
+    const [error] = real.events('api_fatal').filter((event) => event.kind === 'error')
     expect(error?.summary).toBe('session error: 400 mock: this request is refused for ever')
-    const [id = '', session] = [...(all['tools'] as Collected).sessions][0] ?? []
+    const [id = '', session] = [...real.of('tools').sessions][0] ?? []
     expect(session?.facts).toMatchObject({
       cwd: '/home/dev/proj',
       gitBranch: 'main',
@@ -104,9 +89,9 @@ describe('sessions of the real client', () => {
   })
 
   it('shows the tokens of a response with its answer', () => {
-    const [path = ''] = (all['resume'] as Collected).positions.keys()
-    const told = [...adapter.read({ path }, null)]
-    const answers = events('resume').filter((event) => event.kind === 'assistant_msg')
+    const [path = ''] = real.of('resume').positions.keys()
+    const told = [...real.adapter.read({ path }, null)]
+    const answers = real.events('resume').filter((event) => event.kind === 'assistant_msg')
     expect(Object.values(outcome(told).usage)).toMatchObject(answers.map(({ key }) => ({ event: key })))
   })
 })

@@ -1,16 +1,14 @@
 // Droid: the contract on the sessions of the real client, and what its format gets readers wrong about.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { Adapter, EventItem } from '../src/adapters/adapter.ts'
+import { describe, expect, it } from 'vitest'
 import { agent } from '../src/adapters/droid/agent.ts'
 import { withReader } from '../src/sweep/tasks.ts'
 import { adapterContract } from './contract/adapter.ts'
-import { type Collected, collect } from './setup/collect.ts'
-import { unpackAgent } from './setup/fixtures.ts'
+import { collect } from './setup/collect.ts'
+import { KILLED } from './setup/lost.ts'
+import { realSessions } from './setup/real-sessions.ts'
 import { temporary } from './setup/temporary.ts'
-
-const KILLED = 'the client was killed while the tool ran'
 
 describe('droid', () =>
   adapterContract({
@@ -27,32 +25,19 @@ describe('droid', () =>
   }))
 
 describe('sessions of the real client', () => {
-  let adapter: Adapter
-  let all: Record<string, Collected>
-  const events = (scenario: string): EventItem[] =>
-    [...(all[scenario] as Collected).sessions.values()].flatMap((one) => one.events)
-  beforeAll(async () => {
-    adapter = await withReader(agent)
-    const home = unpackAgent('droid')
-    all = Object.fromEntries(readdirSync(home).map((name) => [name, collect(adapter, join(home, name))]))
-  })
-
-  it('has no record that nobody described', () => {
-    expect(Object.values(all).flatMap((one) => [...one.unknown.keys()])).toEqual([])
-    expect(Object.values(all).flatMap((one) => one.gaps)).toEqual([])
-  })
+  const real = realSessions(agent)
 
   it('takes neither reminders nor errors for prompts', () => {
     const prompts = (scenario: string) =>
-      events(scenario).filter((event) => event.kind === 'user_msg' && event.role === 'user')
+      real.events(scenario).filter((event) => event.kind === 'user_msg' && event.role === 'user')
     for (const scenario of ['tools', 'api_fatal', 'thinking']) expect(prompts(scenario)).toHaveLength(1)
     expect(prompts('autocompact')).toHaveLength(2)
-    const [error] = events('api_fatal').filter((event) => event.kind === 'error')
+    const [error] = real.events('api_fatal').filter((event) => event.kind === 'error')
     expect(error).toMatchObject({ role: 'system', summary: expect.stringMatching(/^BYOK Error: 400 /) })
   })
 
   it('takes exit codes from the words around an output, and leaves the words out', () => {
-    const results = events('tools').filter((event) => event.role === 'tool' && event.tool === 'Execute')
+    const results = real.events('tools').filter((event) => event.role === 'tool' && event.tool === 'Execute')
     expect(results.map(({ kind, state, exitCode }) => [kind, state, exitCode])).toEqual([
       ['tool_result', 'ok', 0],
       ['error', 'failed', 1],
@@ -65,19 +50,19 @@ describe('sessions of the real client', () => {
       'node:assert:90',
       'ALL TESTS PASS',
     ])
-    const deeds = events('tools').flatMap((event) => (event.act ? [[event.tool, event.act.does]] : []))
+    const deeds = real.events('tools').flatMap((event) => (event.act ? [[event.tool, event.act.does]] : []))
     expect(Object.fromEntries(deeds)).toEqual({ Read: 'read', Execute: 'shell', Edit: 'edit' })
   })
 
   it('has one sum of tokens for a session, and says so', () => {
-    const usage = [...(all['tools'] as Collected).usage.values()]
+    const usage = [...real.of('tools').usage.values()]
     expect(usage).toMatchObject([{ scope: 'turn', responses: 6, input: 6021, output: 321, isLatest: true }])
-    expect(events('api_fatal').length).toBeGreaterThan(0)
-    expect((all['api_fatal'] as Collected).usage.size).toBe(0)
+    expect(real.events('api_fatal').length).toBeGreaterThan(0)
+    expect(real.of('api_fatal').usage.size).toBe(0)
   })
 
   it('knows what a fork copied', () => {
-    const { sessions, edges, usage } = all['fork'] as Collected
+    const { sessions, edges, usage } = real.of('fork')
     expect(edges.map(({ kind, parent }) => [kind, parent])).toEqual([
       ['interactive_fork', '9d7cbc52-ad52-4353-abb1-bbffa28aa7d1'],
       ['interactive_fork', '9d7cbc52-ad52-4353-abb1-bbffa28aa7d1'],
@@ -94,11 +79,11 @@ describe('sessions of the real client', () => {
   })
 
   it('knows a compaction, the end of a turn, and where it was', () => {
-    const [compaction] = events('autocompact').filter((event) => event.mark === 'compaction')
+    const [compaction] = real.events('autocompact').filter((event) => event.mark === 'compaction')
     expect(compaction?.said).toMatch(/^AUTOCOMPACT-SUMMARY/)
-    expect(events('qa').filter((event) => event.mark === 'turn-end')).toHaveLength(1)
-    expect(events('kill_tool').filter((event) => event.mark === 'turn-end')).toHaveLength(0)
-    const [session] = [...(all['qa'] as Collected).sessions.values()]
+    expect(real.events('qa').filter((event) => event.mark === 'turn-end')).toHaveLength(1)
+    expect(real.events('kill_tool').filter((event) => event.mark === 'turn-end')).toHaveLength(0)
+    const [session] = [...real.of('qa').sessions.values()]
     expect(session?.facts).toMatchObject({ cwd: '/home/dev/proj', model: 'custom:mock-0' })
   })
 })

@@ -1,17 +1,16 @@
 // Kimi Code: the contract on the sessions of the real client, and what its format gets readers wrong about.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { Adapter, EventItem } from '../src/adapters/adapter.ts'
+import { describe, expect, it } from 'vitest'
 import { agent } from '../src/adapters/kimi/agent.ts'
 import { withReader } from '../src/sweep/tasks.ts'
 import { adapterContract } from './contract/adapter.ts'
-import { type Collected, collect } from './setup/collect.ts'
-import { unpackAgent } from './setup/fixtures.ts'
+import { collect } from './setup/collect.ts'
+import { KILLED } from './setup/lost.ts'
+import { realSessions } from './setup/real-sessions.ts'
 import { temporary } from './setup/temporary.ts'
 
-const KILLED = 'the client was killed while the tool ran'
 const BEGUN = 'of a response that was cut off, the client counts what its beginning said'
 
 describe('kimi', () =>
@@ -31,85 +30,75 @@ describe('kimi', () =>
   }))
 
 describe('sessions of the real client', () => {
-  let adapter: Adapter
-  let all: Record<string, Collected>
-  const sessions = (scenario: string) => [...(all[scenario] as Collected).sessions.values()]
-  const events = (scenario: string): EventItem[] => sessions(scenario).flatMap((one) => one.events)
-  beforeAll(async () => {
-    adapter = await withReader(agent)
-    const home = unpackAgent('kimi')
-    all = Object.fromEntries(readdirSync(home).map((name) => [name, collect(adapter, join(home, name))]))
-  })
-
-  it('has no record that nobody described', () => {
-    expect(Object.values(all).flatMap((one) => [...one.unknown.keys()])).toEqual([])
-    expect(Object.values(all).flatMap((one) => one.gaps)).toEqual([])
-  })
+  const real = realSessions(agent)
 
   it('tells each prompt and each answer once, though the client writes them three times', () => {
-    const said = events('tools').flatMap((event) => (event.role === 'user' ? event.said : []))
+    const said = real.events('tools').flatMap((event) => (event.role === 'user' ? event.said : []))
     expect(said).toEqual(['The tests of calc.js fail. Find the bug, fix it and run the tests.'])
-    const answers = events('tools').flatMap((event) => (event.kind === 'assistant_msg' ? event.said : []))
+    const answers = real
+      .events('tools')
+      .flatMap((event) => (event.kind === 'assistant_msg' ? event.said : []))
     expect(new Set(answers).size).toBe(answers.length)
   })
 
   it('takes the exit code of a failed command from its words, and leaves them out', () => {
-    const failed = events('tools').filter((event) => event.state === 'failed')
+    const failed = real.events('tools').filter((event) => event.state === 'failed')
     expect(failed.map(({ kind, exitCode }) => [kind, exitCode])).toEqual([
       ['error', 1],
       ['error', 1],
     ])
     expect(failed.some((event) => event.said?.includes('Command failed'))).toBe(false)
-    const results = events('tools').filter((event) => event.role === 'tool' && event.state === 'ok')
+    const results = real.events('tools').filter((event) => event.role === 'tool' && event.state === 'ok')
     expect(results.map(({ tool, exitCode }) => [tool, exitCode])).toEqual([
       ['Read', undefined],
       ['Bash', 0],
       ['Edit', undefined],
       ['Bash', 0],
     ])
-    const deeds = events('tools').flatMap((event) => (event.act ? [[event.tool, event.act.does]] : []))
+    const deeds = real.events('tools').flatMap((event) => (event.act ? [[event.tool, event.act.does]] : []))
     expect(Object.fromEntries(deeds)).toEqual({ Read: 'read', Bash: 'shell', Edit: 'edit' })
   })
 
   it('hangs the file of a sub-agent on the call that started it', () => {
-    const inside = events('subagent').filter((event) => event.isSidechain)
+    const inside = real.events('subagent').filter((event) => event.isSidechain)
     expect(inside[0]).toMatchObject({ parentKey: null, parentCall: 'agent-0', agent: 'agent-0' })
-    const [main = ''] = [...(all['subagent'] as Collected).positions.keys()].filter((path) =>
-      path.includes('/main/'),
-    )
-    const aliases = [...adapter.read({ path: main }, null)].filter((item) => item.type === 'alias')
-    const spawn = events('subagent').find((event) => event.act?.does === 'spawn')
+    const [main = ''] = [...real.of('subagent').positions.keys()].filter((path) => path.includes('/main/'))
+    const aliases = [...real.adapter.read({ path: main }, null)].filter((item) => item.type === 'alias')
+    const spawn = real.events('subagent').find((event) => event.act?.does === 'spawn')
     expect(aliases).toMatchObject([{ name: 'agent-0', of: spawn?.callId }])
     expect(
-      events('subagent').filter((event) => event.kind === 'user_msg' && !event.isSidechain),
+      real.events('subagent').filter((event) => event.kind === 'user_msg' && !event.isSidechain),
     ).toHaveLength(1)
-    expect(sessions('subagent')).toHaveLength(1)
+    expect([...real.of('subagent').sessions.values()]).toHaveLength(1)
   })
 
   it('gives what a fork copied the same keys, and names its parent', () => {
-    const { edges } = all['fork'] as Collected
+    const { edges } = real.of('fork')
     expect(edges.map(({ kind }) => kind)).toEqual(['interactive_fork', 'interactive_fork'])
     expect(new Set(edges.map(({ parent }) => parent)).size).toBe(1)
-    const heard = events('fork').filter((event) => event.said === 'Start: the codeword is HERON.')
+    const heard = real.events('fork').filter((event) => event.said === 'Start: the codeword is HERON.')
     expect(heard).toHaveLength(3)
     expect(new Set(heard.map(({ key }) => key)).size).toBe(1)
     expect(heard[0]?.key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-/)
   })
 
   it('knows retries, an interrupt with the words so far, a failed turn, and a compaction with its tokens', () => {
-    expect(events('api_retry').filter((event) => event.kind === 'retry')).toHaveLength(2)
-    const stopped = events('interrupt')
+    expect(real.events('api_retry').filter((event) => event.kind === 'retry')).toHaveLength(2)
+    const stopped = real.events('interrupt')
     const words = stopped.findIndex((event) => event.said?.startsWith('This essay is interrupted'))
     // Behind the words, or the session would end with an answer.
     expect(stopped.flatMap((event, at) => (event.mark === 'interrupt' ? at > words : []))).toEqual([true])
-    expect(events('api_fatal').filter((event) => event.kind === 'error')).toHaveLength(1)
-    const [compaction] = events('autocompact').filter((event) => event.mark === 'compaction')
+    expect(real.events('api_fatal').filter((event) => event.kind === 'error')).toHaveLength(1)
+    const [compaction] = real.events('autocompact').filter((event) => event.mark === 'compaction')
     expect(compaction?.said).toMatch(/^AUTOCOMPACT-SUMMARY/)
   })
 
   it("has the provider's name of the model, and where it was", () => {
-    expect([...(all['tools'] as Collected).usage.values()][0]?.model).toBe('mock-model')
-    expect(sessions('tools')[0]?.facts).toMatchObject({ cwd: '/home/dev/proj', model: 'mock-model' })
+    expect([...real.of('tools').usage.values()][0]?.model).toBe('mock-model')
+    expect([...real.of('tools').sessions.values()][0]?.facts).toMatchObject({
+      cwd: '/home/dev/proj',
+      model: 'mock-model',
+    })
     expect(agent.resume?.('session_x')).toBe('kimi --session session_x')
   })
 })

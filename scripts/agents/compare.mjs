@@ -53,11 +53,13 @@ const saidBy = (events, ...kinds) =>
     .filter((event) => kinds.includes(event.kind) && !event.is_inherited)
     .map((event) => (event.told?.said ?? '').trim())
 
-function promptDifferences({ says }, { events, sessions, nodes }) {
+function promptDifferences({ says, served }, { events, sessions, nodes }) {
   const roots = ownOf(sessions, nodes).map((one) => one.session_uid)
   const own = events.filter((event) => roots.includes(event.session.session_uid) && !event.is_sidechain)
   const found = saidBy(own, 'user_msg', 'human_intervention')
-  const wanted = says.filter(({ isCommand }) => !isCommand).map(({ prompt }) => prompt)
+  // A client that did not even ask has failed by itself.
+  const asked = says.filter((one) => one.code === 0 || one.signal || served.some(({ say }) => say === one))
+  const wanted = asked.filter(({ isCommand }) => !isCommand).map(({ prompt }) => prompt)
   const all = says.map(({ prompt }) => prompt)
   return [
     ...wanted.filter((prompt) => !found.includes(prompt)).map((prompt) => `prompt is not found: ${prompt}`),
@@ -112,15 +114,12 @@ function callDifference({ tool, input }, id, say, events) {
     (event) => event.tool === name && !event.is_inherited && JSON.stringify(event.payload ?? '').includes(id),
   )
   const calls = of.filter((event) => event.role === 'assistant' && (CALLS.includes(event.kind) || event.does))
-  const isEnd = (event) => event.role === 'tool' && !event.is_inherited
-  const named = of.filter(isEnd)
-  const ends =
-    named.length > 0
-      ? named
-      : events.filter(
-          (event) =>
-            isEnd(event) && event.parent_seq === calls[0]?.seq && event.session === calls[0]?.session,
-        )
+  // Where a result does not name its call, they follow each other.
+  const isOf = (role) => (event) =>
+    event.role === role && event.tool === name && !event.is_inherited && event.session === calls[0]?.session
+  const place = events.filter(isOf('assistant')).indexOf(calls[0])
+  const named = of.filter(({ role }) => role === 'tool')
+  const ends = named.length > 0 ? named : events.filter(isOf('tool')).slice(place, place + 1)
   if (calls.length !== 1) return [`call is found ${calls.length} times: ${what}`]
   const wasStopped = RUNNING.test(what) && say?.signal
   if (ends.length === 0) return wasStopped ? [] : [`result is not found: ${what}`]
@@ -172,6 +171,13 @@ function tokenDifferences(served, total) {
     const good = [own, sum(/./, name), ...more.flatMap((one) => [own + one, sum(/./, name) + one])]
     return good.includes(found) ? [] : [`${name} ${found} of ${own}`]
   })
+  const all = ['input', 'cacheRead', 'cacheWrite'].reduce((count, name) => count + sum(/main|sub/, name), 0)
+  if (
+    all === total?.input_tokens &&
+    total.output_tokens === sum(/main|sub/, 'output') &&
+    total.cache_read_tokens === 0
+  )
+    return ['tokens: what came from a cache is not told apart']
   return bad.length === 0 ? [] : [`tokens: ${bad.join(', ')}`]
 }
 
@@ -192,7 +198,9 @@ function placeDifferences({ project, branch, served }, { sessions, nodes }) {
 
 function lineageDifferences({ says, served }, { sessions, nodes, events }) {
   const own = ownOf(sessions, nodes)
-  const begun = says.filter(({ resume, isCommand }) => !resume && !isCommand)
+  const begun = says.filter(
+    (one) => !one.resume && !one.isCommand && (one.code === 0 || served.some(({ say }) => say === one)),
+  )
   const lines = own.length === begun.length ? [] : [`${own.length} sessions, not ${begun.length}`]
   for (const { fork, session, prompt } of says.filter((one) => one.fork)) {
     const node = nodes.find((one) => one.session_uid.endsWith(session ?? '-'))

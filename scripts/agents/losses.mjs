@@ -13,7 +13,7 @@ export const LOSSES = {
     ],
     NO_SIGNAL,
   ],
-  goose: [NO_GIT, NO_SIGNAL],
+  goose: [NO_GIT, NO_SIGNAL, [ANY, /^tokens: what came from a cache/, 'one total per session']],
   kilo: [NO_GIT],
   kimi: [NO_GIT],
   letta: [NO_GIT],
