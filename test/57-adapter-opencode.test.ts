@@ -391,4 +391,49 @@ describe('a sweep', () => {
       { relation: 'fork', turns: 1 },
     ])
   })
+
+  it('tells a fork of a fork as that, and whose the first words are', async () => {
+    const at = (second: number): number => START + second * 1000
+    const say = (to: string, ...seconds: number[]): void => {
+      for (const second of seconds) {
+        const row = {
+          id: `msg_${to}_${second}`,
+          session_id: to,
+          time_created: at(second),
+          time_updated: at(9),
+        }
+        insert('message', { ...row, data: { role: 'user', time: { created: at(second) } } })
+        const part = { id: `prt_${to}_${second}`, message_id: row.id, session_id: to, time_updated: at(9) }
+        insert('part', { ...part, data: text(`said at ${second}`) })
+      }
+    }
+    session('ses_a', { title: 'T' })
+    session('ses_b', { title: 'T (fork #1)', time_created: at(2) })
+    session('ses_c', { title: 'T (fork #2)', time_created: at(5) })
+    say('ses_a', 1, 4)
+    say('ses_b', 1, 3)
+    say('ses_c', 1, 3, 6)
+    const world = new World()
+    const place = join(world.home, '.local/share/opencode/opencode.db')
+    mkdirSync(dirname(place), { recursive: true })
+    cpSync(path, place)
+    await world.sweep()
+    const told = world.read(({ memory }) => [
+      memory
+        .prepare('SELECT session_uid AS id, relation, turn_count AS turns FROM sessions ORDER BY 1')
+        .all(),
+      memory.prepare('SELECT session_uid AS id, parent_uid AS parent FROM edges ORDER BY 1').all(),
+    ])
+    expect(told).toEqual([
+      [
+        { id: 'opencode:ses_a', relation: 'main', turns: 2 },
+        { id: 'opencode:ses_b', relation: 'fork', turns: 1 },
+        { id: 'opencode:ses_c', relation: 'fork', turns: 1 },
+      ],
+      [
+        { id: 'opencode:ses_b', parent: 'opencode:ses_a' },
+        { id: 'opencode:ses_c', parent: 'opencode:ses_b' },
+      ],
+    ])
+  })
 })

@@ -194,8 +194,12 @@ function statements(cache: Database, memory: Database) {
        CROSS JOIN events o ON o.session = k.session AND o.seq = k.seq
        WHERE e.session = ?1 AND e.ts <> o.ts ORDER BY e.seq LIMIT 1`,
     ),
+    // A fork of a fork names only the one that it was made from.
     told: memory.prepare(
-      `SELECT 1 FROM edges WHERE session_uid = ? AND parent_uid = ? AND coalesce(evidence, '') NOT IN ${CONCLUDED}`,
+      `WITH RECURSIVE told AS (SELECT session_uid, parent_uid FROM edges WHERE coalesce(evidence, '') NOT IN ${CONCLUDED}),
+       above (uid) AS (SELECT parent_uid FROM told WHERE session_uid = ?1
+         UNION SELECT t.parent_uid FROM above a JOIN told t ON t.session_uid = a.uid)
+       SELECT 1 FROM above WHERE uid = ?2`,
     ),
     recount: memory.prepare(
       `INSERT OR IGNORE INTO recount SELECT u.response_id FROM usage u WHERE u.session_uid = ?
