@@ -140,7 +140,7 @@ function toEvent(
     kind: EVENT_KINDS[kind] as EventKind,
     role: ROLES[role] ?? 'system',
     tool,
-    call: call === '' ? null : Buffer.from(call, 'hex').toString('latin1'),
+    call: call === '' ? null : call,
     summary,
     does: wordOf(DEEDS, does),
     state: wordOf(END_STATES, state),

@@ -54,6 +54,14 @@ const NO_COMMAND = /^(?:const|let|var|await|import|export)\b|^\P{L}*$/u
 
 /** Whether nothing in it changes anything. */
 export function isReading(command: string): boolean {
+  // Asked several times of one command, one after the other.
+  if (command !== asked.command) Object.assign(asked, { command, isReading: reads(command) })
+  return asked.isReading
+}
+
+const asked = { command: '', isReading: true }
+
+function reads(command: string): boolean {
   if (NO_COMMAND.test(command)) return true
   if (WRITES.test(command)) return false
   const parts = partsOf(command)

@@ -2,14 +2,18 @@
 // standard input. Output that is caught in a file, and what other programs make, is not the agent's edit. Read off the text alone:
 // what cannot be told is left out.
 
-/** Cheap, and true of few commands. */
+/** Cheap, and true of few commands: with `>` one that prints writes, with `-i` one that replaces. */
+const mayWrite = (command: string): boolean =>
+  MAY_WRITE.test(command) ||
+  (command.includes('>') && /\b(?:echo|printf)\b/.test(command)) ||
+  (/\s-(?:-in-place|[np]{0,2}i)/.test(command) && /\b(?:sed|perl)\b/.test(command))
 const MAY_WRITE =
-  /<<|\b(?:tee|sed|perl|echo|printf)\b|Set-Content|Add-Content|Out-File|(?:Write|Append)All|write_text|writeFile|\bopen\(|^\*\*\* Begin Patch/im
+  /<<|\btee\b|Set-Content|Add-Content|Out-File|(?:Write|Append)All|write_text|writeFile|\bopen\(|^\*\*\* Begin Patch/im
 const MAX_COMMAND = 60_000
 const MAX_FILES = 20
 
 export function writesIn(command: string): string[] {
-  if (!MAY_WRITE.test(command)) return []
+  if (!mayWrite(command)) return []
   const { lines, scripts } = withoutDocuments(innerOf(command.slice(0, MAX_COMMAND)))
   const commands = commandsIn(lines.join('\n'))
   const values = valuesIn(commands)
