@@ -88,6 +88,7 @@ async function answersEverything(client: TestClient): Promise<void> {
   ])
   const digest = await client.call('digest', { id: session })
   expect(digest.entries[0]).toMatchObject({ part: 'session', outcome: 'success', repo: 'proj' })
+  expect(digest.entries[0]).toMatchObject({ outcome_rule: 'tests-pass', outcome_reason: 'tests passed' })
   expect(digest.entries.map((one) => one['part'])).toEqual(expect.arrayContaining(['test', 'error', 'file']))
   const { parent } = world.read(({ memory }) =>
     memory

@@ -11,6 +11,7 @@ import {
   OUTCOME_WORDS,
   type Session,
   type SessionEvent,
+  sureness,
 } from '../model.ts'
 import { sessionEvents } from '../query/events.ts'
 import { resolveEvent, resolveSession } from '../query/ids.ts'
@@ -261,15 +262,18 @@ function digestParts(digest: Digest): Omit<Entry, 'at'>[] {
   const said = (part: string, body: string): void => {
     parts.push({ text: line`${part} `, body, data: { part, text: body } })
   }
-  const { cost, metrics } = digest
+  const { cost, metrics, outcome_detail: detail } = digest
+  const { rule, reason = rule, confidence } = detail
   add(
     'session',
-    line`${OUTCOME_WORDS[digest.outcome]}  ${digest.repo}  ${digest.model}  ${digest.started_at}  ${digest.title}`,
+    line`${OUTCOME_WORDS[digest.outcome]}: ${reason} (${sureness(confidence)})  ${digest.repo}  ${digest.model}  ${digest.started_at}  ${digest.title}`,
     {
       session: digest.session_uid,
       title: digest.title,
       outcome: digest.outcome,
-      confidence: digest.outcome_detail.confidence,
+      outcome_rule: rule,
+      outcome_reason: reason,
+      confidence,
       repo: digest.repo,
       branch: digest.git_branch,
       model: digest.model,
