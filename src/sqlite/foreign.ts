@@ -10,6 +10,8 @@ import { readBeginning, sizeOf } from '../files/reading.ts'
 import { copyDatabase } from './copy.ts'
 import { connect, type Database } from './driver.ts'
 
+const IS_TABLE = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND sql NOT LIKE 'CREATE VIRTUAL%'`
+
 type Statement = ReturnType<Database['prepare']>
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
@@ -17,7 +19,10 @@ export type Row = Record<string, Value>
 export interface ForeignDatabase {
   /** Rows one after another: never more than one is held. */
   rows(sql: string, ...values: (string | number | null)[]): Iterable<Row>
-  /** Whether it has a table, with these columns if any are named: programs of other versions have others. */
+  /**
+   * Whether it has a table, with these columns if any are named: programs of other versions have others. A view is none: whoever
+   * put one there may have made it endless.
+   */
   has(table: string, ...columns: string[]): boolean
   /** False once its program has written to a file that is read where it lies: what was read since may be of two minds. */
   isStill(): boolean
@@ -46,6 +51,7 @@ export function openForeign(path: string): ForeignDatabase {
       }
     },
     has(table, ...columns) {
+      if (database.prepare(IS_TABLE).get(table) === undefined) return false
       const found = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
       const names = found.map((row) => (row as { name: string }).name)
       return names.length > 0 && columns.every((name) => names.includes(name))
