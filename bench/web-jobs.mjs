@@ -167,7 +167,7 @@ async function jobs(page, origin, told) {
   await job.step(
     'open',
     () => job.click(hit.locator('h2 a')),
-    page.locator('.verdict-card', { hasText: 'mended by' }),
+    page.locator('.verdict-card', { hasText: 'fixed by' }),
   )
 
   await home()
