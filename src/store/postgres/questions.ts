@@ -110,20 +110,19 @@ export async function countOutcomes(
 ): Promise<{ outcomes: OutcomeCount[]; not_shown: boolean }> {
   const { rows } = await fleet.inTeam(team, (connection) =>
     connection.query(
-      `SELECT repo, outcome, count(*) AS sessions, max(people) AS people FROM (
-         SELECT s.repo, s.outcome, p.people FROM recollect.sessions s JOIN (
-           SELECT repo, count(DISTINCT person) AS people FROM recollect.sessions
-           WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3 GROUP BY repo
-         ) p ON p.repo IS NOT DISTINCT FROM s.repo
-         WHERE s.team = $1 AND s.is_shown AND s.relation <> 'subagent' AND NOT s.is_helper AND s.started_at >= $2 AND s.started_at < $3
-       ) counted GROUP BY repo, outcome ORDER BY repo NULLS LAST, outcome`,
+      `SELECT repo, outcome, grouping(outcome) = 1 AS is_sum, count(DISTINCT person) AS people,
+         count(*) FILTER (WHERE relation <> 'subagent' AND NOT is_helper) AS sessions
+       FROM recollect.sessions WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3
+       GROUP BY GROUPING SETS ((repo, outcome), (repo)) ORDER BY repo NULLS LAST, outcome`,
       [team, sinceAt, untilAt],
     ),
   )
-  const shown = rows.filter((one) => one.people >= FEWEST_PEOPLE)
+  const people = new Map(rows.filter((one) => one.is_sum).map((one) => [one.repo, one.people as number]))
+  const counts = rows.filter((one) => !one.is_sum && one.sessions > 0)
+  const shown = counts.filter((one) => (people.get(one.repo) ?? 0) >= FEWEST_PEOPLE)
   return {
-    outcomes: shown.map(({ people: _, ...one }) => one as OutcomeCount),
-    not_shown: shown.length < rows.length,
+    outcomes: shown.map(({ repo, outcome, sessions }) => ({ repo, outcome, sessions })),
+    not_shown: shown.length < counts.length,
   }
 }
 
