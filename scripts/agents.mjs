@@ -118,7 +118,7 @@ async function story({ name, client, home, server, agent, recollect, appeared, c
   check('runs', version.code === 0, version.stdout.trim())
   const installed = await recollect('hooks', 'install', '--agent', name)
   check('hooks are installed', installed.code === 0, installed.stderr.trim())
-  const registered = await agent(...client.register([process.execPath, CLI, 'mcp']))
+  const registered = await agent(...client.register([process.execPath, CLI, 'mcp', '--allow-write']))
   check(
     'the MCP server is registered',
     registered.code === 0,
