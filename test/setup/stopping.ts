@@ -9,7 +9,10 @@ import { temporary } from './temporary.ts'
 
 export const hasStrace = spawnSync('strace', ['-V']).status === 0
 
-/** Payloads are flushed by the first, databases and directories by the second. strace counts each by itself. */
+/**
+ * Payloads are flushed by the first, databases and directories by the second. strace counts each by itself, and for each thread:
+ * payloads and their directories are flushed in one of Node's, of which there is only one here, databases in the main one.
+ */
 export const FLUSHES = ['fdatasync', 'fsync'] as const
 
 export interface Flush {
@@ -20,11 +23,21 @@ export interface Flush {
 
 type Env = Record<string, string>
 
-/** Runs a command under strace, which traces or changes what it is told to. True if that killed the command. */
-export function traced(env: Env, command: readonly string[], what: string, output = '/dev/null'): boolean {
-  const args = ['-f', '-qq', '-o', output, '-e', what, process.execPath, cliPath, ...command]
+/**
+ * Runs a command under strace, which traces or changes what it is told to, in the main thread or in all of them. True if
+ * that killed the command.
+ */
+export function traced(
+  env: Env,
+  command: readonly string[],
+  what: string,
+  { output = '/dev/null', isMainOnly = false } = {},
+): boolean {
+  const threads = isMainOnly ? [] : ['-f']
+  const args = [...threads, '-qq', '-o', output, '-e', what, process.execPath, cliPath, ...command]
+  const given = { PATH: process.env['PATH'] ?? '', UV_THREADPOOL_SIZE: '1', ...env }
   try {
-    execFileSync('strace', args, { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: 'ignore' })
+    execFileSync('strace', args, { env: given, stdio: 'ignore' })
     return false
   } catch (error) {
     const { signal, status } = error as { signal?: string; status?: number }
@@ -34,16 +47,23 @@ export function traced(env: Env, command: readonly string[], what: string, outpu
   }
 }
 
+/** Those of databases, one by one, would be passed over if those of directories were counted as well. */
+const isOfMain = (name: Flush['name']): boolean => name === 'fsync'
+
 export const stopAt = (env: Env, command: readonly string[], { name, number }: Flush): boolean =>
-  traced(env, command, `inject=${name}:signal=KILL:when=${number}`)
+  traced(env, command, `inject=${name}:signal=KILL:when=${number}`, { isMainOnly: isOfMain(name) })
 
 /** All flushes of a command, which is run to its end for that. */
 export function flushesOf(env: Env, command: readonly string[]): Flush[] {
-  const trace = join(temporary('trace'), 'flushes')
-  traced(env, command, `trace=${FLUSHES.join()}`, trace)
-  const calls = readFileSync(trace, 'utf8').match(/f(?:data)?sync(?=\()/g) ?? []
+  const output = join(temporary('trace'), 'flushes')
+  traced(env, command, `trace=${FLUSHES.join()}`, { output })
+  const lines = readFileSync(output, 'utf8').split('\n')
+  // The first to begin.
+  const main = Math.min(...lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid > 0))
   return FLUSHES.flatMap((name) =>
-    calls.filter((call) => call === name).map((_, at) => ({ name, number: at + 1 })),
+    lines
+      .filter((line) => line.includes(` ${name}(`) && (!isOfMain(name) || Number.parseInt(line, 10) === main))
+      .map((_, at) => ({ name, number: at + 1 })),
   )
 }
 
