@@ -2,8 +2,11 @@
 import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 
-const COMMANDS = [['tsc'], ['tsc', '-p', 'src/web/page'], ['biome', 'ci', '.'], ['knip']]
-const PATH = [join(import.meta.dirname, '..', 'node_modules', '.bin'), process.env.PATH].join(delimiter)
+const MODULES = join(import.meta.dirname, '..', 'node_modules')
+/** TypeScript 7, a third of the CPU time; tests and the bundler still use 6 as a library, which 7 is not (note 0088). */
+const TSC = join(MODULES, 'typescript-native', 'bin', 'tsc')
+const COMMANDS = [[TSC], [TSC, '-p', 'src/web/page'], ['biome', 'ci', '.'], ['knip']]
+const PATH = [join(MODULES, '.bin'), process.env.PATH].join(delimiter)
 
 const run = ([program, ...words]) =>
   new Promise((done, fail) => {
