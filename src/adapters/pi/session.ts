@@ -178,7 +178,9 @@ function* noteItems(entry: Entry, type: string): Generator<Item> {
   const detail = DETAILS.map((field) => str(record[field])).find(Boolean)
   const summary = [known ?? `[${type || 'no type'}]`, ...(detail ? [detail] : [])].join(': ')
   const one = injected(record)
-  Object.assign(one.part, { summary, isKnown: known !== undefined, ...meaning(entry, type) })
+  const isKnown = known !== undefined
+  const name = isKnown ? type : `entry ${type || 'without type'}`
+  Object.assign(one.part, { name, summary, isKnown, ...meaning(entry, type) })
   if (type === 'model_change')
     yield* factsItems(session, {
       model: str(record['modelId']) ?? str(record['model'])?.replace(/^[^/]*\//, ''),
@@ -186,7 +188,6 @@ function* noteItems(entry: Entry, type: string): Generator<Item> {
   if (type === 'session_info') yield* titleItems(session, record['name'], 'user')
   if (type === 'title_change') yield* titleItems(session, record['title'], record['source'])
   yield* tell(entry, { speaker: 'system', told: [one], facts: {} })
-  if (known === undefined) yield { type: 'unknown', name: `entry ${type || 'without type'}` }
   yield* usageIn(session, record, entry)
 }
 
