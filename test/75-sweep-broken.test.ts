@@ -1,7 +1,16 @@
 // Every damage of test/corpus, swept by the real program: nothing crashes or hangs, every byte is in a record or in a
 // named gap, the records around the damage are there, and mending the file brings the rest in, once.
 import { spawnSync } from 'node:child_process'
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -152,13 +161,14 @@ describe.skipIf(!hasStrace)('under strace', () => {
       put(home.home, path, '{"decoy":true}')
     put(home.home, CODEX, line(codexMeta()))
     put(home.home, GROK, line(grok(1, 'first')))
-    const trace = join(home.memory, 'trace')
+    // A file for each thread: in one for all, a call that another thread interrupts stands on two lines, the first without its end.
     home.sweep(
       [],
-      ['strace', '-f', '-qq', '-y', '-s', '4096', '-e', 'trace=open,openat,openat2', '-o', trace],
+      [...'strace -ff -qq -y -s 4096 -e trace=open,openat,openat2 -o'.split(' '), join(home.memory, 'trace')],
     )
-    const opened = readFileSync(trace, 'utf8')
-      .split('\n')
+    const opened = readdirSync(home.memory)
+      .filter((name) => name.startsWith('trace.'))
+      .flatMap((name) => readFileSync(join(home.memory, name), 'utf8').split('\n'))
       .filter((call) => !/= -1 E|O_DIRECTORY|O_PATH/.test(call))
       .map((call) => /"([^"]*)"/.exec(call)?.[1] ?? '')
       .filter((path) => path.startsWith(home.home) && !path.startsWith(home.memory))
