@@ -52,7 +52,7 @@ five hours (of the last 7 days, unless told). See docs/usage.md.`,
     .action(async (group, options) => {
       if (group === 'limits' || group === 'blocks')
         (await import('./answers.ts')).refuseServer(`usage ${group}`)
-      if (group === 'limits') (await import('./limits.ts')).showLimits(options)
+      if (group === 'limits') await (await import('./limits.ts')).showLimits(options)
       else if (group === 'blocks') await (await import('./blocks.ts')).showBlocks(options)
       else await (await import('./usage.ts')).showUsage(group, options)
     })
