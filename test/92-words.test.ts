@@ -44,7 +44,7 @@ describe('a session that failed', () => {
     const client = await overStdio(world.env)
     const { text } = await client.call('session', {})
     expect(text).toMatch(/ {2}failed {2}/)
-    expect((await client.call('digest', { id: uid })).text).toMatch(/session {2}failed {2}/)
+    expect((await client.call('digest', { id: uid })).text).toMatch(/session {2}failed: /)
   })
 
   it('is `fail` in documents, and found by either word', () => {

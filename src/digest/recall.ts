@@ -97,7 +97,8 @@ const OF_SOME_FILE =
   /\bhas not been read yet\b|\bfile does not exist\b|\bexpected lines\b|\bstring to replace\b/i
 
 const NO_PROGRAM = /\bcommand not found\b|\bis not recognized as\b/i
-const MISSING = /([\w.+-]+): command not found|command not found: ([\w.+-]+)|'([\w.+-]+)' is not recognized/i
+const MISSING =
+  /([\w.+-]{1,80}): command not found|command not found: ([\w.+-]{1,80})|'([\w.+-]{1,80})' is not recognized/i
 
 /** Edits are of use where their files are, and bring no program. */
 function isOfUse({ repo, sample, resolved_by: mend }: Solved, repos: RecallOptions['repos']): boolean {

@@ -299,7 +299,7 @@ function callPart(call: Fields): Part {
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled'])
-const WRAPPED = /^(?:Output too large\. .*\n)?<untrusted_context>\n(.*)\n<\/untrusted_context>$/s
+const WRAPPED = /^(?:Output too large\. [^\n]*\n)?<untrusted_context>\n(.*)\n<\/untrusted_context>$/s
 
 /** Call and result stand in one record; the result has a time of its own. */
 function* ended(state: State, call: Fields, message: string): Generator<Item> {
