@@ -292,4 +292,22 @@ describe('a session', () => {
     expect(dirname(path)).not.toBe(folder)
     expect(await world.sweep()).toMatchObject({ newEventCount: 0, problems: [] })
   })
+
+  it('of a database elsewhere is told from one of the same number here', async () => {
+    const home = unpackAgent('goose')
+    const there = join(home, 'subagent/.local/share/goose/sessions')
+    const world = new World(join(home, 'qa'))
+    world.configure(`[sources.goose]\nroots = ["${there}"]\n`)
+    expect(await world.sweep()).toMatchObject({ problems: [] })
+    const { sessions, edges } = world.dump()
+    const uids = sessions.map((one) => one['session_uid'])
+    expect(uids).toEqual([
+      'goose:20261116_1',
+      'goose:20261116_1@1794860019000',
+      'goose:20261116_2@1794860019000',
+    ])
+    expect(edges).toMatchObject([{ session_uid: uids[2], kind: 'subagent', parent_uid: uids[1] }])
+    expect(agent.resume?.('20261116_1@1794860019000')).toBe('goose session --resume --session-id 20261116_1')
+    world.remove()
+  })
 })

@@ -3,10 +3,11 @@
 // held at a time.
 
 import { lstatSync } from 'node:fs'
+import { sep } from 'node:path'
 import type { Source } from '../adapters/adapter.ts'
 import { errnoOf } from '../errors.ts'
 import { DAY } from '../model.ts'
-import { type Found, find } from '../sources/discover.ts'
+import { type Found, find, rootPaths } from '../sources/discover.ts'
 import { type Change, changeOf, type FileFacts, factsOf, isUnchanged } from '../sources/identity.ts'
 import { addProblem, problemOf } from '../sources/problem.ts'
 import { extraRoots } from '../sources/roots.ts'
@@ -153,7 +154,10 @@ class Planner {
     return plan
   }
 
-  add(one: Found): void {
+  add(found: Found): void {
+    const one = this.#isElsewhere(found)
+      ? { ...found, source: { ...found.source, isElsewhere: true } }
+      : found
     const facts = attempt(one, this.#report, () => factsOf(one.source))
     if (!facts) return
     const { path } = one.source
@@ -176,6 +180,12 @@ class Planner {
     const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, this.#options, this.#report)
     if (cursor && cursor.missingAt !== null && task !== undefined) this.#slice.back.push(path)
     if (task) this.#slice.tasks.push(task)
+  }
+
+  #isElsewhere({ adapter, source: { path, isDatabase } }: Found): boolean {
+    if (!isDatabase) return false
+    const own = rootPaths([adapter], this.#options.env, {})
+    return !!this.#options.host || !own.some((root) => path === root || path.startsWith(root + sep))
   }
 
   /** Of a source that is not known under its name: that of the file it was, or of what stood in for it. */

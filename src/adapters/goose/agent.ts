@@ -24,6 +24,6 @@ export const agent: Agent = {
   roots: (env) => [sessions(env)],
   claim,
   load: () => import('./read.ts'),
-  resume: (id) => `goose session --resume --session-id ${id}`,
+  resume: (id) => `goose session --resume --session-id ${id.replace(/@.*$/, '')}`,
   start: (prompt) => ['goose', 'run', '--interactive', '--text', prompt],
 }

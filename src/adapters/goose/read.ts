@@ -36,8 +36,8 @@ import {
   usageItem,
 } from '../kit/index.ts'
 
-export const read: Read = ({ path }, from) =>
-  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, READER)
+export const read: Read = ({ path, isElsewhere }, from) =>
+  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, reader(isElsewhere === true))
 
 const TOOLS: Readonly<Record<string, Deed>> = {
   analyze: 'read',
@@ -49,7 +49,22 @@ const TOOLS: Readonly<Record<string, Deed>> = {
   write: 'edit',
 }
 
-const READER: DatabaseReader = { tables: ['sessions', 'messages'], sessions, read: tell }
+const reader = (isElsewhere: boolean): DatabaseReader => ({
+  tables: ['sessions', 'messages'],
+  sessions,
+  read: (database, id) => tell(database, id, isElsewhere ? birthOf(database) : ''),
+})
+
+/** An id from before the database: the time of the session's beginning. */
+const IS_TIME = /^\d{8}_\d{6}$/
+
+/** What tells a database from others, as an ending for the ids in it: when it was made. */
+function birthOf(database: ForeignDatabase): string {
+  const [row] = database.has('schema_version', 'applied_at')
+    ? database.rows('SELECT min(applied_at) AS at FROM schema_version')
+    : database.rows('SELECT min(created_at) AS at FROM sessions')
+  return `@${utc(row?.['at']) ?? ''}`
+}
 
 function* sessions(database: ForeignDatabase): Generator<Marked> {
   const flags = database.has('messages', 'metadata_json') ? 'octet_length(metadata_json)' : '0'
@@ -70,12 +85,12 @@ function utc(value: unknown): number | null {
   return time(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text.replace(' ', 'T')}Z`)
 }
 
-function* tell(database: ForeignDatabase, id: string): Generator<Item> {
+function* tell(database: ForeignDatabase, id: string, ending: string): Generator<Item> {
   const [row] = database.rows('SELECT * FROM sessions WHERE id = ?', id)
   if (!row) return
-  const thread = newThread(id)
+  const thread = newThread(IS_TIME.test(id) ? id : id + ending)
   const config = fieldsIn(row['model_config_json'])
-  const ledger = yield* ledgerItems(thread, database)
+  const ledger = yield* ledgerItems(thread, database, id)
   yield* sessionItems(thread, { ...row, model: config['model_name'] }, utc(row['created_at']), ledger)
   const columns = ['message_id', 'metadata_json'].filter((column) => database.has('messages', column))
   const rows = database.rows(
@@ -87,13 +102,17 @@ function* tell(database: ForeignDatabase, id: string): Generator<Item> {
     const content = listIn(message, 'content_json', `messages/${message['id']}`)
     if ('gap' in content) yield content.gap
     else
-      yield* messageItems(thread, {
-        id: message['message_id'],
-        role: message['role'],
-        created: message['created_timestamp'],
-        content: content.value,
-        metadata: fieldsIn(message['metadata_json']),
-      })
+      yield* messageItems(
+        thread,
+        {
+          id: message['message_id'],
+          role: message['role'],
+          created: message['created_timestamp'],
+          content: content.value,
+          metadata: fieldsIn(message['metadata_json']),
+        },
+        ending,
+      )
   }
 }
 
@@ -116,10 +135,10 @@ interface Told {
 }
 
 /** One row for each response, compactions included; what was cached is a part of the input. */
-function* ledgerItems(thread: Thread, database: ForeignDatabase): Generator<Item, Told> {
+function* ledgerItems(thread: Thread, database: ForeignDatabase, id: string): Generator<Item, Told> {
   const told = { input: 0, output: 0, usd: 0 }
   if (!database.has('usage_ledger', 'cache_read_tokens')) return told
-  const rows = database.rows('SELECT rowid AS row, * FROM usage_ledger WHERE session_id = ?', thread.session)
+  const rows = database.rows('SELECT rowid AS row, * FROM usage_ledger WHERE session_id = ?', id)
   for (const row of rows) {
     const counts = {
       input: row['input_tokens'],
@@ -182,14 +201,16 @@ interface Shown {
   isModels: boolean
 }
 
-function* messageItems(thread: Thread, message: Fields): Generator<Item> {
+function* messageItems(thread: Thread, message: Fields, ending = ''): Generator<Item> {
   const { id, role, created, content, metadata } = message
   const flags = fields(metadata)
   const shown = { isHuman: flags['userVisible'] !== false, isModels: flags['agentVisible'] !== false }
   const ts = time(created)
   // Rows change their numbers when a conversation is compacted, and a copied session keeps the rest; old files have no ids.
-  const isOld = /^\d{8}_\d{6}$/.test(thread.session)
-  const name = numbered(thread.seen, sharedName([isOld ? null : (id ?? null), role, created, content]))
+  const name = numbered(
+    thread.seen,
+    sharedName([IS_TIME.test(thread.session) ? null : (id ?? null), role, created, content]),
+  )
   const speaker = speakerOf(role) ?? 'system'
   for (const [at, block] of list(content).entries()) {
     const raw = isRecord(block) ? block : { value: block }
@@ -201,7 +222,7 @@ function* messageItems(thread: Thread, message: Fields): Generator<Item> {
     )
     const child = part.is === 'result' ? childOf(raw) : undefined
     const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
-    if (child) yield { ...spawned, session: child, evidence: str(raw['id']) ?? name }
+    if (child) yield { ...spawned, session: child + ending, evidence: str(raw['id']) ?? name }
   }
 }
 
