@@ -103,8 +103,12 @@ describe.skipIf(!HAS_SSHD)('sweep --from, over sshd', () => {
     await there.sweep()
     const [here, wanted] = [world.dump(), there.dump()]
     expect(here.sessions.length).toBeGreaterThan(20)
+    // Ids that only count the sessions of one database have an ending elsewhere.
+    const ending = /(?<=goose:\d{8}_\d+)@\d+/g
+    const copied = JSON.stringify([here.events, here.usage, here.edges])
+    expect(copied).toMatch(ending)
     expect(
-      differences([here.events, here.usage, here.edges], [wanted.events, wanted.usage, wanted.edges]),
+      differences(JSON.parse(copied.replace(ending, '')), [wanted.events, wanted.usage, wanted.edges]),
     ).toEqual([])
     there.remove()
   }, 120_000)

@@ -20,7 +20,7 @@ export const agent: Agent = {
   flavor: 'goose',
   title: 'Goose',
   aliases: ['block-goose', 'goose-cli', 'codename-goose'],
-  version: 2,
+  version: 3,
   roots: (env) => [sessions(env)],
   claim,
   load: () => import('./read.ts'),

@@ -102,17 +102,13 @@ function* tell(database: ForeignDatabase, id: string, ending: string): Generator
     const content = listIn(message, 'content_json', `messages/${message['id']}`)
     if ('gap' in content) yield content.gap
     else
-      yield* messageItems(
-        thread,
-        {
-          id: message['message_id'],
-          role: message['role'],
-          created: message['created_timestamp'],
-          content: content.value,
-          metadata: fieldsIn(message['metadata_json']),
-        },
-        ending,
-      )
+      yield* messageItems(thread, {
+        id: message['message_id'],
+        role: message['role'],
+        created: message['created_timestamp'],
+        content: content.value,
+        metadata: fieldsIn(message['metadata_json']),
+      })
   }
 }
 
@@ -201,16 +197,14 @@ interface Shown {
   isModels: boolean
 }
 
-function* messageItems(thread: Thread, message: Fields, ending = ''): Generator<Item> {
+function* messageItems(thread: Thread, message: Fields): Generator<Item> {
   const { id, role, created, content, metadata } = message
   const flags = fields(metadata)
   const shown = { isHuman: flags['userVisible'] !== false, isModels: flags['agentVisible'] !== false }
   const ts = time(created)
   // Rows change their numbers when a conversation is compacted, and a copied session keeps the rest; old files have no ids.
-  const name = numbered(
-    thread.seen,
-    sharedName([IS_TIME.test(thread.session) ? null : (id ?? null), role, created, content]),
-  )
+  const isOld = IS_TIME.test(thread.session)
+  const name = numbered(thread.seen, sharedName([isOld ? null : (id ?? null), role, created, content]))
   const speaker = speakerOf(role) ?? 'system'
   for (const [at, block] of list(content).entries()) {
     const raw = isRecord(block) ? block : { value: block }
@@ -222,6 +216,7 @@ function* messageItems(thread: Thread, message: Fields, ending = ''): Generator<
     )
     const child = part.is === 'result' ? childOf(raw) : undefined
     const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
+    const [ending = ''] = /@.*$/.exec(thread.session) ?? []
     if (child) yield { ...spawned, session: child + ending, evidence: str(raw['id']) ?? name }
   }
 }
