@@ -24,6 +24,6 @@ export const agent: Agent = {
   roots: (env) => [sessions(env)],
   claim,
   load: () => import('./read.ts'),
-  resume: (id) => `goose session --resume --session-id ${id.replace(/@.*$/, '')}`,
+  resume: (id) => `goose session --resume --session-id ${id.split('@', 1)}`,
   start: (prompt) => ['goose', 'run', '--interactive', '--text', prompt],
 }

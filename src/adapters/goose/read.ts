@@ -216,8 +216,13 @@ function* messageItems(thread: Thread, message: Fields): Generator<Item> {
     )
     const child = part.is === 'result' ? childOf(raw) : undefined
     const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
-    const [ending = ''] = /@.*$/.exec(thread.session) ?? []
-    if (child) yield { ...spawned, session: child + ending, evidence: str(raw['id']) ?? name }
+    const [, ending] = thread.session.split('@')
+    if (child)
+      yield {
+        ...spawned,
+        session: ending ? `${child}@${ending}` : child,
+        evidence: str(raw['id']) ?? name,
+      }
   }
 }
 
