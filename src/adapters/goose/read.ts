@@ -214,15 +214,9 @@ function* messageItems(thread: Thread, message: Fields): Generator<Item> {
       { name: `${name}.${at}`, ts, speaker, parts: [part], ...(more && { more }) },
       TOOLS,
     )
-    const child = part.is === 'result' ? childOf(raw) : undefined
+    const child = part.is === 'result' ? childOf(raw, thread.session) : undefined
     const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
-    const [, ending] = thread.session.split('@')
-    if (child)
-      yield {
-        ...spawned,
-        session: ending ? `${child}@${ending}` : child,
-        evidence: str(raw['id']) ?? name,
-      }
+    if (child) yield { ...spawned, session: child, evidence: str(raw['id']) ?? name }
   }
 }
 
@@ -302,7 +296,9 @@ function resultOf(raw: Fields): Part {
   }
 }
 
-/** The session of a sub-agent: nothing else names it. */
-function childOf({ toolResult }: Fields): string | undefined {
-  return str(fields(fields(fields(toolResult)['value'])['_meta'])['subagent_session_id'])
+/** The session of a sub-agent, of the same database: nothing else names it. */
+function childOf({ toolResult }: Fields, parent: string): string | undefined {
+  const id = str(fields(fields(fields(toolResult)['value'])['_meta'])['subagent_session_id'])
+  const [, ending] = parent.split('@')
+  return id && ending ? `${id}@${ending}` : id
 }
