@@ -1,29 +1,80 @@
-// What digests add to a cold sweep, and what eviction costs. The same sources are swept with and without digests, in turns;
-// a trigger that calls every session analyzed keeps them from being made. `--sessions 0` measures eviction alone.
-//   npm run bench:digest [-- --sessions 3000 --rounds 1 --evicted 1000 --kept 2000]
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+// What digests add to a cold sweep, by samples of its threads, and what eviction costs. `--sessions 0` measures eviction alone;
+// DIR holds real transcripts, one folder for each agent, named as under `[sources]`, in the place of generated ones.
+//   npm run bench:digest [-- --sessions 3000 --rounds 1 --evicted 1000 --kept 2000 --corpora DIR]
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { generate } from './corpus.mjs'
-import { measure, median, option, say } from './measure.mjs'
+import { measure, median, option, pathOption, say, sourcesBelow } from './measure.mjs'
 
 const sessions = option('--sessions', 3000)
 const rounds = option('--rounds', 1)
 const evicted = option('--evicted', 1000)
 const kept = option('--kept', 2000)
+const corpora = pathOption('--corpora')
 const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'recollect-bench-'))
 process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 
-/** A memory with nothing in it, changed as the statements say. */
-function newMemory(statements) {
+/** Where digests are made: at the end of a sweep, and for long sessions while its writer has to wait. */
+const DIGESTS = new Set(['analyze', 'useIdleTime'])
+
+say('machine', `${cpus().length} cores, Node ${process.version}`)
+const home = join(root, 'home')
+if (sessions > 0) {
+  mkdirSync(home)
+  if (corpora) say('real transcripts', readdirSync(corpora).join(', '))
+  else {
+    const made = generate(home, { sessions })
+    say('corpus', `${made.files.length} sessions, ${(made.bytes / 1e6).toFixed(0)} MB`)
+  }
+  const shares = Array.from({ length: rounds }, () => `${(shareOfDigests() * 100).toFixed(1)} %`)
+  say('digests add to a cold sweep (target 12 %)', shares.join(', '))
+}
+
+/** In samples of both threads, V8's own helpers not included. */
+function shareOfDigests() {
+  const [memory, profiles] = [join(root, 'memory'), join(root, 'profiles')]
+  mkdirSync(memory, { mode: 0o700 })
+  if (corpora) writeFileSync(join(memory, 'config.toml'), sourcesBelow(corpora))
+  measure(['--cpu-prof', `--cpu-prof-dir=${profiles}`, cli, 'sweep'], { home, memory })
+  let [all, digests] = [0, 0]
+  for (const name of readdirSync(profiles)) {
+    const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(profiles, name), 'utf8'))
+    const byId = new Map(nodes.map((node) => [node.id, node]))
+    const within = new Set()
+    const mark = (node, isWithin) => {
+      const isDigest = isWithin || DIGESTS.has(node.callFrame.functionName)
+      if (isDigest) within.add(node.id)
+      for (const child of node.children ?? []) mark(byId.get(child), isDigest)
+    }
+    mark(nodes[0], false)
+    samples.forEach((id, at) => {
+      if (byId.get(id).callFrame.functionName === '(idle)') return
+      all += timeDeltas[at]
+      if (within.has(id)) digests += timeDeltas[at]
+    })
+  }
+  for (const path of [memory, profiles]) rmSync(path, { recursive: true })
+  return digests / (all - digests)
+}
+
+/** A memory with nothing in it. */
+function newMemory() {
   const memory = join(root, 'memory')
-  rmSync(memory, { recursive: true, force: true })
   mkdirSync(memory, { mode: 0o700 })
   measure([cli, 'sweep'], { memory })
-  change(memory, statements)
   return memory
 }
 
@@ -33,36 +84,10 @@ function change(memory, statements) {
   database.close()
 }
 
-const NO_DIGESTS = `CREATE TRIGGER no_digests AFTER UPDATE OF ingested_at ON sessions
-  BEGIN UPDATE sessions SET analyzed_at = NEW.ingested_at WHERE session_uid = NEW.session_uid; END`
-
-say('machine', `${cpus().length} cores, Node ${process.version}`)
-const home = join(root, 'home')
-if (sessions > 0) {
-  const made = generate(home, { sessions })
-  say('corpus', `${made.files.length} sessions, ${(made.bytes / 1e6).toFixed(0)} MB`)
-}
-function sweepOf(statements) {
-  const memory = newMemory(statements)
-  const cost = measure([cli, 'sweep'], { home, memory })
-  const database = new DatabaseSync(join(memory, 'memory.db'))
-  const { count } = database.prepare('SELECT count(*) AS count FROM digests').get()
-  database.close()
-  return { ...cost, text: `${cost.cpu.toFixed(2)} s CPU, ${count} digests` }
-}
-if (sessions > 0) {
-  const costs = Array.from({ length: rounds }, () => [sweepOf(''), sweepOf(NO_DIGESTS)])
-  const middle = (which) => costs.map((pair) => pair[which]).sort((a, b) => a.cpu - b.cpu)[rounds >> 1]
-  const [cold, without] = [middle(0), middle(1)]
-  say('cold sweep, with digests', cold.text)
-  say('cold sweep, without', without.text)
-  say('  digests add (target 25 %)', `${((cold.cpu / without.cpu - 1) * 100).toFixed(1)} %`)
-}
-
 // Another home for what is to go. Sessions are evicted by age (the oldest have lain there too long), by budget (the cap is
 // what was left after that, in whole megabytes, as people write caps) and by age again with those that go spread among
 // those that stay.
-const old = { home: join(root, 'old'), memory: newMemory('') }
+const old = { home: join(root, 'old'), memory: newMemory() }
 const sources = generate(old.home, { sessions: evicted + kept, seed: 2, withGiant: false })
 const swept = JSON.parse(measure([cli, 'sweep', '--json'], old).stdout)
 say(

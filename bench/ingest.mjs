@@ -2,7 +2,6 @@
 // the same run. Prints ratios; absolute times are noise on a shared machine.
 //   npm run bench:ingest [-- --sessions 3000 --idle-sources 20000 --corpora DIR]
 // DIR holds real transcripts, one folder for each agent, named as under `[sources]`; they are measured too.
-import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   mkdirSync,
@@ -14,14 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generate } from './corpus.mjs'
+import { measure, option, pathOption, say, sourcesBelow } from './measure.mjs'
 
-const option = (name, fallback) => {
-  const at = process.argv.indexOf(name)
-  return at === -1 ? fallback : Number(process.argv[at + 1])
-}
 const sessions = option('--sessions', 3000)
 const idleSources = option('--idle-sources', 20_000)
 const cli = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
@@ -32,21 +28,6 @@ const bytesBelow = (path) =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
-
-/** Runs a program in a child; its own CPU, wall time and peak memory come from GNU time's figures in /proc. */
-function measure(args, env) {
-  const clean = { ...process.env, ...env }
-  delete clean.NODE_EXTRA_CA_CERTS
-  const begun = performance.now()
-  const child = spawnSync('/usr/bin/time', ['-f', '%U %S %e %M', process.execPath, ...args], {
-    env: clean,
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-  })
-  if (child.status !== 0) throw new Error(`${args.join(' ')}: ${child.stderr}`)
-  const [user, system, wall, rss] = child.stderr.trim().split('\n').at(-1).split(' ').map(Number)
-  return { cpu: user + system, wall: wall || (performance.now() - begun) / 1000, rss: rss * 1024 }
-}
 
 const floorProgram = `
   import { readFileSync } from 'node:fs'
@@ -74,7 +55,6 @@ function floorOf(files) {
   )
 }
 
-const say = (what, text) => console.log(`${what.padEnd(34)} ${text}`)
 const ratio = (a, b) => `${(a / b).toFixed(2)}x`
 
 say('machine', `${cpus().length} cores, Node ${process.version}`)
@@ -83,9 +63,9 @@ const made = generate(home, { sessions })
 say('corpus', `${made.files.length} sessions, ${(made.bytes / 1e6).toFixed(0)} MB`)
 
 /** A sweep into an empty memory, beside the floor of the same files. */
-function coldSweep({ files, bytes }, env) {
+function coldSweep({ files, bytes }, at) {
   const floor = floorOf(files)
-  const cold = measure([cli, 'sweep'], env)
+  const cold = measure([cli, 'sweep'], at)
   say('floor: read + JSON.parse', `${floor.wall.toFixed(2)} s wall, ${floor.cpu.toFixed(2)} s CPU`)
   say(
     'cold sweep',
@@ -93,30 +73,26 @@ function coldSweep({ files, bytes }, env) {
   )
   say('  wall / floor (target 4.5)', ratio(cold.wall, floor.wall))
   say('  CPU / floor (target 8)', ratio(cold.cpu, floor.cpu))
-  say('  store / source bytes (target 0.35)', ratio(bytesBelow(env.RECOLLECT_HOME), bytes))
+  say('  store / source bytes (target 0.35)', ratio(bytesBelow(at.memory), bytes))
 }
 
 const empty = measure(['-e', '0'], {})
-const corporaAt = process.argv.indexOf('--corpora')
-if (corporaAt !== -1) {
-  const corpora = resolve(process.argv[corporaAt + 1])
+const corpora = pathOption('--corpora')
+if (corpora) {
   const files = readdirSync(corpora, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))
     .map((entry) => join(entry.parentPath, entry.name))
   const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0)
-  const env = { HOME: join(root, 'nobody'), RECOLLECT_HOME: join(root, 'memory-of-corpora') }
-  for (const path of Object.values(env)) mkdirSync(path, { mode: 0o700 })
-  const roots = readdirSync(corpora).map(
-    (name) => `[sources.${name}]\nroots = [${JSON.stringify(join(corpora, name))}]\n`,
-  )
-  writeFileSync(join(env.RECOLLECT_HOME, 'config.toml'), roots.join('\n'))
+  const at = { home: join(root, 'nobody'), memory: join(root, 'memory-of-corpora') }
+  for (const path of Object.values(at)) mkdirSync(path, { mode: 0o700 })
+  writeFileSync(join(at.memory, 'config.toml'), sourcesBelow(corpora))
   say('real transcripts', `${files.length} files, ${(bytes / 1e6).toFixed(0)} MB`)
-  coldSweep({ files, bytes }, env)
+  coldSweep({ files, bytes }, at)
 }
 
-const env = { HOME: home, RECOLLECT_HOME: join(root, 'memory') }
-coldSweep(made, env)
-const again = measure([cli, 'sweep'], env)
+const generated = { home, memory: join(root, 'memory') }
+coldSweep(made, generated)
+const again = measure([cli, 'sweep'], generated)
 say('sweep again, nothing changed', `${again.cpu.toFixed(2)} s CPU`)
 
 /** The price of one line appended to a session of the given size, over a sweep that finds nothing new. */
@@ -132,7 +108,7 @@ function appendCost(bytes, name) {
     appendFileSync(path, block)
     size += block.length
   }
-  const at = { HOME: join(place, 'home'), RECOLLECT_HOME: join(place, 'memory') }
+  const at = { home: join(place, 'home'), memory: join(place, 'memory') }
   measure([cli, 'sweep'], at)
   const costs = []
   for (let round = 0; round < 5; round++) {
@@ -160,9 +136,9 @@ for (let index = 0; index < idleSources; index++) {
     `${JSON.stringify({ type: 'user', uuid: id, parentUuid: null, sessionId: id, cwd: '/p', timestamp: '2026-01-01T00:00:00Z', message: { role: 'user', content: `prompt ${index}` } })}\n`,
   )
 }
-const idleEnv = { HOME: join(many, 'home'), RECOLLECT_HOME: join(many, 'memory') }
-measure([cli, 'sweep'], idleEnv)
-const idle = measure([cli, 'sweep'], idleEnv)
+const idleAt = { home: join(many, 'home'), memory: join(many, 'memory') }
+measure([cli, 'sweep'], idleAt)
+const idle = measure([cli, 'sweep'], idleAt)
 say(
   `idle sweep over ${idleSources} sources`,
   `${(idle.cpu - empty.cpu).toFixed(2)} s CPU over bare Node (target 0.3)`,

@@ -1,6 +1,8 @@
 // What a program costs: its own CPU, wall time and peak memory, by GNU time. Every run gets the home it is told, never
 // the one of whoever runs the benchmark.
 import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 
 /** `home` holds agents' files, `memory` is where recollect keeps its own; both may be absent for programs that need none. */
 export function measure(
@@ -30,3 +32,13 @@ export const option = (name, fallback) => {
   const at = process.argv.indexOf(name)
   return at === -1 ? fallback : Number(process.argv[at + 1])
 }
+export const pathOption = (name) => {
+  const at = process.argv.indexOf(name)
+  return at === -1 ? undefined : resolve(process.argv[at + 1])
+}
+
+/** Settings that have a sweep read real transcripts: one folder for each agent, named as under `[sources]`. */
+export const sourcesBelow = (path) =>
+  readdirSync(path)
+    .map((name) => `[sources.${name}]\nroots = [${JSON.stringify(join(path, name))}]\n`)
+    .join('\n')
