@@ -82,6 +82,47 @@ describe('a word that no index holds', () => {
     expect(await ask('parcel')).toMatchObject({ found_by: 'index', scanned: null })
   })
 
+  it('is found among others that say less, which are left out where nothing else is there', async () => {
+    const found = await ask('where did quetzalcoatl fail in the parcel service')
+    expect(found).toMatchObject({ holds: 'most', found_by: 'bodies', ignored: ['where', 'did', 'in', 'the'] })
+    expect(uidsOf(found)).toEqual([log.uid])
+    expect(found.sessions[0]?.missing).toEqual(['fail'])
+    expect(await ask('where is quetzalcoatl parcel')).toMatchObject({ holds: 'all_in_session' })
+    expect(await ask('quetzalcoatl parcel', { scan: false })).toMatchObject({ holds: 'nothing' })
+    expect(await ask('quetzalcoatl alpaca sweater')).toMatchObject({ holds: 'nothing' })
+  })
+
+  it('is not found beside what must not be there', async () => {
+    expect(uidsOf(await ask('quetzalcoatl -kubernetes'))).toEqual([log.uid])
+    expect(uidsOf(await ask('quetzalcoatl -linker'))).toEqual([])
+  })
+
+  it('is offered to be looked for where other words have an answer', async () => {
+    const found = await ask('invoice export flaky_on_sundays')
+    expect(found).toMatchObject({ holds: 'most', scanned: null })
+    expect(found.next).toEqual([{ query: 'flaky_on_sundays', why: 'bodies' }])
+  })
+
+  it('nor words that it holds, but apart, are found as they stand there', async () => {
+    const own = new World()
+    try {
+      for (const word of ['amber', 'basalt', 'cobalt', 'dolerite'])
+        tell(own.home, word, [{ ask: `Polish the ${word}.` }])
+      const output = `${filler(200)}\namber: basalt, cobalt; Dolerite\n${filler(200)}`
+      const { uid } = tell(own.home, 'stones', [
+        { ask: 'List them.' },
+        { tool: 'Bash', input: { command: 'x' }, output },
+      ])
+      await own.sweep()
+      const found = await ask('amber basalt cobalt dolerite', {}, own)
+      expect(found).toMatchObject({ holds: 'all_in_event', found_by: 'bodies' })
+      expect(uidsOf(found)).toEqual([uid])
+      expect((await ask('amber basalt dolerite cobalt', {}, own)).holds).toBe('nothing')
+    } finally {
+      own.remove()
+    }
+  })
+
   it('is found until the reading is ended', async () => {
     const found = await ask('quetzalcoatl', { signal: AbortSignal.abort() })
     expect(found.scanned).toMatchObject({ is_all: false })
@@ -251,8 +292,16 @@ describe('recollect search', () => {
     expect(run('parcelservice').stdout).toContain("a beginning: recollect search 'parcel*'")
   })
 
+  it('is never left alone with nothing', () => {
+    expect(run('xqzvvk').stdout).toMatch(/what there is: recollect sessions\n$/)
+    expect(run('xqzvvk', 'alpaca', 'sweater').stdout).toMatch(/what there is: recollect sessions\n$/)
+    // Only what would find something is offered.
+    expect(run('knit', 'alpaca', 'invocie').stdout).not.toContain('did you mean')
+  })
+
   it('takes one way to look at a time, and says what is wrong with an expression', () => {
     expect(run('--literal', '--regex', 'x')).toMatchObject({ code: 2 })
+    for (const how of ['--literal', '--regex']) expect(run(how, ''), how).toMatchObject({ code: 2 })
     const { code, stderr } = run('--regex', '(')
     expect([code, stderr]).toEqual([2, expect.stringContaining('is no regular expression')])
     expect(run('--literal', 'order.items?.id').stdout).toContain('order.items?.id')

@@ -129,7 +129,7 @@ describe('search', () => {
     expect(run('search', '--', '--no-verify').stdout).toContain('--no-verify')
     expect(run('search', 'quetzal', '--flavor', 'codex')).toMatchObject({
       code: 0,
-      stdout: 'nothing found\n',
+      stdout: 'nothing found\nwhat there is: recollect sessions\n',
     })
   })
 

@@ -9,16 +9,18 @@ export function headLines(found: Answer): string[] {
   const [first = '', ...rest] = answerWords(found).map(oneLine)
   const next = found.holds === 'nothing' ? found.next : found.next.filter((one) => isOffered(found, one))
   if (first === '' && next.length === 0) return []
+  const isDeadEnd = found.holds === 'nothing' && next.length === 0
   return [
     ...(first === '' ? [] : [`${first}${bodiesText(found)}`]),
     ...rest,
     ...next.map((one) => `${WHY[one.why]}: ${command(one)}`),
+    ...(isDeadEnd ? ['what there is: recollect sessions'] : []),
   ]
 }
 
 /** What was done already need not be offered. */
 const isOffered = ({ instead }: Answer, { why }: NextQuery): boolean =>
-  why === 'spelling' && instead.length === 0
+  why === 'bodies' || (why === 'spelling' && instead.length === 0)
 
 function bodiesText({ scanned, holds, found_by: by }: Answer): string {
   if (scanned === null || scanned.sessions === 0 || (by !== 'bodies' && holds !== 'nothing')) return ''

@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { nearest } from '../config.ts'
 import { RecollectError } from '../errors.ts'
 import type { EventKind } from '../model.ts'
-import { type Answer, type AnswerOptions, answer, refuseEmpty, searchDocument } from '../query/answer.ts'
+import { type Answer, type AnswerOptions, answer, searchDocument } from '../query/answer.ts'
 import type { SearchHit } from '../query/hits.ts'
 import { resolveSession } from '../query/ids.ts'
 import { shortIds } from '../query/short-ids.ts'
+import { refuseEmpty } from '../query/signs.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { Scanned } from '../store/scan.ts'
 import { headLines, restLine } from './answer-text.ts'
@@ -39,7 +40,7 @@ export async function runSearch(words: string[], flags: SearchCommand, command: 
   refuseMisspelt(words, command)
   const query = words.join(' ')
   const how = howAsked(flags)
-  if (how === 'words') refuseEmpty(query, query.trim() || 'query')
+  refuseEmpty(query, how, query.trim() || 'query')
   const options: AnswerOptions = { ...filterFrom(flags), how }
   if (flags.kind !== undefined) options.kinds = parseKinds(flags.kind)
   if (flags.limit !== undefined) options.limit = parseLimit(flags.limit)

@@ -3,11 +3,12 @@ import { z } from 'zod'
 import type { Mend } from '../digest/mends.ts'
 import { listPatterns, type Pattern } from '../digest/patterns.ts'
 import { type Solved, solvedBefore } from '../digest/solved.ts'
-import { answer, refuseEmpty } from '../query/answer.ts'
+import { answer } from '../query/answer.ts'
 import { answerWords } from '../query/answer-words.ts'
 import { resolveSession } from '../query/ids.ts'
 import { reposAt } from '../query/meant.ts'
 import type { SearchHit } from '../query/search.ts'
+import { refuseEmpty } from '../query/signs.ts'
 import type { FilterNames } from '../store/reader/filters.ts'
 import { ownSessions } from './caller.ts'
 import { type Answer, type Entry, type Line, line } from './result.ts'
@@ -34,7 +35,7 @@ export const searchTool = tool({
   }),
   run: async (context, input) => {
     const { handle } = context
-    refuseEmpty(input.query, 'query')
+    refuseEmpty(input.query, 'words', 'query')
     const session = input.session === undefined ? undefined : resolveSession(handle, input.session)
     const isHere = input.repo === undefined || input.repo === '.'
     const repo =

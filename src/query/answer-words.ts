@@ -10,6 +10,7 @@ export function answerWords({ holds, found_by: by, instead, ignored, scanned, se
   if (holds === 'nothing') return ['nothing found']
   const isMixed = sessions.some((one) => one.holds !== 'all_in_event')
   return [
+    ...(by === 'bodies' ? ['not in the index: found by reading the bodies'] : []),
     ...instead.map(({ typed, meant }) => `nothing holds ${typed}: these hold ${meant}`),
     ...(holds === 'all_in_event' && by === 'index' && scanned?.is_all && instead.length === 0
       ? ['no body holds it as typed: these hold its words']
@@ -21,7 +22,6 @@ export function answerWords({ holds, found_by: by, instead, ignored, scanned, se
     ...(holds === 'all_in_event' && isMixed
       ? ['all words in one event first, then sessions that hold all or most of them']
       : []),
-    ...(by === 'bodies' ? ['not in the index: found by reading the bodies'] : []),
     ...(ignored.length > 0 ? [`not looked for: ${ignored.join(', ')}`] : []),
   ]
 }

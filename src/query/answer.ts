@@ -2,11 +2,10 @@
 // words in one event, that is the answer, as ever. Where it does not, the bodies are read, words may stand in several events
 // of a session, mistyped ones are replaced, and the answer says which of it was done. Nothing found is told with what to ask
 // instead, and only what would find something is offered.
-import { RecollectError } from '../errors.ts'
 import type { Session } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { Run, Scanned } from '../store/scan.ts'
-import { type ParsedQuery, parseQuery, queryTerm } from '../store/words.ts'
+import { type ParsedQuery, parseQuery, type QueryTerm } from '../store/words.ts'
 import { type SearchHit, type SessionHits, shownGroups } from './hits.ts'
 import { type Finder, LineFinder } from './line.ts'
 import { type NextQuery, nextQueries, replaced } from './next-queries.ts'
@@ -17,10 +16,12 @@ import {
   type PartialGroup,
   type Question,
   questionOf,
+  type Word,
 } from './questions.ts'
 import {
   type FoundGroups,
   findGroups,
+  inEvents,
   type Narrowed,
   narrowedOptions,
   partsOf,
@@ -29,7 +30,8 @@ import {
   shown,
 } from './search.ts'
 import { bestGroups, type Group, type Match } from './search-groups.ts'
-import { type Spelling, spellingOf } from './spelling.ts'
+import { isName, isWeak, signsIn } from './signs.ts'
+import { type Spelling, spellingsOf } from './spelling.ts'
 import { perTask, type TaskGroup } from './tasks.ts'
 import { type Unread, unreadOf } from './unread.ts'
 import { type Wanted, wantedPattern, wantedText, wantedWords } from './wanted.ts'
@@ -88,29 +90,8 @@ export async function answer(handle: Reader, query: string, given: AnswerOptions
   return await asking.forWords()
 }
 
-/** A query has to name something that must be there. */
-export function refuseEmpty(query: string, where: string): void {
-  if (parseQuery(query) !== undefined || signsIn(query) !== undefined) return
-  throw new RecollectError('USAGE', 'the query has no word that must be there', {
-    where,
-    hint: 'at least one word without a minus: recollect search error -docker',
-  })
-}
-
-/** Signs alone, which no index holds: they are looked for as they are. A single one of the keyboard is everywhere. */
-function signsIn(query: string): string | undefined {
-  const signs = query.replace(/["*\p{Cc}\p{Cs}]/gu, '').trim()
-  return /[\p{L}\p{N}]/u.test(signs) || !/[!-~]{2}|[^\x00-\x7f]/.test(signs) ? undefined : signs
-}
-
-/** `C++`, `a.b?.c`: the letters alone would be found everywhere. */
-const isWeak = (text: string): boolean =>
-  /[^\p{L}\p{N}\s_'’-]/u.test(text) &&
-  (text.match(/[a-z0-9]+/gi) ?? []).every((word) => word.length <= 2) &&
-  /^[\x21-\x7e]+$/.test(text)
-
-/** Sentences are answered by the index first: to read all bodies for each would take longer than asking again. */
-const FEW_WORDS = 2
+/** Sentences are answered by the index as far as it goes: to read all bodies for each would take longer than asking again. */
+const isTerse = ({ words, ignored }: Question): boolean => words.length <= 2 && ignored.length === 0
 
 interface Reading {
   scan: boolean
@@ -147,11 +128,19 @@ class Asking {
   }
 
   /** What is typed with signs that matter is looked for with them. */
-  async #asTyped({ wanted, unwanted }: ParsedQuery): Promise<Answer | undefined> {
-    if (!this.#reading.scan || unwanted !== undefined || !wanted.some((term) => isWeak(term.text)))
-      return undefined
+  async #asTyped({ wanted, ruledOut }: ParsedQuery): Promise<Answer | undefined> {
+    if (!wanted.some((term) => isWeak(term.text))) return undefined
     const terms = wanted.map((term) => (isWeak(term.text) ? { ...term, isLiteral: true } : term))
-    return this.#ifFound(await this.inBodies(wantedWords(terms, this.#options.lineLength)))
+    return await this.#wordsInBodies(terms, ruledOut)
+  }
+
+  async #wordsInBodies(
+    terms: readonly QueryTerm[],
+    ruledOut: readonly QueryTerm[],
+  ): Promise<Answer | undefined> {
+    if (!this.#reading.scan) return undefined
+    const found = await this.inBodies(wantedWords(terms, ruledOut, this.#options.lineLength))
+    return found.sessions.length > 0 ? found : undefined
   }
 
   #inEvents({ match, wanted }: ParsedQuery): Answer | undefined {
@@ -179,19 +168,45 @@ class Asking {
       unknown.length === 1 && question.words.length === 1 ? this.#query : '',
     )
     if (abbreviated) return abbreviated
-    if (this.#reading.scan && question.words.length <= FEW_WORDS && parsed.unwanted === undefined) {
-      const found = this.#ifFound(await this.inBodies(wantedWords(parsed.wanted, this.#options.lineLength)))
+    if (isTerse(question)) {
+      const found = await this.#wordsInBodies(
+        question.words.map((word) => word.exact),
+        question.ruledOut,
+      )
       if (found) return found
     }
-    const spellings = unknown
-      .flatMap((word) => word.typed.match(/[\p{L}\p{N}]+/gu) ?? [])
-      .filter((part) => this.#handle.search.frequency(queryTerm(part, false) as string) === 0)
-      .map((part) => spellingOf(this.#handle, part))
+    const spellings = spellingsOf(this.#handle, question)
     return (
       this.#corrected(spellings.filter((one) => one.isClear)) ??
       this.#loosely(question, spellings) ??
+      (await this.#inMidst(question, unknown)) ??
       this.#answer({ ignored: question.ignored, next: this.#next(question, spellings) })
     )
+  }
+
+  /** Where the index is silent: bodies with the words that no index holds, or with all that was typed side by side. */
+  async #inMidst(question: Question, unknown: readonly Word[]): Promise<Answer | undefined> {
+    const { words, wanted, ruledOut, ignored } = question
+    const rest = words.filter((word) => !unknown.includes(word))
+    const wereRead = isTerse(question) && (unknown.length === 0 || rest.length === 0)
+    if (wereRead || this.#reading.signal?.aborted) return undefined
+    const typed = { text: wanted.map((term) => term.text).join(' '), isPrefix: false }
+    const terms = unknown.length === 0 ? [typed] : unknown.map((word) => word.exact)
+    const found = await this.#wordsInBodies(terms, ruledOut)
+    if (found === undefined || unknown.length === 0) return found
+    const sessions = found.sessions
+      .map((one) => this.#withMissing(one, rest))
+      .sort((a, b) => a.missing.length - b.missing.length)
+    return { ...found, sessions, holds: sessions[0]?.holds ?? 'most', ignored }
+  }
+
+  #withMissing(one: AnsweredSession, words: readonly Word[]): AnsweredSession {
+    const options = { ...this.#options, uids: [one.session.session_uid] }
+    const missing = words
+      .filter((word) => inEvents(this.#handle, word.match, options).length === 0)
+      .map((word) => word.typed)
+    const holds = missing.length > 0 ? 'most' : words.length > 0 ? 'all_in_session' : 'all_in_event'
+    return { ...one, missing, holds }
   }
 
   /** Commits are written in full here and shortened there. */
@@ -231,7 +246,7 @@ class Asking {
       session_count: Math.max(together?.session_count ?? 0, sessions.length),
       is_count_exact: sessions.length < this.#limit && (together?.is_count_exact ?? true),
       ignored: question.ignored,
-      next: this.#otherSpellings(spellings),
+      next: [...this.#otherSpellings(spellings), ...this.#unread(question, best)],
     })
   }
 
@@ -248,11 +263,28 @@ class Asking {
   }
 
   #otherSpellings(spellings: readonly Spelling[]): NextQuery[] {
-    return spellings.flatMap(({ typed, near }) =>
-      near
-        .slice(0, 1)
-        .map((meant) => ({ query: replaced(this.#query, { typed, meant }), why: 'spelling' as const })),
+    return spellings.flatMap(({ typed, near }) => {
+      const queries = near.map((meant) => replaced(this.#query, { typed, meant }))
+      const query = queries.find((one) => this.#holdsTogether(one)) ?? queries[0]
+      return query === undefined ? [] : { query, why: 'spelling' as const }
+    })
+  }
+
+  #holdsTogether(query: string): boolean {
+    const parsed = parseQuery(query)
+    const match = parsed && allWords(questionOf(parsed))
+    return match !== undefined && findGroups(this.#handle, match, this.#options, 1).groups.length > 0
+  }
+
+  /** A name that no index holds may stand in the midst of a log, and says more than all else that was asked. */
+  #unread({ words }: Question, { missing }: AnsweredSession): NextQuery[] {
+    const names = words.filter(
+      ({ typed, match }) =>
+        missing.includes(typed) && isName(typed) && this.#handle.search.frequency(match) === 0,
     )
+    return this.#scanned !== null
+      ? []
+      : names.slice(0, 1).map(({ typed }) => ({ query: typed, why: 'bodies' }))
   }
 
   async inBodies(wanted: Wanted): Promise<Answer> {
@@ -304,11 +336,13 @@ class Asking {
     return nextQueries(this.#handle, this.#query, question, spellings, {
       options: this.#options,
       wereBodiesRead: this.#scanned !== null,
+      finds: (query) => {
+        const parsed = parseQuery(query)
+        return (
+          parsed !== undefined && (this.#inEvents(parsed) ?? this.#loosely(questionOf(parsed))) !== undefined
+        )
+      },
     })
-  }
-
-  #ifFound(given: Answer): Answer | undefined {
-    return given.sessions.length > 0 ? given : undefined
   }
 
   #answer(told: Partial<Answer>): Answer {

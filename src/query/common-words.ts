@@ -7,7 +7,7 @@ const COMMON = new Set(
     'and or but if then else than so as of in on at by for from to into onto with within without about over under again ' +
     'can could will would shall should may might must not no nor there here any some all each every both either neither ' +
     'one ones just only also too very much more most such same other another ever never once yet still even because ' +
-    'during before after while until between through please tell show me find got get gets getting went going let lets ' +
+    'during before after while until between through please tell ask asked asking show me find got get gets getting went going let lets ' +
     'make made makes making happen happens happened session sessions time times last recently thing things something'
   ).split(' '),
 )

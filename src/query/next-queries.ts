@@ -22,6 +22,8 @@ export function replaced(query: string, { typed, meant }: { typed: string; meant
 interface Asked {
   options: Narrowed
   wereBodiesRead: boolean
+  /** Whether the index would answer it. */
+  finds: (query: string) => boolean
 }
 
 const MOST = 4
@@ -32,7 +34,7 @@ export function nextQueries(
   query: string,
   question: Question,
   spellings: readonly Spelling[],
-  { options, wereBodiesRead }: Asked,
+  { options, wereBodiesRead, finds }: Asked,
 ): NextQuery[] {
   const found: NextQuery[] = []
   const { events, sessions } = partsOf(options)
@@ -41,7 +43,10 @@ export function nextQueries(
     if (groups.length > 0) found.push({ query, why: 'unfiltered' })
   }
   for (const { typed, near } of spellings)
-    for (const meant of near) found.push({ query: replaced(query, { typed, meant }), why: 'spelling' })
+    for (const meant of near) {
+      const other = replaced(query, { typed, meant })
+      if (finds(other)) found.push({ query: other, why: 'spelling' })
+    }
   const known = question.words
     .map((word) => ({ word, count: handle.search.frequency(word.match) }))
     .filter(({ count }) => count > 0)

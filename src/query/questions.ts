@@ -15,16 +15,21 @@ export interface Word {
   match: string
   /** For showing where it is. */
   term: QueryTerm
+  /** As it was typed, in no other form. */
+  exact: QueryTerm
 }
 
 export interface Question {
   words: Word[]
   /** Common words, which are not looked for. */
   ignored: string[]
+  /** All that must be there, as it was typed. */
+  wanted: QueryTerm[]
   unwanted: string | undefined
+  ruledOut: QueryTerm[]
 }
 
-export function questionOf({ wanted, terms, unwanted }: ParsedQuery): Question {
+export function questionOf({ wanted, terms, unwanted, ruledOut }: ParsedQuery): Question {
   const plain = wanted.map(
     ({ isQuoted, isPrefix, text }) => !isQuoted && !isPrefix && /^[\p{L}'’]+[?!.,;:]*$/u.test(text),
   )
@@ -32,12 +37,14 @@ export function questionOf({ wanted, terms, unwanted }: ParsedQuery): Question {
   // Of nothing but common words all are meant.
   const hasOthers = isIgnored.includes(false)
   const words = wanted.map((term, at) =>
-    plain[at] ? inForms(term) : { typed: term.text, term, match: terms[at] as string },
+    plain[at] ? inForms(term) : { typed: term.text, term, exact: term, match: terms[at] as string },
   )
   return {
     words: words.filter((_, at) => !hasOthers || !isIgnored[at]),
     ignored: hasOthers ? wanted.filter((_, at) => isIgnored[at]).map((term) => plainWord(term.text)) : [],
+    wanted,
     unwanted,
+    ruledOut,
   }
 }
 
@@ -49,6 +56,7 @@ function inForms({ text }: QueryTerm): Word {
     typed,
     match: `(${forms.map((form) => queryTerm(form, false)).join(' OR ')})`,
     term: { text: root, isPrefix: forms.length > 1 },
+    exact: { text: typed, isPrefix: false },
   }
 }
 

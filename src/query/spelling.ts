@@ -1,6 +1,8 @@
 // Words that were mistyped: what of the index's own vocabulary is nearest.
 import type { Reader } from '../store/reader/index.ts'
 import type { KnownWord } from '../store/reader/vocabulary.ts'
+import { queryTerm } from '../store/words.ts'
+import type { Question } from './questions.ts'
 
 export interface Spelling {
   typed: string
@@ -11,14 +13,26 @@ export interface Spelling {
 }
 
 const SUGGESTED = 3
+/** A word in so few events may be a slip that somebody made before, if another is so many times as frequent. */
+const RARE = 3
+const FAR_RARER = 50
 /** So much more frequent than the next one of its distance. */
 const FAR_MORE = 4
 
 /** How many slips a word of this length may hold. */
 const allowed = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 
+/** Of the words of a question that no index holds, or hardly any. */
+export function spellingsOf(handle: Reader, { words }: Question): Spelling[] {
+  const parts = words.flatMap((word) => word.exact.text.match(/[\p{L}\p{N}]+/gu) ?? [])
+  return parts.flatMap((part) => {
+    const count = handle.search.frequency(queryTerm(part, false) as string)
+    return count > RARE ? [] : spellingOf(handle, part, count)
+  })
+}
+
 /** The nearest words to one that is not in the index; none for a short one, or one that is no word. */
-export function spellingOf(handle: Reader, typed: string): Spelling {
+function spellingOf(handle: Reader, typed: string, times: number): Spelling {
   const word = typed.toLowerCase()
   const most = allowed(word.length)
   const none = { typed, near: [], isClear: false }
@@ -26,13 +40,14 @@ export function spellingOf(handle: Reader, typed: string): Spelling {
   const found = startsOf(word)
     .flatMap((start) => handle.search.vocabulary(start, word.length - most, word.length + most))
     .map((known) => ({ ...known, distance: distanceOf(word, known.word, most) }))
-    .filter((known) => known.distance <= most)
+    .filter((known) => known.distance <= most && known.count > times * FAR_RARER)
     .sort((a, b) => a.distance - b.distance || b.count - a.count || (a.word < b.word ? -1 : 1))
   const [first, second] = found
   return {
     typed,
     near: [...new Set(found.map((known) => known.word))].slice(0, SUGGESTED),
-    isClear: first !== undefined && (second === undefined || isAhead(first, second)),
+    // What stands there as typed may be meant.
+    isClear: times === 0 && first !== undefined && (second === undefined || isAhead(first, second)),
   }
 }
 

@@ -12,13 +12,22 @@ export interface Wanted extends Pick<ScanQuestion, 'mayHold' | 'holds' | 'run'> 
   finder: Finder
 }
 
-/** All of some words, in any case. */
-export function wantedWords(terms: readonly QueryTerm[], lineLength?: number): Wanted {
+/** All of some words, in any case, without others. */
+export function wantedWords(
+  terms: readonly QueryTerm[],
+  ruledOut: readonly QueryTerm[],
+  lineLength?: number,
+): Wanted {
   const finder = new LineFinder(terms, lineLength)
+  const others = new LineFinder(ruledOut)
   const runs = terms.map((term) => plainRun(term.text, term.isLiteral ? SAFE : WORD))
   // To fold a chunk first would cost as much as to unpack it.
   const patterns = runs.map((run) => new RegExp(escaped(run), 'i'))
-  return wanted(finder, (text) => patterns.every((pattern) => pattern.test(text)))
+  return wanted(
+    finder,
+    (text) => patterns.every((pattern) => pattern.test(text)),
+    (text) => others.count(text) === 0,
+  )
 }
 
 /** A text exactly as it is. */
@@ -39,12 +48,20 @@ export function wantedPattern(typed: string, lineLength?: number, run?: Run): Wa
   return { ...wanted(finder, (chunk) => chunk.includes(letters)), run }
 }
 
-function wanted(finder: Finder, mayHold: (text: string) => boolean): Wanted {
+function wanted(
+  finder: Finder,
+  mayHold: (text: string) => boolean,
+  isMeant: (text: string) => boolean = () => true,
+): Wanted {
   return {
     finder,
     // Every byte as a character of its own: what is looked for is ASCII.
     mayHold: (chunk) => mayHold(chunk.toString('latin1')),
-    holds: (body) => mayHold(body) && finder.isWholeIn(textOf(body)),
+    holds: (body) => {
+      if (!mayHold(body)) return false
+      const text = textOf(body)
+      return finder.isWholeIn(text) && isMeant(text)
+    },
   }
 }
 

@@ -168,6 +168,8 @@ export interface ParsedQuery {
   terms: string[]
   /** What must not be there, for MATCH behind NOT; undefined where nothing is ruled out. */
   unwanted: string | undefined
+  /** The same, one by one. */
+  ruledOut: QueryTerm[]
 }
 
 export const without = (match: string, unwanted: string | undefined): string =>
@@ -178,6 +180,7 @@ export function parseQuery(query: string): ParsedQuery | undefined {
   const wanted: QueryTerm[] = []
   const positive: string[] = []
   const unwanted: string[] = []
+  const ruledOut: QueryTerm[] = []
   for (const match of query.matchAll(/(-?)"([^"]*)"(\*?)|(\S+)/g)) {
     const isQuoted = match[2] !== undefined
     const word = match[4] ?? ''
@@ -187,13 +190,15 @@ export function parseQuery(query: string): ParsedQuery | undefined {
     const isPrefix = isQuoted ? match[3] === '*' : word.endsWith('*')
     const term = queryTerm(text, isPrefix)
     if (term === undefined) continue
-    if (isNot) unwanted.push(term)
-    else {
+    if (isNot) {
+      unwanted.push(term)
+      ruledOut.push({ text, isPrefix })
+    } else {
       positive.push(term)
       wanted.push({ text, isPrefix, ...(isQuoted ? { isQuoted } : {}) })
     }
   }
   if (positive.length === 0) return undefined
-  const ruledOut = unwanted.length === 0 ? undefined : unwanted.join(' OR ')
-  return { match: without(positive.join(' AND '), ruledOut), wanted, terms: positive, unwanted: ruledOut }
+  const not = unwanted.length === 0 ? undefined : unwanted.join(' OR ')
+  return { match: without(positive.join(' AND '), not), wanted, terms: positive, unwanted: not, ruledOut }
 }
