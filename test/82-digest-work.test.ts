@@ -246,6 +246,20 @@ describe('what was kept', () => {
     ran('gh pr comment 42', '', { gitOperation: { pr: { number: 42, url: URL, action: 'commented' } } })
     expect((await digest()).pull_requests).toEqual([])
   })
+
+  it('is a pull request that the client links while it is opened, not while it is commented on', async () => {
+    const linked = async (command: string): Promise<string[]> => {
+      ran(command, 'done', {})
+      const end = records.pop() as Fields
+      records.push(
+        { type: 'pr-link', sessionId: SESSION, prUrl: URL, timestamp: '2026-01-02T03:04:05Z' },
+        end,
+      )
+      return (await digest()).pull_requests.map(({ url }) => url)
+    }
+    expect(await linked('gh pr comment 42 --body-file -')).toEqual([])
+    expect(await linked('gh pr create --fill')).toEqual([URL])
+  })
 })
 
 describe('what a person did', () => {

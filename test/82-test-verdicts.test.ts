@@ -48,6 +48,12 @@ describe('behind a pipe the runner has the word', () => {
   })
 })
 
+it('a line that a shell does not understand runs no tests', () => {
+  const said =
+    "At line:1 char:8\n+ cd app && npm test\n+        ~~\nThe token '&&' is not a valid statement separator.\n    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException"
+  expect(verdictOf('cd app && npm test', said, 1)).toBeUndefined()
+})
+
 describe('a run that goes on in the background', () => {
   const begun = (command: string, output: string) =>
     new Script()

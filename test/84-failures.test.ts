@@ -261,6 +261,38 @@ describe('a failure is', () => {
       'bash: line 1: render: command not found\ndone',
       'bash: line 1: render: command not found',
     ],
+    // Go names a package, and behind that only what is wrong in it.
+    [
+      'go build ./... 2>&1 | head -50',
+      '# example.com/m/ink\nink\\pen.go:8:2: cannot use n (variable of type int) as string value',
+      'ink\\pen.go:8:2: cannot use n (variable of type int) as string value',
+    ],
+    [
+      'mypy src | tail -2',
+      'src/a.py:9: error: Name "x" is not defined\nFound 1 error in 1 file',
+      'src/a.py:9: error: Name "x" is not defined',
+    ],
+    [
+      'npx eslint . | tail -4',
+      '/w/a.ts\n  9:5  error  No any  no-any\n\n✖ 1 problem (1 error)',
+      '9:5 error No any no-any',
+    ],
+    // Tests failed by the runner's own count.
+    ['pytest -q | tail -1', '2 failed, 1 passed in 0.87s', '2 failed, 1 passed in 0.87s'],
+    ['bun test 2>&1 | tail -9', '(fail) ink > dries\n\n 3 pass\n 1 fail', '(fail) ink > dries'],
+    ['mix test | tail -1', '3 tests, 1 failure', '3 tests, 1 failure'],
+    // What git and its like say of themselves.
+    [
+      'git push 2>&1 | tail -3',
+      " ! [rejected] main -> main (fetch first)\nerror: failed to push some refs to 'x'\nhint: pull",
+      "error: failed to push some refs to 'x'",
+    ],
+    // PowerShell goes on behind an error.
+    [
+      '$a = gc a.md | Select-Object -Index 3..9; $a',
+      'Select-Object : Cannot bind parameter \'Index\'. Cannot convert value \n"3..9".\nAt line:1 char:14\n+ $a = gc a.md | Select-Object -Index 3..9; $a\n+              ~~~\n    + FullyQualifiedErrorId : CannotConvert',
+      'Select-Object : Cannot bind parameter \'Index\'. Cannot convert value "3..9".',
+    ],
   ])('hidden by the exit code of %j', (command, output, sample) => {
     expect(ran(command, 0, output)).toEqual([sample])
   })
@@ -271,6 +303,15 @@ describe('a failure is', () => {
     ['cat build.log | tail -5', 'error: of long ago'],
     ['npm test 2>&1 | tail -3', 'caught: TypeError: x\n12 passed'],
     ['render --all || echo none', 'bash: line 1: render: command not found\nnone'],
+    ['git log -3 | cat; git status', 'error: of long ago'],
+    ['git switch a 2>&1 || git switch -c a', "fatal: invalid reference: a\nSwitched to a new branch 'a'"],
+    ['go doc x | head', 'a.go:1:2: an example'],
+    ['pytest | tail -1', '3 passed, 0 failed in 0.1s'],
+    // Of a log that is read, not of the command.
+    [
+      'Get-Content run.log | Select-Object -Last 9',
+      'gc : Cannot find path\nAt line:1 char:1\n+ gc b.md\n+ ~~~\n    + FullyQualifiedErrorId : PathNotFound',
+    ],
   ])('not what %j shows', (command, output) => {
     expect(ran(command, 0, output)).toEqual([])
   })

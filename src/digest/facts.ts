@@ -15,7 +15,7 @@ import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.
 import { type DigestEvent, isRefusal, isResult, isStop } from './event.ts'
 import { type FailureFact, Failures, type LastNoted } from './failures.ts'
 import { isToCheck } from './hidden.ts'
-import { type Commit, headIn, keptIn, mayKeep, pullRequestsIn } from './kept.ts'
+import { type Commit, headIn, keptIn, mayKeep, onlyTouchesRequest, pullRequestsIn } from './kept.ts'
 import { isMeantToFail } from './meant.ts'
 import { isReading } from './reading.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
@@ -170,7 +170,7 @@ export class Gatherer {
       this.#noteIntervention(event, isStop(event))
       if (event.mark === 'interrupt') addSeq(now.interrupts, event.seq)
     } else if (event.mark === 'compaction') addSeq(now.compactions, event.seq)
-    else if (event.mark === 'made')
+    else if (event.mark === 'made' && !onlyTouchesRequest(this.#now.open.waiting))
       this.#notePullRequests((event.body()?.made?.pullRequests ?? []).flatMap(pullRequestsIn), [event.seq])
   }
 

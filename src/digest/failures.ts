@@ -11,13 +11,16 @@ import {
   mayHide,
   providerError,
   reportedIn,
+  saidByPowerShell,
+  saidByProgram,
   saidByShell,
   wrongCallIn,
 } from './hidden.ts'
-import { isFiltered, isReading } from './reading.ts'
+import { isFiltered, isProbing, isReading } from './reading.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import type { Step } from './step.ts'
-import { hidesExit } from './tests.ts'
+import { tellingLine } from './telling.ts'
+import { failureCountIn, hidesExit } from './tests.ts'
 
 export interface FailureFact extends Failure {
   tool: string | null
@@ -84,14 +87,19 @@ function hiddenIn(event: DigestEvent, step: Step): string | undefined {
     return (
       providerError(event.summary) ?? (isToCheck(step.asked) ? failureInReport(fullText(event)) : undefined)
     )
-  if (step.does !== 'shell' || !mayHide(step.asked) || !hidesExit(step.asked) || isReading(step.asked))
-    return undefined
+  if (step.does !== 'shell' || !mayHide(step.asked)) return undefined
+  const told = isProbing(step.asked) ? undefined : saidByPowerShell(step.asked, () => fullText(event))
+  if (told !== undefined || !hidesExit(step.asked) || isReading(step.asked)) return told
   // Who runs the programs speaks for itself, unless another one was to come in that case.
   const text = fullText(event)
-  const missing = step.asked.includes('||') ? undefined : saidByShell(text)
+  const missing = step.asked.includes('||')
+    ? undefined
+    : (saidByShell(text) ?? saidByProgram(step.asked, text))
   if (missing !== undefined) return missing
   const checks = isChecking(step.asked)
   // Of others, what is shown has to be their own words.
-  if (!checks && isFiltered(step.asked)) return undefined
-  return failureInJson(text) ?? wrongCallIn(text) ?? (checks ? reportedIn(text) : undefined)
+  if (!checks && !step.isTest && isFiltered(step.asked)) return undefined
+  const said = failureInJson(text) ?? wrongCallIn(text) ?? (checks ? reportedIn(text) : undefined)
+  const counted = step.isTest ? failureCountIn(text) : undefined
+  return said ?? (counted && (tellingLine(text) || counted))
 }

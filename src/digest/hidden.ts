@@ -76,13 +76,17 @@ export const isChecking = (command: string): boolean => partsOf(command).some(ch
 const REPORTED = [
   /^error(?:\[E\d+\])?: \S/,
   /\berror (?:TS|CS|FS|BC|MD)\d+\b/,
-  /^\S+:\d+:\d+: (?:fatal )?error: /,
+  /^\S+:\d+(?::\d+)?: (?:fatal )?error: /,
   /^(?:npm|pnpm) (?:error|ERR!) \S/,
   /^--- FAIL: \S|^\s*\[FAIL\] \S|^FAILED \S+::|^\[ERROR\] |^BUILD FAILED|^FAILURE: /,
   /^(?:\S+: )?(?:line \d+: )?[\w.+-]+: command not found$/,
   /^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception): \S/,
+  /^Type error: \S|^\s{1,4}\d+:\d+\s+error\s+\S|^\* What went wrong:/,
   /^Found [1-9]\d* errors?\b(?!.*\b0 remaining)|^✖ [1-9]\d* problems? \([1-9]|\b[1-9]\d* (?:checks?|tests?) failed\b/,
+  /^\[warn\] Code style issues|^would reformat \S|^\*\* \w+ FAILED \*\*$|^make(?:\[\d+\])?: \*\*\* /,
 ]
+const THROWN = REPORTED[6]
+const OF_GO = /^(?:vet(?:\.exe)?: )?[^\s:]{1,300}\.go:\d+:\d+: \S/
 
 /** What the output of a check says that its exit code does not. */
 export function reportedIn(text: string): string | undefined {
@@ -91,11 +95,59 @@ export function reportedIn(text: string): string | undefined {
   for (const pattern of REPORTED) {
     const line = lines.find((one) => pattern.test(one))
     // An exception may be printed and caught; one that ended the program comes with where it was.
-    if (line === undefined || (pattern === REPORTED[6] && !/^Traceback |^ {2,8}at \S/m.test(tail))) continue
+    if (line === undefined || (pattern === THROWN && !/^Traceback |^ {2,8}at \S/m.test(tail))) continue
     return line.trim()
   }
-  return undefined
+  // Go names a package only where something is wrong in it.
+  const isOfGo = (line: string, at: number): boolean =>
+    OF_GO.test(line) && [1, 2].some((back) => lines[at - back]?.startsWith('# '))
+  return lines.find(isOfGo)?.trim()
 }
+
+const DOCKER = /^ERROR: failed to \w|^Error response from daemon: /
+const PIP = /^ERROR: (?:No matching distribution|Could not|Cannot|Failed|Invalid)\b/
+/** What programs that check nothing write only where they could not do what they were told. */
+const FAILS: Record<string, RegExp> = {
+  git: /^(?:fatal|error): \S|^CONFLICT \(/,
+  pip: PIP,
+  pip3: PIP,
+  docker: DOCKER,
+  podman: DOCKER,
+  curl: /^curl: \(\d+\) \S/,
+  apt: /^E: \S/,
+  'apt-get': /^E: \S/,
+  terraform: /^\W{0,4}Error: \S/,
+}
+
+/** A program says that it could not, of those that did more than look. */
+export function saidByProgram(command: string, text: string): string | undefined {
+  const patterns = partsOf(command).flatMap((part) =>
+    lookingOf(part) === null && Object.hasOwn(FAILS, part.program) ? [FAILS[part.program] as RegExp] : [],
+  )
+  if (patterns.length === 0) return undefined
+  return text.split('\n').find((line) => patterns.some((pattern) => pattern.test(line)))
+}
+
+const IS_POWERSHELL = /\b[A-Z][a-z]+-[A-Z]\w|^\$\w/
+const PLACE = /^At line:\d+ char:\d+\s*$/
+const CMDLET = /^[\w.-]{1,100} : \S/
+const MESSAGE_LINES = 6
+
+/** PowerShell goes on behind an error and ends well. What it says then quotes the command, and not what that printed. */
+export function saidByPowerShell(command: string, output: () => string): string | undefined {
+  if (!IS_POWERSHELL.test(command)) return undefined
+  const lines = output().split('\n')
+  const at = lines.findIndex((line, at) => PLACE.test(line) && command.includes(quotedIn(lines[at + 1])))
+  const before = lines.slice(Math.max(0, at - MESSAGE_LINES), Math.max(0, at))
+  const from = before.findLastIndex((line) => CMDLET.test(line))
+  return from === -1 ? undefined : before.slice(from).join('\n')
+}
+
+const quotedIn = (line = ''): string =>
+  line
+    .slice(line.startsWith('+ ... ') ? 6 : 2)
+    .trimEnd()
+    .replace(/ \.\.\.$/, '')
 
 const ASKED_TO_CHECK = /\b(?:run|re-?run|check|test|lint|verify|validate|ci|build|pytest)\b/i
 

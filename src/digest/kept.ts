@@ -1,6 +1,7 @@
 // What of the work was kept: commits and pull requests, as the output of the commands that made them shows them, or as the
 // client saw them made.
 import { type DigestEvent, fullText } from './event.ts'
+import type { Step } from './step.ts'
 
 export interface Commit {
   /** Empty where it was made and its name not shown. */
@@ -27,6 +28,15 @@ const OPENS_REQUEST = /\b(?:pr|mr)[ -]?(?:create|submit)\b|\bgt (?:submit|ss)\b|
 /** Programs and recipes that commit by the way: whether they did, their output shows. */
 const MAY_COMMIT =
   /\b(?:pr|mr)[ -]?(?:create|submit)\b|\b(?:gt|jj|sl|make|just|mise|task|npm run|pnpm|yarn|bun run|rtk|cz|aicommits)\b[^|;&\n]{0,80}\b(?:commit|submit|ship|release|create|modify|amend)/
+
+const TOUCHES_REQUEST =
+  /\b(?:pr|mr) (?:comment|note|review|edit|update|view|diff|checks|checkout|ready|close|reopen)\b/
+
+/** Clients also link a request that was only commented on or read: what ran then tells. */
+export function onlyTouchesRequest(open: readonly Step[]): boolean {
+  const asked = open.findLast((one) => one.does === 'shell' && one.hasFailed === null)?.asked ?? ''
+  return TOUCHES_REQUEST.test(asked) && !OPENS_REQUEST.test(asked)
+}
 
 /** Null for most commands. */
 export function mayKeep(command: string): Keeps | null {

@@ -16,7 +16,7 @@ const TELLING = [
   /^\s{0,12}(?:Uncaught )?(?:[\w$]+\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Panic|Interrupt|Timeout)\b(?: \[\w+\])?:/,
   /^E\s{2,}\S/,
   // Where the message stands on the next line, or beside its place.
-  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S|^\s*✖ (?!\d)|^--- FAIL: /,
+  /\bpanicked at\b|^\* What went wrong:|^\s*\d+:\d+\s+error\s+\S|^\s*● \S|^\s*✖ (?!\d)|^--- FAIL: |^\(fail\) \S/,
   /\b(?:error|fatal)(?:\[\w+\]| [A-Z]+\d+)?: |\bcommand not found\b|\bis not recognized as\b|\bNo such file or directory\b|\S:\d+(?::\d+)? error \S|\bundefined reference to\b|^\S+\.\w+:\d+:\d+: \S/i,
   /\b(?:FAIL(?:ED|URE)?|ERR!|CONFLICT|AssertionError|assertion failed)\b/,
   /\b(?:not found|no such|cannot|can't|could not|unable to|denied|refused|timed? ?out|invalid|unexpected|missing|failed|must be|(?:does|do|did) not|issues? found|rejected|aborted|killed|unknown|unsupported|already exists|not allowed|would be reformatted|out of date|violations?|is reserved|was expected|is not (?:a )?valid|nothing to commit)\b/i,

@@ -152,6 +152,10 @@ const COUNTED_PASSES = new RegExp(
   'm',
 )
 
+/** The line of a runner that counts failures. */
+export const failureCountIn = (output: string): string | undefined =>
+  COUNTED_FAILURES.test(output) ? output.split('\n').find((line) => COUNTED_FAILURES.test(line)) : undefined
+
 /** The first line of a command may be another program than the tests. */
 export const testNameOf = ({ subject, asked }: Pick<Step, 'subject' | 'asked'>): string =>
   isTestCommand(subject) ? subject : (testsIn(asked)[0] ?? subject)
@@ -178,7 +182,7 @@ export function testVerdict(step: Step, result: DigestEvent): Test | null {
 
 /** Nothing was there to run the tests, or the network or the sandbox did not let it get so far. */
 const NOT_RUN =
-  /command not found|: not found$|is not recognized as|No module named ['"]?(?:pytest|nose|tox|nox)\b|no such (?:sub)?command|missing script|executable file not found|unknown command|could not find `?Cargo\.toml|no rule to make target|could not resolve host|failed to (?:download|fetch)\b|error: no matching package/im
+  /command not found|: not found$|is not recognized as|No module named ['"]?(?:pytest|nose|tox|nox)\b|no such (?:sub)?command|missing script|executable file not found|unknown command|could not find `?Cargo\.toml|no rule to make target|could not resolve host|failed to (?:download|fetch)\b|error: no matching package|\+ CategoryInfo {1,20}: ParserError\b/im
 const STOPPED = new Set([124, 137, 143])
 const LOOKED_AT = 6000
 
