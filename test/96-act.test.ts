@@ -15,6 +15,7 @@ import { briefing, handedOffFrom, handoffMark, MAX_BRIEFING_BYTES } from '../src
 import { getDigest } from '../src/digest/patterns.ts'
 import { assistant, call, result, text, user, write } from './setup/claude.ts'
 import { type CliResult, cli, World } from './setup/sweeping.ts'
+import { tell } from './setup/told.ts'
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111'
 const OTHER_ID = 'bbbbbbbb-1111-4111-8111-111111111111'
@@ -112,10 +113,42 @@ describe('handoff', () => {
     expect(stdout).toMatch(/> Yes, go on \[#\d+\]/)
     expect(stdout).toMatch(/> I have looked at it,\n> and it needs another state\. \[#\d+\]/)
     expect(stdout).toMatch(
-      /## Errors that nothing fixed\n\n- Bash \[#\d+\]\n {2}> Error: unexpected end of input/,
+      /## Errors not known to be fixed\n\n- Bash \[#\d+\]\n {2}> Error: unexpected end of input/,
     )
     expect(stdout).toContain('## Next')
     expect(run('handoff', ID).stdout).toBe(stdout)
+  })
+
+  it('tells what was done after an error, and cites files with what changed them', async () => {
+    const edit = (file: string) => ({ file_path: file, old_string: 'a', new_string: 'b' })
+    const { uid } = tell(
+      world.home,
+      'brief',
+      [
+        { ask: 'Mend the lexer.' },
+        { tool: 'Read', input: { file_path: '/w/shop/lexer.ts' }, output: 'a' },
+        { tool: 'Edit', input: edit('/tmp/notes.md'), output: 'ok' },
+        { tool: 'Edit', input: edit('/w/shop/lexer.ts'), output: 'ok' },
+        { tool: 'Bash', input: { command: 'make lex' }, output: 'lex: bad token at 7', failed: true },
+        { tool: 'Bash', input: { command: 'cat lexer.ts' }, output: 'b' },
+      ],
+      { model: 'claude-opus-5-5' },
+    )
+    await world.sweep()
+    const { stdout } = run('handoff', uid)
+    expect(stdout).toContain('A session of Claude Code with claude-opus-5-5, last active')
+    expect(stdout).toContain('- outcome: abandoned: it ended in the middle of the work (likely) [#')
+    const [failed, then] = /- Bash \[#(\d+)\]\n {2}> .*bad token.*\n {2}then `Bash: cat lexer.ts` \[#(\d+)\]/
+      .exec(stdout)
+      ?.slice(1)
+      .map(Number) as [number, number]
+    expect(then).toBeGreaterThan(failed)
+    const [, lexer, notes] =
+      /edits\)\n\n- lexer.ts \(1\) \[#(\d+)\]\n- \/tmp\/notes.md \(1\) \[#(\d+)\]/.exec(
+        stdout,
+      ) as unknown as string[]
+    expect(run('show', `${uid}#${lexer}`).stdout).toContain('Edit')
+    expect(Number(notes)).toBeLessThan(Number(lexer))
   })
 
   it('stays within its bounds, whatever the session holds', () => {
@@ -130,7 +163,13 @@ describe('handoff', () => {
     }))
     const error_snippets = Array.from({ length: 50 }, () => ({ ...digest.error_snippets[0], sample: long }))
     const full = { ...digest, first_prompt: long, title: long, files, error_snippets } as typeof digest
-    const told = briefing({ digest: full, prompts, answer: { seq: 9, text: long }, agent: 'Claude Code' })
+    const told = briefing({
+      digest: full,
+      prompts,
+      answer: { seq: 9, text: long },
+      after: new Map(),
+      agent: 'Claude Code',
+    })
     expect(Buffer.byteLength(told)).toBeLessThanOrEqual(MAX_BRIEFING_BYTES)
     expect(told).not.toContain('\ufffd')
     for (const heading of ['# Briefing', '## Goal', '## State', '## Next']) expect(told).toContain(heading)

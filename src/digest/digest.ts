@@ -331,7 +331,10 @@ function filesOf({ work }: Facts): Digest['files'] {
   return [...work.files.values()]
     .sort((a, b) => b.edits.count - a.edits.count || b.touches - a.touches || (a.path < b.path ? -1 : 1))
     .slice(0, MAX_FILES)
-    .map(({ path, edits, touches, seqs }) => ({ path, edits: edits.count, touches, seqs: cited(seqs) }))
+    .map(({ path, edits, touches, seqs }) => {
+      // Where it was changed: that it was read before says less.
+      return { path, edits: edits.count, touches, seqs: cited(edits.count > 0 ? edits : seqs) }
+    })
 }
 
 function commandsOf(input: DigestInput): Digest['commands'] {
