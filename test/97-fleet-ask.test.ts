@@ -146,6 +146,9 @@ withPostgres('recollect --server', () => {
     const viewer = (await ask(tokens.viewer, 'patterns')).stdout
     expect(viewer).toContain('error  Bash (e4:abc)\n  12× in 6 sessions')
     expect(viewer).not.toContain('no such file')
+    // Some of it may have happened twice all the same.
+    const few = await server.token('few', 'ida', 'lead')
+    expect((await ask(few, 'patterns')).stdout).toBe('no failure was met by five people or more\n')
   })
 
   it('tells the account of a team, its sessions for leads, and nothing of too few', async () => {

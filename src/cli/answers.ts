@@ -93,6 +93,8 @@ export interface Answers {
   patterns(filter: { sinceAt?: number; limit?: number }): Promise<{
     document: { patterns: readonly object[] }
     patterns: ListedPattern[]
+    /** Said where there is none. */
+    nothing: string
   }>
   digest(typed: string): Promise<{ digest: Digest; tree: TreeCost | null | undefined }>
   lineage(

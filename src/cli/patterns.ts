@@ -32,10 +32,11 @@ async function showRecurring(options: PatternOptions): Promise<void> {
     ...(options.limit === undefined ? {} : { limit: parseLimit(options.limit) }),
   }
   const ask = await answerFrom('patterns', inMemory)
-  const { document, patterns } = await ask(filter)
+  const { document, patterns, nothing } = await ask(filter)
   if (options.json) return printJson(document)
   if (options.csv) return printCsv(document.patterns)
-  if (patterns.length === 0) return print(nothingTwice(options.since))
+  if (patterns.length === 0)
+    return print(options.since === undefined ? nothing : `${nothing} since ${options.since}`)
   printFolded(patterns.map(patternText).join('\n\n'))
 }
 
@@ -43,11 +44,13 @@ const inMemory: Answers['patterns'] = async (filter) =>
   withDigests((handle) => {
     const patterns = listPatterns(handle, filter)
     const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
-    return { document: { patterns }, patterns: patterns.map((one) => listed(one, shorten)) }
+    return {
+      document: { patterns },
+      patterns: patterns.map((one) => listed(one, shorten)),
+      nothing:
+        filter.sinceAt === undefined ? 'nothing has happened twice' : 'nothing that happened twice was seen',
+    }
   })
-
-const nothingTwice = (since: string | undefined): string =>
-  since === undefined ? 'nothing has happened twice' : `nothing that happened twice was seen since ${since}`
 
 function listed(pattern: Pattern, shorten: (uid: string) => string): ListedPattern {
   const { kind, count, first_seen, last_seen } = pattern

@@ -217,7 +217,11 @@ async function patterns(
     since: sinceAt,
     limit: Math.min(limit, AT_MOST),
   })
-  return { document, patterns: document.patterns.map(pattern) }
+  return {
+    document,
+    patterns: document.patterns.map(pattern),
+    nothing: 'no failure was met by five people or more',
+  }
 }
 
 function pattern(one: z.infer<typeof patternAnswer>['patterns'][number]): ListedPattern {
