@@ -170,7 +170,7 @@ export const ROUTES = {
     summary:
       'The redacted events of a session, as JSON lines. Recorded in the audit log before the first byte.',
     query: { uid: 'a session' },
-    statuses: { 404: 'nobody pushed its text', ...KEPT },
+    statuses: { 404: 'nobody pushed its text, or the store lost some of it', ...KEPT },
   },
   audit: {
     method: 'GET',

@@ -9,11 +9,11 @@ import type { Fleet } from '../../store/postgres/database.ts'
 import {
   countOutcomes,
   findLineage,
-  findPatterns,
   findSessions,
   readDigest,
   sessionsNamed,
 } from '../../store/postgres/questions.ts'
+import { findPatterns } from '../../store/postgres/recurring.ts'
 import { readSegments } from '../../store/postgres/removal.ts'
 import { settle } from '../../store/postgres/settle.ts'
 import { FOLDED, usageModels, usageSlots } from '../../store/postgres/usage.ts'
@@ -206,9 +206,17 @@ export async function text({ fleet, blobs }: Serving, caller: Caller, query: Que
       'it takes push.level = "full" on its machine',
     )
   const parts: Buffer[] = []
-  for (const sha256 of segments) {
+  for (const [at, sha256] of segments.entries()) {
     const bytes = await blobs.get(blobName(caller.team, sha256))
-    if (bytes) parts.push(gunzipSync(bytes))
+    // With a hole in it, it would be another text.
+    if (!bytes)
+      throw new Refusal(
+        404,
+        'NOT_FOUND',
+        `segment ${at + 1} of ${segments.length} is not in the store of segments`,
+        'restore what serve.blobs names; its machine sends what lacks when the session changes',
+      )
+    parts.push(gunzipSync(bytes))
   }
   return Buffer.concat(parts)
 }
