@@ -98,7 +98,7 @@ export async function runMigrate({ dryRun }: { dryRun?: boolean }): Promise<void
     const steps = dryRun ? await pendingMigrations(fleet) : await migrate(fleet)
     if (steps.length === 0) return print('nothing to do')
     for (const step of steps) {
-      if (dryRun) write(`-- ${step.number} ${step.name}\n${step.sql}\n`)
+      if (dryRun) write(`-- ${step.number} ${step.name}\nBEGIN;\n${step.sql}\nCOMMIT;\n`)
       else print(`${step.number} ${step.name}`)
     }
   }

@@ -167,7 +167,7 @@ export class Cluster {
     run('pg_ctl', '-D', this.directory, 'reload')
   }
 
-  sql(text: string, role = 'postgres'): string {
+  sql(text: string, role = 'postgres', database = 'postgres'): string {
     return run(
       'psql',
       '-h',
@@ -177,7 +177,7 @@ export class Cluster {
       '-U',
       role,
       '-d',
-      'postgres',
+      database,
       '-v',
       'ON_ERROR_STOP=1',
       '-At',

@@ -197,11 +197,11 @@ export interface MigrationStep {
   sql: string
 }
 
-/** What is still to be done to the database. */
+/** What is still to be done to the database: with each step its mark, so that whoever runs the statements by hand has done it. */
 export async function pendingMigrations(fleet: Fleet): Promise<MigrationStep[]> {
   const done = await fleet.asOwner(async (connection) => {
     const known = await connection.query("SELECT to_regclass('recollect.migrations') AS found")
-    if (known.rows[0]?.found === null) return 0
+    if (known.rows[0]?.found === null) return -1
     const { rows } = await connection.query(
       'SELECT coalesce(max(number), 0) AS last FROM recollect.migrations',
     )
@@ -212,21 +212,18 @@ export async function pendingMigrations(fleet: Fleet): Promise<MigrationStep[]> 
       where: 'DATABASE_URL',
       hint: 'update recollect on this server',
     })
-  return FLEET_MIGRATIONS.map(({ name, sql }, at) => ({ number: at + 1, name, sql })).slice(done)
+  const steps = FLEET_MIGRATIONS.map(({ name, sql }, at) => ({
+    number: at + 1,
+    name,
+    sql: `${sql}
+    INSERT INTO recollect.migrations VALUES (${at + 1}, '${name}', (extract(epoch FROM now()) * 1000)::bigint);`,
+  }))
+  return [{ number: 0, name: 'the role of the application', sql: PREPARE }, ...steps].slice(done + 1)
 }
 
 /** Each step and its mark in one transaction: a kill leaves whole steps. */
 export async function migrate(fleet: Fleet): Promise<MigrationStep[]> {
-  await fleet.asOwner((connection) => connection.query(PREPARE))
   const pending = await pendingMigrations(fleet)
-  for (const step of pending)
-    await fleet.asOwner(async (connection) => {
-      await connection.query(step.sql)
-      await connection.query('INSERT INTO recollect.migrations VALUES ($1, $2, $3)', [
-        step.number,
-        step.name,
-        Date.now(),
-      ])
-    })
+  for (const step of pending) await fleet.asOwner((connection) => connection.query(step.sql))
   return pending
 }
