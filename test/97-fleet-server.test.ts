@@ -1,5 +1,6 @@
 // A team server on a real PostgreSQL: what is written, by whom, how often, and who sees it.
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,6 +8,7 @@ import { hashPassword } from '../src/fleet/server/guard.ts'
 import { retainAll } from '../src/fleet/server/retain.ts'
 import { setTeam } from '../src/store/postgres/access.ts'
 import { migrate, pendingMigrations } from '../src/store/postgres/database.ts'
+import { FLEET_MIGRATIONS } from '../src/store/postgres/schema.ts'
 import { hostId, response, segment, session, TestServer } from './setup/fleet.ts'
 import { Cluster, HAS_POSTGRES } from './setup/postgres.ts'
 
@@ -38,7 +40,25 @@ withPostgres('migrations', () => {
   it('are done once, and shown before', async () => {
     expect(await pendingMigrations(server.fleet)).toEqual([])
     expect(await migrate(server.fleet)).toEqual([])
-    expect(cluster.sql('SELECT count(*) FROM recollect.migrations').trim()).toBe('4')
+    expect(cluster.sql('SELECT count(*) FROM recollect.migrations').trim()).toBe(`${FLEET_MIGRATIONS.length}`)
+  })
+
+  it('are all that the dry run prints: by hand, as an owner without other rights, the same is done', async () => {
+    const own = await Cluster.start('fsync = off\n')
+    own.sql('CREATE ROLE keeper LOGIN CREATEROLE')
+    own.sql('CREATE DATABASE kept OWNER keeper')
+    const url = own.url.replace('postgres@', 'keeper@').replace(/postgres$/, 'kept')
+    const told = (...words: string[]): string =>
+      execFileSync(process.execPath, ['dist/cli.cjs', 'serve', 'migrate', ...words], {
+        env: { PATH: process.env['PATH'], HOME: '/nonexistent', DATABASE_URL: url },
+        encoding: 'utf8',
+      })
+    own.sql(told('--dry-run'), 'keeper', 'kept')
+    expect([told('--dry-run'), told()]).toEqual(['nothing to do\n', 'nothing to do\n'])
+    const kept = await TestServer.start(url)
+    expect((await kept.put(await kept.token('t', 'ada'), session('claude:one', 'loft'))).status).toBe(200)
+    await kept.close()
+    own.stop()
   })
 })
 
@@ -173,6 +193,26 @@ withPostgres('a session', () => {
     ).toEqual([])
   })
 
+  it('is never told with a hole in it: a store that lost a segment is named', async () => {
+    const { device, admin } = await newTeam()
+    const parts = [segment([{ seq: 1 }]), segment([{ seq: 400 }], 400)]
+    for (const { bytes, named } of parts)
+      await server.ask(device, 'PUT', `/v1/segments/${named.sha256}`, bytes, { 'if-none-match': '*' })
+    const named = parts.map((one) => one.named)
+    const push = session('claude:holed', 'loft', { level: 'full', segments: named })
+    expect((await server.put(device, push)).status).toBe(200)
+    const lost = String(
+      readdirSync(server.blobDirectory, { recursive: true }).find((name) =>
+        String(name).endsWith(named[1]?.sha256 as string),
+      ),
+    )
+    rmSync(join(server.blobDirectory, lost))
+    expect(await server.ask(admin, 'GET', '/v1/text?uid=claude:holed')).toMatchObject({
+      status: 404,
+      body: { error: { message: 'segment 2 of 2 is not in the store of segments' } },
+    })
+  })
+
   it('is found by parts of identifiers and CJK words', async () => {
     const { device, admin } = await newTeam()
     const digest = {
@@ -276,6 +316,18 @@ withPostgres('figures', () => {
     expect((await server.ask(admin, 'GET', '/v1/patterns')).body.patterns).toMatchObject([
       { ...shown, sample: 'no such file', mend: 'npm ci' },
     ])
+    // One session that two machines have is one; and where one of them goes, it is the other's.
+    const twin = await server.token(team, 'p0')
+    const copy = session('claude:0', 'h9', { failures: [failure], facts: { events: 99 } })
+    expect((await server.put(twin, copy)).status).toBe(200)
+    const counts = async () =>
+      (await server.ask(admin, 'GET', '/v1/patterns?since=1')).body.patterns.map(
+        (one: { count: number; sessions: number }) => [one.count, one.sessions],
+      )
+    expect(await counts()).toEqual([[10, 5]])
+    await server.ask(twin, 'DELETE', `/v1/sessions?uid=claude:0&host=${hostId('h9')}`)
+    expect(await counts()).toEqual([[10, 5]])
+    expect((await server.ask(admin, 'GET', '/v1/patterns?since=3')).body.patterns).toEqual([])
     const viewer = await server.token(team, 'eve', 'viewer')
     expect((await server.ask(viewer, 'GET', '/v1/patterns')).body.patterns).toMatchObject([
       { ...shown, sample: null, mend: null },

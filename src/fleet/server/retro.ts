@@ -4,7 +4,8 @@ import type { RetroAnswer } from '../../contract.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import type { UsageReport } from '../../query/usage.ts'
 import type { Caller } from '../../store/postgres/access.ts'
-import { countSpan, findPatterns, findSessions } from '../../store/postgres/questions.ts'
+import { countSpan, findSessions } from '../../store/postgres/questions.ts'
+import { findPatterns } from '../../store/postgres/recurring.ts'
 import { settle } from '../../store/postgres/settle.ts'
 import { bad, numberIn, type Serving, settledUsage, textIn, wordless } from './answers.ts'
 
@@ -29,11 +30,12 @@ export async function retro(serving: Serving, caller: Caller, query: URLSearchPa
     { sinceAt: before, untilAt: since },
   ]
   await settle(serving.fleet, team)
-  const parts = async (by: 'day' | 'flavor' | 'repo' | 'model'): Promise<RetroAnswer['days']> =>
+  const parts = async (by: 'flavor' | 'repo' | 'model'): Promise<RetroAnswer['days']> =>
     (await settledUsage(serving, team, by, zone, now)).rows.map(spentOf)
+  const days = await settledUsage(serving, team, 'day', zone, now)
   const [current, earlier] = [
-    await totalsOf(serving, team, zone, now),
-    await totalsOf(serving, team, zone, then),
+    await totalsOf(serving, team, days, now),
+    await totalsOf(serving, team, await settledUsage(serving, team, 'team', zone, then), then),
   ]
   const failures = await findPatterns(serving.fleet, { team, ...now, limit: SHOWN })
   const largest =
@@ -50,7 +52,7 @@ export async function retro(serving: Serving, caller: Caller, query: URLSearchPa
     totals: current.totals,
     previous_totals: earlier.totals,
     outcomes: current.outcomes,
-    days: await parts('day'),
+    days: days.rows.map(spentOf),
     flavors: await parts('flavor'),
     repos: await parts('repo'),
     models: await parts('model'),
@@ -79,10 +81,9 @@ const spentOf = ({
 async function totalsOf(
   serving: Serving,
   team: string,
-  zone: TimeZone,
+  { total, prices }: Awaited<ReturnType<typeof settledUsage>>,
   span: Span,
 ): Promise<Pick<RetroAnswer, 'totals' | 'outcomes' | 'prices'>> {
-  const { total, prices } = await settledUsage(serving, team, 'team', zone, span)
   const ended = await countSpan(serving.fleet, { team, ...span })
   if (!ended || !total) return { totals: null, outcomes: [], prices }
   const { total_tokens, cost_usd, unpriced_responses } = total

@@ -6,6 +6,7 @@ import type { Ack, SessionPush } from '../../contract.ts'
 import { SLOT_MS, slotOver } from '../slots.ts'
 import type { Connection, Fleet } from './database.ts'
 import { SLOT_FACTS } from './many.ts'
+import { FAILURE_FACTS } from './recurring.ts'
 import { wordsOf } from './words.ts'
 
 export type Written =
@@ -216,10 +217,13 @@ async function replaceParts(
   const told = new Map(snippetsIn(push.digest).map((one) => [one.fingerprint, one]))
   const failures = push.failures.map((one) => ({ ...one, ...told.get(one.fingerprint) }))
   await connection.query(
-    `INSERT INTO recollect.failures (session_uid, team, host_id, fingerprint, tool, count, first_at, last_at, is_mended, sample, mend)
-     SELECT $1, $2, $3, j.fingerprint, j.tool, j.count, j.first_at, j.last_at, j.is_mended, j.sample, j.mend
-     FROM jsonb_to_recordset($4::jsonb) AS j (fingerprint text, tool text, count bigint, first_at bigint, last_at bigint,
-       is_mended boolean, sample text, mend text) ON CONFLICT DO NOTHING`,
+    `INSERT INTO recollect.failures (session_uid, team, host_id, fingerprint, tool, count, first_at, last_at, is_mended, sample, mend,
+       ${Object.keys(FAILURE_FACTS).join(', ')})
+     SELECT $1, $2, $3, f.fingerprint, f.tool, f.count, f.first_at, f.last_at, f.is_mended, f.sample, f.mend,
+       ${Object.values(FAILURE_FACTS).join(', ')}
+     FROM jsonb_to_recordset($4::jsonb) AS f (fingerprint text, tool text, count bigint, first_at bigint, last_at bigint,
+       is_mended boolean, sample text, mend text)
+     JOIN recollect.sessions s ON s.session_uid = $1 AND s.team = $2 AND s.host_id = $3 ON CONFLICT DO NOTHING`,
     [...key, JSON.stringify(failures)],
   )
   await connection.query(
@@ -264,6 +268,11 @@ export async function showOne(connection: Connection, key: readonly string[]): P
     `UPDATE recollect.sessions s SET is_shown = (s.host_id = best.host_id) FROM (
        SELECT host_id FROM recollect.sessions WHERE session_uid = $1 AND team = $2 ORDER BY events DESC, ended_at DESC NULLS LAST, host_id LIMIT 1
      ) best WHERE s.session_uid = $1 AND s.team = $2 AND s.is_shown <> (s.host_id = best.host_id)`,
+    [...key],
+  )
+  await connection.query(
+    `UPDATE recollect.failures f SET is_shown = s.is_shown FROM recollect.sessions s
+     WHERE f.session_uid = $1 AND f.team = $2 AND s.session_uid = $1 AND s.team = $2 AND s.host_id = f.host_id AND f.is_shown <> s.is_shown`,
     [...key],
   )
 }

@@ -1,7 +1,7 @@
-// What a team server is asked: sessions, failures, lineage. Every question is of one team, and of sessions as they are shown
+// What a team server is asked: sessions, lineage. Every question is of one team, and of sessions as they are shown
 // (`is_shown`): one that two machines have is one.
 
-import { FEWEST_PEOPLE, type FleetPattern, type SessionLine } from '../../contract.ts'
+import { FEWEST_PEOPLE, type SessionLine } from '../../contract.ts'
 import { parseStored } from '../../errors.ts'
 import type { EdgeKind, Outcome } from '../../model.ts'
 import { type Caller, noteReading } from './access.ts'
@@ -30,7 +30,7 @@ export interface SessionQuestion {
   limit: number
 }
 
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+export const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 const LINE = `session_uid, flavor, host_name AS host, user_name AS "user", repo, model, title, started_at, ended_at, outcome, turns,
   errors, total_tokens, level`
@@ -126,33 +126,6 @@ export async function countOutcomes(
   }
 }
 
-/** Failures that several people met, those in most sessions first. */
-export async function findPatterns(
-  fleet: Fleet,
-  {
-    team,
-    sinceAt = 0,
-    untilAt = Number.MAX_SAFE_INTEGER,
-    limit,
-  }: { team: string; sinceAt?: number; untilAt?: number; limit: number },
-): Promise<(FleetPattern & { is_old: boolean })[]> {
-  const { rows } = await fleet.inTeam(team, (connection) =>
-    connection.query(
-      `SELECT f.fingerprint, min(f.tool) AS tool, min(f.sample) AS sample, sum(f.count) AS count, count(*) AS sessions,
-         count(DISTINCT s.repo) AS repos, count(DISTINCT s.host_id) AS hosts, count(*) FILTER (WHERE f.is_mended) AS mended_sessions,
-         mode() WITHIN GROUP (ORDER BY f.mend) FILTER (WHERE f.mend IS NOT NULL) AS mend,
-         min(f.first_at) AS first_seen, max(f.last_at) AS last_seen, (SELECT min(o.first_at) < $2 FROM recollect.failures o
-           WHERE o.team = $1 AND o.fingerprint = f.fingerprint) IS TRUE AS is_old
-       FROM recollect.failures f JOIN recollect.sessions s USING (session_uid, team, host_id)
-       WHERE f.team = $1 AND s.is_shown AND coalesce(f.last_at, s.ended_at, 0) >= $2 AND coalesce(f.last_at, s.ended_at, 0) < $4
-       GROUP BY f.fingerprint HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE}
-       ORDER BY count(*) DESC, sum(f.count) DESC, f.fingerprint LIMIT $3`,
-      [team, sinceAt, limit, untilAt],
-    ),
-  )
-  return rows.map((one) => ({ ...one, first_seen: iso(one.first_seen), last_seen: iso(one.last_seen) }))
-}
-
 export interface SpanCounts {
   people: number
   sessions: number
@@ -162,27 +135,27 @@ export interface SpanCounts {
   retries: number
 }
 
+const COUNTS = ['sessions', 'subagents', 'turns', 'errors', 'retries'] as const
+
 /** Of sessions that ended in a span, with how they did; undefined where they are of fewer than five people. */
 export function countSpan(
   fleet: Fleet,
   { team, sinceAt, untilAt }: { team: string; sinceAt: number; untilAt: number },
 ): Promise<{ counts: SpanCounts; outcomes: { outcome: Outcome; sessions: number }[] } | undefined> {
-  const ended = 'FROM recollect.sessions WHERE team = $1 AND is_shown AND ended_at >= $2 AND ended_at < $3'
   const isMain = "relation <> 'subagent' AND NOT is_helper"
   return fleet.inTeam(team, async (connection) => {
     const { rows } = await connection.query(
-      `SELECT count(DISTINCT person) AS people, count(*) FILTER (WHERE ${isMain}) AS sessions,
-         count(*) FILTER (WHERE relation = 'subagent') AS subagents, coalesce(sum(turns) FILTER (WHERE ${isMain}), 0) AS turns,
-         coalesce(sum(errors), 0) AS errors, coalesce(sum(retries), 0) AS retries ${ended}`,
+      `WITH did AS (SELECT outcome, person, count(*) FILTER (WHERE ${isMain}) AS sessions, count(*) FILTER (WHERE relation = 'subagent') AS subagents,
+           sum(turns) FILTER (WHERE ${isMain}) AS turns, sum(errors) AS errors, sum(retries) AS retries
+         FROM recollect.sessions WHERE team = $1 AND is_shown AND ended_at >= $2 AND ended_at < $3 GROUP BY outcome, person)
+       SELECT outcome, count(DISTINCT person) AS people, ${COUNTS.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')}
+       FROM did GROUP BY GROUPING SETS ((), (outcome)) ORDER BY grouping(outcome) DESC, outcome`,
       [team, sinceAt, untilAt],
     )
-    const counts = rows[0] as SpanCounts
+    const [{ outcome: _, ...counts }, ...parts] = rows as [SpanCounts & { outcome: null }, ...OutcomeCount[]]
     if (counts.people < FEWEST_PEOPLE) return undefined
-    const outcomes = await connection.query(
-      `SELECT outcome, count(*) AS sessions ${ended} AND ${isMain} GROUP BY outcome ORDER BY outcome`,
-      [team, sinceAt, untilAt],
-    )
-    return { counts, outcomes: outcomes.rows }
+    const outcomes = parts.filter((one) => one.sessions > 0)
+    return { counts, outcomes: outcomes.map(({ outcome, sessions }) => ({ outcome, sessions })) }
   })
 }
 

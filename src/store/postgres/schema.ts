@@ -3,6 +3,7 @@
 // The application's role sees rows of one team, whatever a query forgets: `recollect.team` is set in each transaction.
 
 import { manySessions } from './many.ts'
+import { factsOfFailures } from './recurring.ts'
 import { viewsMigration } from './views.ts'
 
 export const APPLICATION_ROLE = 'recollect_app'
@@ -99,6 +100,7 @@ export const FLEET_MIGRATIONS: readonly { name: string; sql: string }[] = [
   },
   viewsMigration(APPLICATION_ROLE),
   manySessions(APPLICATION_ROLE),
+  factsOfFailures,
 ]
 
 function rowSecurity(tables: readonly string[]): string {

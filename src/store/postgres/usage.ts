@@ -19,17 +19,16 @@ export interface FleetUsage extends Omit<SlotQuestion, 'by' | 'filter'> {
 function keyOf({ by, offsets }: FleetUsage): string {
   if (by === 'host') return 'u.host_name'
   if (by === 'team' || by === 'repo' || by === 'domain' || by === 'flavor') return `u.${by}`
-  return keyExpression({ by: by === 'model' ? by : 'day', offsets })
+  // A number also where nothing has a time.
+  return by === 'model'
+    ? keyExpression({ by, offsets })
+    : `(${keyExpression({ by: 'day', offsets })})::bigint`
 }
 
-const DAY_OF = (day: string): string =>
-  `to_char(to_timestamp(${day} * 86400::bigint) AT TIME ZONE 'UTC', 'YYYY-MM')`
-
-/** What people are counted by: weeks begin on Monday, and the first day of all was a Thursday. */
-function groupOf(question: FleetUsage): string {
-  const key = keyOf(question)
-  if (question.by === 'week') return `((${key}) + 3) / 7`
-  return question.by === 'month' ? DAY_OF(`(${key})`) : key
+/** What people are counted by, of a key: weeks begin on Monday, and the first day of all was a Thursday. */
+function partOf(by: FleetUsage['by']): string {
+  if (by === 'week') return '(key + 3) / 7'
+  return by === 'month' ? "to_char(to_timestamp(key * 86400) AT TIME ZONE 'UTC', 'YYYY-MM')" : 'key'
 }
 
 function spanOf({ team, sinceAt, untilAt }: FleetUsage): { where: string; values: unknown[] } {
@@ -43,9 +42,16 @@ function spanOf({ team, sinceAt, untilAt }: FleetUsage): { where: string; values
 
 const SLOTS = 'recollect.usage_slots u'
 
+/** From one to the next by the index: not as many looks as there are sums. */
 export async function usageModels(fleet: Fleet, team: string): Promise<string[]> {
   const { rows } = await fleet.inTeam(team, (connection) =>
-    connection.query('SELECT DISTINCT model FROM recollect.usage_slots WHERE team = $1', [team]),
+    connection.query(
+      `WITH RECURSIVE found AS (SELECT min(model) AS model FROM recollect.usage_slots WHERE team = $1
+         UNION ALL SELECT (SELECT min(u.model) FROM recollect.usage_slots u WHERE u.team = $1 AND u.model > found.model)
+         FROM found WHERE found.model IS NOT NULL)
+       SELECT model FROM found WHERE model IS NOT NULL`,
+      [team],
+    ),
   )
   return rows.map((one) => one.model as string)
 }
@@ -55,7 +61,9 @@ async function usageSpan(
   team: string,
 ): Promise<{ firstSlot: number; lastSlot: number } | undefined> {
   const { rows } = await connection.query(
-    'SELECT min(slot) FILTER (WHERE slot >= 0) AS first, max(slot) AS last FROM recollect.usage_slots WHERE team = $1',
+    // Two looks at the ends of an index, where a filter would read all of it.
+    `SELECT (SELECT min(slot) FROM recollect.usage_slots WHERE team = $1 AND slot >= 0) AS first,
+       (SELECT max(slot) FROM recollect.usage_slots WHERE team = $1) AS last`,
     [team],
   )
   return rows[0]?.first == null ? undefined : { firstSlot: rows[0].first, lastSlot: rows[0].last }
@@ -87,9 +95,10 @@ async function sumsOf(connection: Connection, question: FleetUsage): Promise<Slo
       ' ',
     )
   const { rows } = await connection.query(
-    `SELECT ${keyOf(question)} AS key, ${groupOf(question)} AS part, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
-       ${sums.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
-     FROM ${SLOTS} WHERE ${where} GROUP BY ${['key', 'part', ...apart, 'u.model'].join(', ')}`,
+    `SELECT ${partOf(question.by)} AS part, summed.* FROM (
+       SELECT ${keyOf(question)} AS key, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
+         ${sums.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
+       FROM ${SLOTS} WHERE ${where} GROUP BY ${['key', ...apart, 'u.model'].join(', ')}) summed`,
     [...values, ...named],
   )
   return rows.map((one) => ({
@@ -119,8 +128,9 @@ async function foldedGroups(
   values: unknown[],
 ): Promise<Set<Part> | undefined> {
   const { rows } = await connection.query(
-    `SELECT ${groupOf(question)} AS part, count(DISTINCT u.person) AS people FROM ${SLOTS} WHERE ${where} GROUP BY part
-     ORDER BY people, part`,
+    // First who did anything by key: few rows, where a count of who is distinct would sort all there are.
+    `SELECT ${partOf(question.by)} AS part, count(DISTINCT person) AS people FROM (
+       SELECT DISTINCT ${keyOf(question)} AS key, u.person FROM ${SLOTS} WHERE ${where}) did GROUP BY part ORDER BY people, part`,
     values,
   )
   const few = rows.findIndex((one) => one.people >= FEWEST_PEOPLE)
