@@ -244,6 +244,7 @@ describeInBrowser('answers', () => {
     await web.page.setViewportSize({ width: 390, height: 844 })
     try {
       await expect.poll(() => text('.row-meta')).toContain(String(new Date().getFullYear()))
+      expect(await web.page.locator('.row-meta time').first().isVisible()).toBe(true)
     } finally {
       await web.page.setViewportSize({ width: 1280, height: 900 })
     }
@@ -254,7 +255,7 @@ describeInBrowser('answers', () => {
     await web.page.getByRole('link', { name: 'Last month', exact: true }).click()
     const table = web.page.locator('.table-scroll[aria-label^="Usage by"]')
     await table.locator('tfoot').waitFor()
-    const responses = table.locator('tfoot td').nth(1)
+    const responses = table.locator('tfoot td').nth(3)
     await expect.poll(() => responses.textContent()).toBe(String(SESSIONS))
     // Every day of the month has its place, also those without a response.
     const days = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).getUTCDate()

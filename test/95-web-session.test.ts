@@ -151,7 +151,7 @@ describeInBrowser('one session', () => {
   })
 
   it('counts edits the same everywhere, and no moment twice', async () => {
-    const { digest } = await ask<Answered>(`sessions/${encodeURIComponent(failed.uid)}`)
+    const { digest, session } = await ask<Answered>(`sessions/${encodeURIComponent(failed.uid)}`)
     const changes = await ask<ChangeSummary>(`sessions/${encodeURIComponent(failed.uid)}/changes`)
     expect(changes.edit_count).toBe(digest?.markers.edits)
     await open(failed.uid, '?tab=timeline')
@@ -165,6 +165,7 @@ describeInBrowser('one session', () => {
       return Number(hours) * 60 + Number(left)
     }
     expect(minutes(/^active/) + minutes(/^waiting/)).toBeLessThanOrEqual(minutes(/^from first/) + 1)
+    expect(minutes(/^from first/)).toBe(Math.round(session.cost.wall_clock_s / 60))
   })
 
   it('says of how many edits the text is not known, in the verdict and beside the files', async () => {

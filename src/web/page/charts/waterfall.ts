@@ -38,6 +38,11 @@ const MODEL_KINDS: ReadonlySet<EventKind> = new Set([
   'retry',
 ])
 
+const MODEL_WORDS: Partial<Record<EventKind, string>> = {
+  assistant_msg: 'model, answering',
+  thinking: 'model, thinking',
+}
+
 export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] = []): Waterfall {
   const lanes = new Lanes(outline, subagents)
   const spans: Span[] = []
@@ -75,7 +80,7 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
         to: at,
         kind: 'model',
         seq,
-        name: kind.replace('_', ' '),
+        name: MODEL_WORDS[kind] ?? 'model, up to a call',
       })
     // Notes of the program itself say nothing about who was at work.
     if (kind !== 'lifecycle') heard.set(agent, at)

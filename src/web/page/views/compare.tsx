@@ -5,7 +5,7 @@ import type { Comparison } from '../../../digest/compare.ts'
 import type { BriefPage } from '../../../query/narrow.ts'
 import type { SessionPrice } from '../../../query/tree-cost.ts'
 import { useAnswer } from '../api.ts'
-import { count, duration, titleOf, usd } from '../format.ts'
+import { count, duration, short, titleOf, usd } from '../format.ts'
 import {
   Answered,
   AnsweredLine,
@@ -18,7 +18,7 @@ import {
   When,
 } from '../parts.tsx'
 import { param, setParams } from '../router.ts'
-import { redacted } from '../text/plain.tsx'
+import { plainly, redacted } from '../text/plain.tsx'
 import type { SessionDocument } from './session.tsx'
 
 type Compared = Comparison & { costs: [SessionPrice, SessionPrice] }
@@ -54,7 +54,7 @@ function Picker({ side, uid }: { side: 'a' | 'b'; uid: string | undefined }): JS
   const answer = useAnswer<BriefPage>(`sessions?limit=8&q=${encodeURIComponent(text)}`)
   const name = side === 'a' ? 'First' : 'Second'
   return (
-    <Card title={`${name} session`}>
+    <Card title={`${name} session`} class="pick">
       {uid !== undefined && <Side uid={uid} />}
       <input
         type="search"
@@ -92,9 +92,10 @@ function Picker({ side, uid }: { side: 'a' | 'b'; uid: string | undefined }): JS
   )
 }
 
-const UNITS: Record<string, (value: number) => string> = { wall_clock_s: duration, active_s: duration }
 const NAMES: Record<string, string> = { wall_clock_s: 'wall clock', active_s: 'active time' }
-const shown = (name: string, value: number): string => (UNITS[name] ?? count)(value)
+/** In their units, and as short as elsewhere. */
+const shown = (name: string, value: number): string =>
+  (name.endsWith('_s') ? duration : name.endsWith('tokens') ? short : count)(value)
 
 /** What is greater, in words as well. */
 function difference(a: number, b: number): string {
@@ -121,7 +122,7 @@ function Side({ uid }: { uid: string }): JSX.Element {
               {session.flavor} · {session.model ?? 'unknown model'} · <When at={session.started_at} />
             </span>
           </p>
-          <p class="few-lines">{redacted(digest?.last_assistant ?? '')}</p>
+          <p class="few-lines">{redacted(plainly(digest?.last_assistant ?? ''))}</p>
         </div>
       )}
     </AnsweredLine>
@@ -180,7 +181,7 @@ function figuresOf({ a, b, costs, metrics }: Compared): Row[] {
 
 function Sides({ comparison }: { comparison: Compared }): JSX.Element {
   return (
-    <>
+    <div class="sides">
       <div class="columns">
         <Card title="Figures">
           <Table
@@ -202,6 +203,6 @@ function Sides({ comparison }: { comparison: Compared }): JSX.Element {
           <Pairs title="Error" of={(row) => row.sample} rows={comparison.errors} />
         )}
       </div>
-    </>
+    </div>
   )
 }

@@ -14,7 +14,7 @@ import { Code, coloured } from '../text/code.tsx'
 import { Diff, DiffSize, sizeOf } from '../text/diff.tsx'
 import { Markdown } from '../text/markdown.tsx'
 import { PictureView } from '../text/picture.tsx'
-import { redacted } from '../text/plain.tsx'
+import { plainly, redacted } from '../text/plain.tsx'
 
 export interface StepProps {
   event: EventWithBody
@@ -144,8 +144,7 @@ function Thought(props: StepProps): JSX.Element {
         isOpenAtFirst={false}
         head={
           <Head event={props.event}>
-            <em>thinking</em>{' '}
-            <span class="muted clip">{redacted(props.event.summary.slice(0, 120).replaceAll('**', ''))}</span>
+            <em>thinking</em> <span class="muted clip">{redacted(plainly(props.event.summary))}</span>
           </Head>
         }
       >

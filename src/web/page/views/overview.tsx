@@ -57,13 +57,15 @@ export function OverviewView(): JSX.Element {
               <Attention overview={overview} storage={storage} health={health} doctor={doctor} />
             </div>
             <div class="columns">
-              <CostCard overview={overview} />
+              <div class="stack wide">
+                <CostCard overview={overview} />
+                <CalendarCard overview={overview} />
+              </div>
               <div class="stack">
                 <DearestCard overview={overview} />
                 <StorageCard answer={storage} />
               </div>
             </div>
-            <CalendarCard overview={overview} />
           </>
         )}
       </Answered>
@@ -134,11 +136,7 @@ function toSeries(rows: readonly DayModelCost[], days: number): { labels: string
 function CostCard({ overview }: { overview: Overview }): JSX.Element {
   const { labels, series } = toSeries(overview.cost_by_day, overview.days)
   return (
-    <Card
-      title="Cost per day"
-      aside={<span class="muted">by model, list prices, {overview.timezone}</span>}
-      class="wide"
-    >
+    <Card title="Cost per day" aside={<span class="muted">by model, list prices, {overview.timezone}</span>}>
       {overview.cost_by_day.length === 0 ? (
         <Empty title="No model answered in this span" />
       ) : (
@@ -326,7 +324,7 @@ const DEAREST = 5
 function DearestCard({ overview }: { overview: Overview }): JSX.Element {
   return (
     <Card title="Dearest sessions" aside={<a href="/sessions?sort=cost">all</a>}>
-      <ul class="list">
+      <ul class="list two-lines">
         {overview.dearest.slice(0, DEAREST).map((session) => (
           <li>
             <SessionLink session={session} />

@@ -45,8 +45,10 @@ export function PatternsView(): JSX.Element {
       <div class="view-head">
         <h1>Patterns</h1>
         <p class="muted">What happened in more than one session, most widespread first.</p>
-        <Chosen name="mended" label="fixed" choices={STATES} />
-        <Chosen name="since" label="span" choices={SPANS} />
+        <div class="head-choices">
+          <Chosen name="mended" label="fixed" choices={STATES} />
+          <Chosen name="since" label="span" choices={SPANS} />
+        </div>
       </div>
       <Answered answer={answer}>{(found) => <PatternList {...found} />}</Answered>
     </>
@@ -149,7 +151,7 @@ function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.El
     <div class="cure">
       <strong>What fixed it</strong>{' '}
       <span>
-        {mend.times > 1 ? `${mend.times} times, last` : 'once,'} <When at={mend.last_at} />
+        in {plural(mend.times, 'session')}, {mend.times > 1 && 'last'} <When at={mend.last_at} />
       </span>
       <ol>
         {mend.steps.map((step) => (
@@ -160,7 +162,7 @@ function Cure({ mend, names }: { mend: Mend; names: Patterns['names'] }): JSX.El
       </ol>
       <Places
         all={mend.sessions.map((one) => ({ uid: one.session_uid, seq: one.resolved_seq }))}
-        total={mend.sessions.length}
+        total={mend.times}
         names={names}
       />
     </div>

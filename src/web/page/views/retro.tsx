@@ -1,5 +1,5 @@
 // The account of some days: what was done, what it cost, what kept failing and what mended it, against the days before.
-import { Fragment, type JSX } from 'preact'
+import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import type { Cell, Chart, RetroDocument, Section } from '../../../retro/sections.ts'
 import { timezone, useAnswer } from '../api.ts'
 import { ShareBar, StackedBars } from '../charts/bars.tsx'
@@ -70,7 +70,7 @@ function SectionCard({ section }: { section: Section }): JSX.Element {
   return (
     <Card title={section.title}>
       {section.lines.map((line) => (
-        <p class="muted">{redacted(line)}</p>
+        <p class="muted retro-line">{line.split(' ').map((word, at) => [at > 0 && ' ', linked(word)])}</p>
       ))}
       <div class={section.charts.length > 1 ? 'columns' : ''}>
         {section.charts.map((chart) => (
@@ -126,20 +126,30 @@ function Drawing({ chart }: { chart: Chart }): JSX.Element {
   )
 }
 
+/** An event that a line names in brackets, `(agent:0199#12),`, is a link; any other word is itself. */
+function linked(word: string): ComponentChildren {
+  const [, ref, rest] = (word.startsWith('(') && /^([a-z-]+:[^#()]+#\d+)\)(,?)$/.exec(word.slice(1))) || []
+  return ref === undefined ? redacted(word) : ['(', <RefLink to={ref} />, `)${rest}`]
+}
+
+function RefLink({ to: ref }: { to: string }): JSX.Element {
+  const [, uid = '', seq] = /^(.*?)(?:#(\d+))?$/s.exec(ref) ?? []
+  return (
+    <a href={sessionPath(uid, seq === undefined ? {} : { seq })}>
+      {idOf(uid)}
+      {seq !== undefined && `#${seq}`}
+    </a>
+  )
+}
+
 function CellText({ cell }: { cell: Cell }): JSX.Element {
   if (typeof cell === 'string') return <>{redacted(cell)}</>
   if ('code' in cell) return <code>{redacted(cell.code)}</code>
   return (
     <span class="jumps">
-      {cell.refs.slice(0, 4).map((ref) => {
-        const [, uid = '', seq] = /^(.*?)(?:#(\d+))?$/s.exec(ref) ?? []
-        return (
-          <a href={sessionPath(uid, seq === undefined ? {} : { seq })}>
-            {idOf(uid)}
-            {seq !== undefined && `#${seq}`}
-          </a>
-        )
-      })}
+      {cell.refs.slice(0, 4).map((ref) => (
+        <RefLink to={ref} />
+      ))}
       {cell.refs.length > 4 && <span class="muted">+{cell.refs.length - 4}</span>}
     </span>
   )

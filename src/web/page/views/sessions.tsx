@@ -84,16 +84,18 @@ function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.
         value={param('q') ?? ''}
         onInput={(event) => setParams({ q: event.currentTarget.value || undefined }, { replace: true })}
       />
-      <Chosen name="since" label="when" choices={SPANS} />
-      <select
-        aria-label="order"
-        value={param('sort') ?? 'recent'}
-        onChange={(event) => setParams({ sort: event.currentTarget.value })}
-      >
-        {SORTS.map(([value, name]) => (
-          <option value={value}>{name} first</option>
-        ))}
-      </select>
+      <div class="head-choices">
+        <Chosen name="since" label="when" choices={SPANS} />
+        <select
+          aria-label="order"
+          value={param('sort') ?? 'recent'}
+          onChange={(event) => setParams({ sort: event.currentTarget.value })}
+        >
+          {SORTS.map(([value, name]) => (
+            <option value={value}>{name} first</option>
+          ))}
+        </select>
+      </div>
       {(['touched', 'tool', 'until'] as const)
         .filter((name) => param(name) !== undefined)
         .map((name) => (

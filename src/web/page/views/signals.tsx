@@ -143,7 +143,10 @@ function SignalList({ digest }: { digest: Digest }): JSX.Element {
           <li>
             <strong>{signalName(signal.signal)}</strong>{' '}
             {signal.subject && <code>{redacted(subjectOf(digest, signal.subject))}</code>}{' '}
-            <span class="muted">×{signal.count}</span> <Jumps uid={digest.session_uid} seqs={signal.seqs} />
+            <span class="muted">
+              {signal.signal === 'cost_outlier' ? `$${signal.count}` : `×${signal.count}`}
+            </span>{' '}
+            <Jumps uid={digest.session_uid} seqs={signal.seqs} />
           </li>
         ))}
       </ul>

@@ -124,13 +124,13 @@ function TurnsCard({ spend }: { spend: Spend }): JSX.Element {
         columns={[
           { title: 'Turn', cell: turnName },
           { title: 'Prompt', cell: (turn) => <span class="clip-line">{link(turn)}</span> },
+          { title: 'Cost', cell: (turn) => usd(turn.cost_usd, turn.unpriced_responses), isNumber: true },
           { title: 'Responses', cell: (turn) => turn.responses, isNumber: true },
           ...SPENT.map(([title, of]) => ({
             title,
             cell: (turn: SpentTurn) => short(turn[of]),
             isNumber: true,
           })),
-          { title: 'Cost', cell: (turn) => usd(turn.cost_usd, turn.unpriced_responses), isNumber: true },
         ]}
       />
     </Card>

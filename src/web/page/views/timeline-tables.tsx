@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { subjectOf } from '../../../event/words.ts'
+import { isCall } from '../../../model.ts'
 import type { Outline } from '../../../query/outline.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import type { Bodies } from '../bodies.ts'
@@ -16,10 +17,12 @@ const LONGEST = 40
 export const spanPath = (uid: string, span: Span): string =>
   span.uid === undefined ? sessionPath(uid, { seq: String(span.seq) }) : sessionPath(span.uid)
 
-/** What was called, in the words of the call. */
+/** What was called, in the words of the call; of the model, what it led to. */
 export const whatOf = (span: Span, event: EventWithBody | undefined): string => {
-  const subject = event && span.kind !== 'model' && span.kind !== 'waiting' ? subjectOf(event) : ''
-  return subject === '' ? span.name : `${span.name}: ${subject}`
+  if (!event || !isCall(event)) return span.name
+  const tool = span.kind === 'model' ? `model, up to ${event.tool ?? 'a call'}` : span.name
+  const subject = subjectOf(event)
+  return subject === event.tool || subject === '' ? tool : `${tool}: ${subject}`
 }
 
 /** Those that are steps: waiting is none, and a sub-agent's session has its own. */
@@ -109,7 +112,7 @@ export function TimeTables({ outline, waterfall }: { outline: Outline; waterfall
   return (
     <div class="stack">
       <Card title="Where the time went">
-        <Table caption="Time" columns={columns('Time')} rows={shares.filter(([, ms]) => ms > 0)} />
+        <Table caption="Time" columns={columns('Part')} rows={shares.filter(([, ms]) => ms > 0)} />
       </Card>
       <Card title="Time by lane">
         <Table caption="Time by lane" columns={columns('Lane')} rows={lanes} limit={8} />

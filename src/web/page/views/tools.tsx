@@ -44,7 +44,11 @@ function ToolTable({ tools }: { tools: ToolRow[] }): JSX.Element {
       columns={[
         {
           title: 'Tool',
-          cell: ({ tool }) => <a href={to('/sessions', { tool })}>{tool}</a>,
+          cell: ({ tool }) => (
+            <a class="clip-line" href={to('/sessions', { tool })} title={tool}>
+              {tool}
+            </a>
+          ),
           value: ({ tool }) => tool,
         },
         { title: 'Calls', cell: ({ calls }) => count(calls), isNumber: true, value: ({ calls }) => calls },

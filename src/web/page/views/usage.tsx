@@ -280,11 +280,7 @@ function columnsOf(report: UsageReport): Column<NamedRow>[] {
       cell: (row) => (row === report.total ? 'Total' : keyCell(report.group, row)),
       value: (row) => row.name ?? row.key ?? '',
     },
-    figure('Responses', (row) => row.responses),
-    figure('Input', (row) => row.input_tokens),
-    figure('Cache read', (row) => row.cache_read_tokens),
-    figure('Cache write', (row) => row.cache_write_5m_tokens + row.cache_write_1h_tokens),
-    figure('Output', (row) => row.output_tokens),
+    // Beside the name, in sight on a telephone: what one came for.
     {
       title: 'Cost',
       cell: (row) => <strong>{usd(row.cost_usd, row.unpriced_responses)}</strong>,
@@ -296,6 +292,11 @@ function columnsOf(report: UsageReport): Column<NamedRow>[] {
       cell: (row) => (cost > 0 ? `${Math.round((Number(row.cost_usd ?? 0) / cost) * 100)} %` : '–'),
       isNumber: true,
     },
+    figure('Responses', (row) => row.responses),
+    figure('Input', (row) => row.input_tokens),
+    figure('Cache read', (row) => row.cache_read_tokens),
+    figure('Cache write', (row) => row.cache_write_5m_tokens + row.cache_write_1h_tokens),
+    figure('Output', (row) => row.output_tokens),
   ]
 }
 
@@ -303,18 +304,20 @@ function keyCell(group: UsageReport['group'], { key, name }: NamedRow): JSX.Elem
   if (key === null) return 'unknown'
   if (group === 'session')
     return (
-      <a class="usage-session" href={sessionPath(key, { tab: 'cost' })} title={`${key}: its turns`}>
+      <a class="clip-line" href={sessionPath(key, { tab: 'cost' })} title={`${key}: its turns`}>
         {titleOf({ session_uid: key, title: name ?? null })}
       </a>
     )
   const next = { group: NEXT[group], order: undefined }
   if (isTime(group)) return <a href={withParams({ ...next, ...spanOfKey(key) })}>{key}</a>
   return (
-    <>
-      <a href={withParams({ ...next, [group]: key })}>{key}</a>{' '}
+    <span class="clip-line">
+      <a href={withParams({ ...next, [group]: key })} title={key}>
+        {key}
+      </a>{' '}
       <a class="row-aside" href={to('/sessions', { [group]: key })}>
         sessions
       </a>
-    </>
+    </span>
   )
 }

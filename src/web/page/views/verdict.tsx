@@ -9,7 +9,7 @@ import { LIVE_WORDS, type LiveState, liveState, useNow } from '../live-state.ts'
 import { OutcomeBadge, When } from '../parts.tsx'
 import { param, sessionPath, setParams, to } from '../router.ts'
 import { DiffSize } from '../text/diff.tsx'
-import { redacted } from '../text/plain.tsx'
+import { plainly, redacted } from '../text/plain.tsx'
 import type { SessionDocument } from './session.tsx'
 import { Jumps } from './signals.tsx'
 
@@ -176,7 +176,7 @@ function Words(props: Props & { name: string; of: 'first_prompt' | 'last_assista
   if (!digest || !text) return null
   return (
     <Fact name={props.name} size="is-half">
-      <p class="few-lines">{redacted(text)}</p>
+      <p class="few-lines">{redacted(plainly(text))}</p>
       <Jumps uid={digest.session_uid} seqs={digest.evidence[props.of] ?? []} />
     </Fact>
   )
