@@ -355,7 +355,7 @@ describeInBrowser('the views', () => {
 
   it('calls sessions by what they are about, also where they are counted', async () => {
     await web.goto('/usage?group=session&since=')
-    const links = web.page.locator('.usage-session')
+    const links = web.page.locator('td:first-child .clip-line')
     const { rows } = await ask<{ rows: { key: string; name: string }[] }>('usage?group=session')
     const names = rows.map((row) => row.name.trim().replace(/\s+/g, ' ').slice(0, 160)).filter(Boolean)
     expect(names.length).toBeGreaterThan(3)
