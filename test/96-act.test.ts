@@ -138,11 +138,11 @@ describe('handoff', () => {
     const { stdout } = run('handoff', uid)
     expect(stdout).toContain('A session of Claude Code with claude-opus-5-5, last active')
     expect(stdout).toContain('- outcome: abandoned: it ended in the middle of the work (likely) [#')
-    const [failed, then] = /- Bash \[#(\d+)\]\n {2}> .*bad token.*\n {2}then `Bash: cat lexer.ts` \[#(\d+)\]/
-      .exec(stdout)
-      ?.slice(1)
-      .map(Number) as [number, number]
-    expect(then).toBeGreaterThan(failed)
+    const [, failed, then] =
+      /- Bash \[#(\d+)\]\n {2}> .*bad token.*\n {2}then `Bash: cat lexer.ts` \[#(\d+)\]/.exec(
+        stdout,
+      ) as unknown as string[]
+    expect(Number(then)).toBeGreaterThan(Number(failed))
     const [, lexer, notes] =
       /edits\)\n\n- lexer.ts \(1\) \[#(\d+)\]\n- \/tmp\/notes.md \(1\) \[#(\d+)\]/.exec(
         stdout,
