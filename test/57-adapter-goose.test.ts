@@ -1,5 +1,5 @@
 // Goose: what the real client left, and what it did not do there.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { EventItem, Item, UsageItem } from '../src/adapters/adapter.ts'
@@ -308,6 +308,32 @@ describe('a session', () => {
     ])
     expect(edges).toMatchObject([{ session_uid: uids[2], kind: 'subagent', parent_uid: uids[1] }])
     expect(agent.resume?.('20261116_1@1794860019000')).toBe('goose session --resume --session-id 20261116_1')
+    world.remove()
+  })
+
+  it('keeps the ids it was first read under, and a copy of the own database has its ids', async () => {
+    const world = new World(join(unpackAgent('goose'), 'resume'))
+    const own = join(world.home, '.local/share/goose/sessions')
+    const uids = () => world.dump().sessions.map((one) => one['session_uid'])
+    const tokens = () => world.dump().usage.reduce((sum, one) => sum + Number(one['input']), 0)
+    await world.sweep()
+    const before = tokens()
+    // Read where the variable that leads to it is not set, and has changed since.
+    world.configure(`[sources.goose]\nroots = ["${own}"]\n`)
+    const changed = connect(join(own, 'sessions.db'))
+    changed.exec("UPDATE sessions SET name = 'Renamed', updated_at = datetime('now')")
+    changed.close()
+    await world.sweep({ env: { ...world.env, XDG_DATA_HOME: join(world.home, 'nowhere') } })
+    expect([uids(), tokens()]).toEqual([['goose:20261116_1'], before])
+    // A copy from before the last response: its totals are smaller.
+    const backup = join(world.home, 'backup')
+    cpSync(own, backup, { recursive: true })
+    const old = connect(join(backup, 'sessions.db'))
+    old.exec('UPDATE sessions SET accumulated_input_tokens = accumulated_input_tokens - 100')
+    old.close()
+    world.configure(`[sources.goose]\nroots = ["${backup}"]\n`)
+    expect(await world.sweep()).toMatchObject({ problems: [] })
+    expect([uids(), tokens()]).toEqual([['goose:20261116_1'], before])
     world.remove()
   })
 })

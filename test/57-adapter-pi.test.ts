@@ -167,6 +167,21 @@ describe('sub-agents of omp', () => {
     expect(all.sessions.get(edge?.session ?? '')?.facts.relation).toBe('subagent')
     expect(all.sessions.get(edge?.parent ?? '')?.events.length).toBeGreaterThan(5)
   })
+
+  it('are stopped by no person, if the program ends before them', () => {
+    const file = join(temporary('omp'), '.omp', 'agent', 'sessions', '-w', NAME, 'Counter.jsonl')
+    mkdirSync(dirname(file), { recursive: true })
+    const message = { role: 'assistant', content: [], stopReason: 'aborted', errorMessage: 'was aborted' }
+    const entry = { type: 'message', id: 'e1', parentId: null, message }
+    writeFileSync(file, `${JSON.stringify(header)}\n${JSON.stringify(entry)}\n`)
+    const [last] = eventsIn(collect(readers.omp, dirname(file))).slice(-1)
+    expect([last?.kind, last?.role, last?.mark, last?.said]).toEqual([
+      'error',
+      'system',
+      undefined,
+      'was aborted',
+    ])
+  })
 })
 
 describe('tools of omp', () => {

@@ -135,6 +135,22 @@ describe('what the format says', () => {
     ])
   })
 
+  it('a reminder before a prompt is not a word of a person, one within it is', async () => {
+    const reminder = '<system-reminder>\n1 background agent was restored.\n</system-reminder>\n\n'
+    const items = await lines(
+      prompt('u1', null, '', { message: { role: 'user', parts: [{ text: reminder }, { text: 'go on' }] } }),
+      prompt('u2', 'u1', '<system-reminder>of mine</system-reminder>'),
+      system('s1', 'u2', 'agent_session_ready', { callId: 'c', subagentSessionReady: true }),
+    )
+    expect(eventsIn(items).map(({ kind, role, said }) => [kind, role, said])).toEqual([
+      ['lifecycle', 'system', undefined],
+      ['user_msg', 'user', 'go on'],
+      ['user_msg', 'user', '<system-reminder>of mine</system-reminder>'],
+      ['lifecycle', 'system', undefined],
+    ])
+    expect(itemsAs(items, 'unknown')).toEqual([])
+  })
+
   it('names a compression, a title, another session, the end of a turn', async () => {
     const items = await lines(
       system('s1', null, 'parent_session', { parentSessionId: 'above' }),

@@ -6,8 +6,9 @@ import { createServer } from 'node:http'
 /**
  * @typedef {{ api: string, model: string, tools: string[], prompt: string, results: { id: string, text: string }[], body: any }} Asked
  * @typedef {{ text?: string, thinking?: string, status?: number, hangs?: boolean, usage?: Partial<typeof USAGE>,
- *   calls?: Call[] } & Partial<Call>} Answer  `hangs`: half of it, then nothing until the client goes
- * @typedef {{ tool: string, input: object | string, namespace?: string, isToolSearch?: boolean }} Call
+ *   calls?: Call[] } & Partial<Call>} Answer  `hangs`: half of it, then nothing until the client goes; `cuts`: then
+ *   the connection ends
+ * @typedef {{ tool: string, input: object | string, id?: string, namespace?: string, isToolSearch?: boolean }} Call
  */
 
 /** @param {(asked: Asked, request: { id: string, gone: () => void }) => Answer} answer @param {string} logFile */
@@ -36,12 +37,15 @@ export async function startModelServer(answer, logFile) {
       id,
       model: body.model,
       parts: partsOf(answered, id),
-      usage: { ...USAGE, ...answered.usage },
+      usage: answered.uncounted ? NOTHING : { ...USAGE, ...answered.usage },
+      isCutOff: answered.isCutOff,
     }
     if (body.stream !== true && !path.endsWith(':streamGenerateContent'))
       return sendJson(response, wire.whole(reply))
     const events = wire.events(reply)
-    sendEvents(response, answered.hangs ? events.slice(0, wire.half) : events, !answered.hangs)
+    const isHalf = answered.hangs || answered.cuts
+    sendEvents(response, isHalf ? events.slice(0, wire.half) : events, !isHalf)
+    if (answered.cuts) setTimeout(() => response.destroy(), 300)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() }
@@ -56,12 +60,13 @@ const MODELS = {
 }
 /** `input` without what came from the cache; `output` with the thoughts. */
 const USAGE = { input: 100, cacheRead: 0, cacheWrite: 0, output: 20 }
+const NOTHING = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
 
 function partsOf({ thinking, text, calls, ...call }, id) {
   return [
     ...(thinking ? [{ thinking }] : []),
     ...(text ? [{ text }] : []),
-    ...(calls ?? (call.tool ? [call] : [])).map((one, at) => ({ ...one, id: `${id}x${at}` })),
+    ...(calls ?? (call.tool ? [call] : [])).map((one, at) => ({ id: `${id}x${at}`, ...one })),
   ]
 }
 
@@ -118,14 +123,14 @@ const messages = {
       : thinking
         ? { type: 'thinking', thinking, signature: 'c2NyaXB0ZWQ=' }
         : { type: 'text', text },
-  whole({ id, model, parts, usage }) {
+  whole({ id, model, parts, usage, isCutOff }) {
     return {
       id: `msg_${id}`,
       type: 'message',
       role: 'assistant',
       model,
       content: parts.map(this.block),
-      stop_reason: parts.some(({ tool }) => tool) ? 'tool_use' : 'end_turn',
+      stop_reason: isCutOff ? 'max_tokens' : parts.some(({ tool }) => tool) ? 'tool_use' : 'end_turn',
       stop_sequence: null,
       usage: {
         input_tokens: usage.input,
@@ -317,7 +322,7 @@ const chat = {
     const choices = [{ index: 0, message: this.message(parts), finish_reason: finish }]
     return { ...this.base(id, model), object: 'chat.completion', choices, usage: this.usage(usage) }
   },
-  events({ id, model, parts, usage }) {
+  events({ id, model, parts, usage, isCutOff }) {
     const chunk = (delta, finish, more = {}) => ({
       ...this.base(id, model),
       object: 'chat.completion.chunk',
@@ -325,11 +330,12 @@ const chat = {
       ...more,
     })
     const { content, ...first } = this.message(parts)
+    const finish = isCutOff ? 'length' : parts.some(({ tool }) => tool) ? 'tool_calls' : 'stop'
     const [start, end] = content === null ? [null, ''] : halves(content)
     return [
       chunk({ ...first, content: start }, null),
       ...(end ? [chunk({ content: end }, null)] : []),
-      chunk({}, parts.some(({ tool }) => tool) ? 'tool_calls' : 'stop', { usage: this.usage(usage) }),
+      chunk({}, finish, { usage: this.usage(usage) }),
       '[DONE]',
     ]
   },
@@ -358,11 +364,15 @@ const gemini = {
       : thinking
         ? { text: thinking, thought: true }
         : { text },
-  whole({ id, model, parts, usage }) {
+  whole({ id, model, parts, usage, isCutOff }) {
     const prompt = usage.input + usage.cacheRead
     return {
       candidates: [
-        { index: 0, content: { role: 'model', parts: parts.map(this.part) }, finishReason: 'STOP' },
+        {
+          index: 0,
+          content: { role: 'model', parts: parts.map(this.part) },
+          finishReason: isCutOff ? 'MAX_TOKENS' : 'STOP',
+        },
       ],
       usageMetadata: {
         promptTokenCount: prompt,

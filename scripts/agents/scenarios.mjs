@@ -155,7 +155,7 @@ function answerer(world) {
   const shell = dialect.shell('x').tool
   const answerOf = (asked) => {
     const text = bare(asked.prompt)
-    const isIn = (prompt) => text.includes(bare(prompt).slice(0, 12))
+    const isIn = (prompt) => text.includes(bare(prompt).trim().slice(0, 12))
     const saying = says.filter((one) => !one.isOver)
     const sub = saying.flatMap((one) => Object.entries(one.sub)).find(([mark]) => text.includes(mark))
     const main = saying.find((one) => isIn(one.prompt))

@@ -194,4 +194,154 @@ export const STORIES = {
     else if (dialect.mention) await say('What is on @heron.png here?', [{ text: 'Red.' }])
     else await say('Look at the picture.', [{ calls: [dialect.read(path)] }, { text: 'Red.' }])
   },
+  /** The same prompts, calls and answers again and again: each of them counts. */
+  async repeats({ say, dialect, last }) {
+    const steps = () => [{ text: 'Same.', calls: [dialect.shell('echo same')] }, { text: 'Done.' }]
+    await say('Go on, please.', steps())
+    if (!dialect.resume) return
+    await say('Go on, please.', steps(), { resume: last() })
+    await say('Go on, please.', steps(), { resume: last() })
+  },
+  /** Prompts, answers and outputs with the words that clients wrap theirs in. */
+  async markup({ say, dialect, last }) {
+    const prompt =
+      '  First <b>line</b> & \\n stays.\n\nExit code: 3\n<system-reminder>not yours</system-reminder>'
+    await say(prompt, [
+      {
+        text: '<system-reminder>I quote it.</system-reminder> Exit Code: 9',
+        calls: [
+          dialect.shell("echo 'Exit Code: 3'"),
+          dialect.shell("echo 'Command failed with exit code: 9.'"),
+        ],
+      },
+      { calls: [dialect.shell("echo '[Process exited with code 4]'; exit 6")] },
+      { calls: [dialect.shell("printf 'no newline (exit code: 8)'; exit 2")] },
+      { calls: [dialect.shell("printf '\\033[31mred\\033[0m'; echo 'Error (exit code 5)' >&2")] },
+      { calls: [dialect.shell('true')] },
+      { text: '[Request interrupted by user]' },
+    ])
+    if (dialect.resume)
+      await say('[Request interrupted by user]', [{ text: 'You only wrote it.' }], { resume: last() })
+  },
+  /** Tools that do not exist, arguments that do not fit, and words between them. */
+  async wrong({ say, dialect }) {
+    const shell = dialect.shell('x')
+    await say('Use what you have.', [
+      { text: 'One that is not there.', calls: [{ tool: 'no_such_tool', input: { a: 1 }, isWrong: true }] },
+      { text: 'Without arguments.', calls: [{ tool: shell.tool, input: {}, isWrong: true }] },
+      { text: 'Properly.', calls: [dialect.shell('echo fine')] },
+      { text: 'That went well.' },
+    ])
+  },
+  async parallelKilled({ say, dialect, last }) {
+    await say(
+      'Two things at once.',
+      [
+        {
+          text: 'Both now.',
+          calls: [dialect.shell('echo quick; exit 5'), dialect.shell('touch STARTED; sleep 20; echo never')],
+        },
+      ],
+      { signal: 'SIGKILL', when: 'tool' },
+    )
+    if (!dialect.resume || !last()) return
+    await say(
+      'Again, both of them.',
+      [
+        {
+          text: 'Both once more.',
+          calls: [dialect.shell('echo quick; exit 5'), dialect.shell('touch STARTED; sleep 20; echo never')],
+        },
+      ],
+      { signal: 'SIGKILL', when: 'tool', resume: last() },
+    )
+    await say('Leave it at that.', [{ text: 'Left at that.' }], { resume: last() })
+  },
+  async parallelInterrupted({ say, dialect, last }) {
+    await say(
+      'Two things at once.',
+      [
+        {
+          text: 'Both now.',
+          calls: [dialect.shell('echo quick; exit 5'), dialect.shell('touch STARTED; sleep 20; echo never')],
+        },
+        { text: 'It was stopped.' },
+      ],
+      { signal: 'SIGINT', when: 'tool' },
+    )
+    if (dialect.resume && last())
+      await say('Leave it at that.', [{ text: 'Left at that.' }], { resume: last() })
+  },
+  /** A sub-agent that has its own, a second time in the same session. */
+  async nested({ say, dialect, last }) {
+    if (!dialect.spawn) return false
+    const end = (text) => (dialect.finish ? { calls: [dialect.finish(text)] } : { text })
+    await say(
+      'Delegate deeply.',
+      [{ text: 'Down.', calls: [dialect.spawn('SUBTASK-A: delegate.')] }, { text: 'It is back.' }],
+      {
+        sub: {
+          'SUBTASK-C': [{ calls: [dialect.shell('exit 9')] }, end('SUB-C: nine.')],
+          'SUBTASK-A': [
+            { text: 'A asks.', calls: [{ ...dialect.spawn('SUBTASK-C: fail.'), mayFail: true }] },
+            end('SUB-A: asked.'),
+          ],
+        },
+      },
+    )
+    if (dialect.resume)
+      await say(
+        'Delegate once more.',
+        [{ text: 'Again.', calls: [dialect.spawn('SUBTASK-B: count.')] }, { text: 'Back again.' }],
+        {
+          resume: last(),
+          sub: { 'SUBTASK-B': [{ text: 'B counts.', calls: [dialect.shell('ls')] }, end('SUB-B: one.')] },
+        },
+      )
+  },
+  async killedBelow({ say, dialect, last }) {
+    if (!dialect.spawn) return false
+    await say('Delegate slowly.', [{ text: 'Down.', calls: [dialect.spawn('SUBTASK-A: sleep.')] }], {
+      signal: 'SIGKILL',
+      when: 'tool',
+      sub: {
+        'SUBTASK-A': [
+          { text: 'A looks.', calls: [dialect.shell('echo quick')] },
+          { text: 'A sleeps.', calls: [dialect.shell('touch STARTED; sleep 20; echo never')] },
+        ],
+      },
+    })
+    if (dialect.resume && last()) await say('What came of it?', [{ text: 'Nothing.' }], { resume: last() })
+  },
+  /** An answer whose connection breaks, one that says nothing, one that is too long, and a model that counts nothing. */
+  async cut({ say, dialect, last }) {
+    await say('Write a novel.', [
+      { calls: [dialect.shell('echo one')] },
+      { text: 'This novel has two halves, of which the second comes never.', cuts: true },
+      { text: 'A short novel.' },
+    ])
+    if (dialect.resume) await say('And a poem.', [{ text: 'A poem.' }], { resume: last() })
+  },
+  async silent({ say, dialect, last }) {
+    await say('Say nothing.', [{ calls: [dialect.shell('true')] }, { text: '' }, { text: '' }, { text: '' }])
+    if (dialect.resume)
+      await say('Say too much.', [{ text: 'This is as far as it', isCutOff: true }], { resume: last() })
+  },
+  async uncounted({ say, dialect }) {
+    await say('Count nothing.', [
+      { calls: [dialect.shell('echo one')], uncounted: true },
+      { text: 'Nothing was counted.', uncounted: true },
+    ])
+  },
+  /** Some servers number the calls of each response from the beginning. */
+  async sameIds({ say, dialect, last }) {
+    const call = (id, command) => ({ ...dialect.shell(command), id })
+    await say('Number them.', [
+      { text: 'First.', calls: [call('call_0', 'echo first'), call('call_1', 'exit 4')] },
+      { text: 'Second.', calls: [call('call_0', 'exit 6'), call('call_1', 'echo second')] },
+      { text: 'Numbered.' },
+    ])
+    if (dialect.resume)
+      await say('And again.', [{ calls: [call('call_0', 'exit 7')] }, { text: 'Again.' }], { resume: last() })
+  },
 }

@@ -13,8 +13,8 @@ export interface Source {
   isShared?: boolean
   /** Its bytes are not in the order in which they were written: the adapter's position tells what is new, not theirs. */
   isDatabase?: boolean
-  /** A database that is not the agent's own on this machine: ids that only count its sessions do not tell them from others'. */
-  isElsewhere?: boolean
+  /** Of a database that is not the agent's own on this machine: where that is. Ids that only count sessions do not tell theirs apart. */
+  ownRoots?: readonly string[]
   /** The file that is a source in its place until it is there. `read` is told only where one of them was read before. */
   standIn?: string
 }

@@ -154,10 +154,7 @@ class Planner {
     return plan
   }
 
-  add(found: Found): void {
-    const one = this.#isElsewhere(found)
-      ? { ...found, source: { ...found.source, isElsewhere: true } }
-      : found
+  add(one: Found): void {
     const facts = attempt(one, this.#report, () => factsOf(one.source))
     if (!facts) return
     const { path } = one.source
@@ -177,15 +174,17 @@ class Planner {
     }
     const owned = one.source.isShared ? undefined : cursor && { ...cursor, path }
     const isSettled = (change: Change): boolean => this.#evicted.isSettled(owned, facts, change, isAll)
-    const task = taskFor(one, facts, cursor && { ...cursor, path }, isSettled, this.#options, this.#report)
+    const placed = { ...one, source: { ...one.source, ...this.#placeOf(one) } }
+    const task = taskFor(placed, facts, cursor && { ...cursor, path }, isSettled, this.#options, this.#report)
     if (cursor && cursor.missingAt !== null && task !== undefined) this.#slice.back.push(path)
     if (task) this.#slice.tasks.push(task)
   }
 
-  #isElsewhere({ adapter, source: { path, isDatabase } }: Found): boolean {
-    if (!isDatabase) return false
-    const own = rootPaths([adapter], this.#options.env, {})
-    return !!this.#options.host || !own.some((root) => path === root || path.startsWith(root + sep))
+  #placeOf({ adapter, source: { path, isDatabase } }: Found): Pick<Source, 'ownRoots'> {
+    if (!isDatabase) return {}
+    const ownRoots = rootPaths([adapter], this.#options.env, {})
+    const isOwn = ownRoots.some((root) => path === root || path.startsWith(root + sep))
+    return isOwn && !this.#options.host ? {} : { ownRoots }
   }
 
   /** Of a source that is not known under its name: that of the file it was, or of what stood in for it. */

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Position, Read, SweepMemo } from '../adapter.ts'
 import {
+  askDatabase,
   bounded,
   contentText,
   type DatabaseReader,
@@ -40,7 +41,8 @@ export const read: Read = ({ path }, from, memo = newMemo()) => {
   if (path.endsWith('.jsonl')) return readTranscript(path, from, memo)
   const reader = path.endsWith('.vscdb') ? EDITOR : commandLine(basename(dirname(path)))
   const home = /^.*(?=[\\/](?:\.cursor|\.config|Library)[\\/])/.exec(path)?.[0] ?? ''
-  const tell: DatabaseReader['read'] = (database, id) => instead(reader.read(database, id), id, home, memo)
+  const tell: DatabaseReader['read'] = (database, id, once) =>
+    instead(reader.read(database, id, once), id, home, memo)
   return readDatabase(path, from, { ...reader, read: tell })
 }
 
@@ -211,15 +213,10 @@ function isElsewhere(id: string, path: string, memo: SweepMemo): boolean {
 }
 
 /** The conversations in the editor's database that hold anything. */
-function composersIn(path: string): string[] {
-  const found: string[] = []
-  const sessions = (database: ForeignDatabase): [] => {
-    for (const { id } of composers(database)) found.push(id)
-    return []
-  }
-  if (existsSync(path)) Array.from(readDatabase(path, null, { ...EDITOR, sessions }))
-  return found
-}
+const composersIn = (path: string): string[] =>
+  askDatabase(path, (database) =>
+    EDITOR.tables.every((table) => database.has(table)) ? [...composers(database)].map(({ id }) => id) : [],
+  ) ?? []
 
 /** One conversation: blobs by the hashes of their bytes, messages among them, and nodes that list others in order. */
 const commandLine = (id: string): DatabaseReader => ({

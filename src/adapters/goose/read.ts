@@ -1,8 +1,9 @@
 // Goose's database: rows of messages, written when all tools of a step have ended, and written anew when a conversation is
 // compacted; tokens as totals of a session, and in newer databases also for each response. Ids of sessions count the days' sessions of one database.
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Position, Read } from '../adapter.ts'
 import {
+  askDatabase,
   bounded,
   contentText,
   type DatabaseReader,
@@ -36,8 +37,8 @@ import {
   usageItem,
 } from '../kit/index.ts'
 
-export const read: Read = ({ path, isElsewhere }, from) =>
-  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, reader(isElsewhere === true))
+export const read: Read = ({ path, ownRoots }, from) =>
+  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, reader(ownRoots))
 
 const TOOLS: Readonly<Record<string, Deed>> = {
   analyze: 'read',
@@ -49,21 +50,29 @@ const TOOLS: Readonly<Record<string, Deed>> = {
   write: 'edit',
 }
 
-const reader = (isElsewhere: boolean): DatabaseReader => ({
+const reader = (ownRoots: readonly string[] | undefined): DatabaseReader => ({
   tables: ['sessions', 'messages'],
   sessions,
-  read: (database, id) => tell(database, id, isElsewhere ? birthOf(database) : ''),
+  once: (database) => (ownRoots ? endingOf(database, ownRoots) : ''),
+  // A copy may be older than what it is a copy of: of its totals the greater ones hold.
+  read: (database, id, ending) => tell(database, id, { ending, isOwn: ownRoots === undefined }),
 })
 
 /** An id from before the database: the time of the session's beginning. */
 const IS_TIME = /^\d{8}_\d{6}$/
 
-/** What tells a database from others, as an ending for the ids in it: when it was made. */
+/** What tells a database from this machine's own, as an ending for the ids in it: when it was made. None for a copy of that one. */
+function endingOf(database: ForeignDatabase, ownRoots: readonly string[]): string {
+  const birth = birthOf(database)
+  const isCopy = ownRoots.some((root) => askDatabase(join(root, 'sessions.db'), birthOf) === birth)
+  return isCopy ? '' : `@${birth}`
+}
+
 function birthOf(database: ForeignDatabase): string {
   const [row] = database.has('schema_version', 'applied_at')
     ? database.rows('SELECT min(applied_at) AS at FROM schema_version')
     : database.rows('SELECT min(created_at) AS at FROM sessions')
-  return `@${utc(row?.['at']) ?? ''}`
+  return String(utc(row?.['at']) ?? '')
 }
 
 function* sessions(database: ForeignDatabase): Generator<Marked> {
@@ -85,13 +94,16 @@ function utc(value: unknown): number | null {
   return time(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text.replace(' ', 'T')}Z`)
 }
 
-function* tell(database: ForeignDatabase, id: string, ending: string): Generator<Item> {
+type Place = { ending: string; isOwn: boolean }
+
+function* tell(database: ForeignDatabase, id: string, { ending, isOwn }: Place): Generator<Item> {
   const [row] = database.rows('SELECT * FROM sessions WHERE id = ?', id)
   if (!row) return
   const thread = newThread(IS_TIME.test(id) ? id : id + ending)
   const config = fieldsIn(row['model_config_json'])
   const ledger = yield* ledgerItems(thread, database, id)
-  yield* sessionItems(thread, { ...row, model: config['model_name'] }, utc(row['created_at']), ledger)
+  const facts = { ...row, model: config['model_name'], isOwn }
+  yield* sessionItems(thread, facts, utc(row['created_at']), ledger)
   const columns = ['message_id', 'metadata_json'].filter((column) => database.has('messages', column))
   const rows = database.rows(
     `SELECT id, role, created_timestamp, ${[...columns, bounded('content_json')].join(', ')}
@@ -186,7 +198,7 @@ function* sessionItems(
     // How much of the input came from a cache is not kept: by the model's prices it would cost too much.
     model: null,
     scope: 'turn',
-    isLatest: true,
+    isLatest: row['isOwn'] !== false,
     ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
   })
 }

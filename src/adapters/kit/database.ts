@@ -23,8 +23,10 @@ export interface DatabaseReader {
   /** Without these it is not the agent's database, or of a version nobody described. */
   tables: readonly string[]
   sessions(database: ForeignDatabase): Iterable<Marked>
+  /** What is found out about a database when it is first read, and holds from then on, wherever it is moved. */
+  once?(database: ForeignDatabase): string
   /** All of one session, with the same keys each time. Give every event its `parentKey`. */
-  read(database: ForeignDatabase, id: string): Iterable<Item>
+  read(database: ForeignDatabase, id: string, once: string): Iterable<Item>
 }
 
 /** Carry-over: hashes of what was read last, and the time before which everything was. */
@@ -32,6 +34,7 @@ interface State {
   /** [time of the last change, hash of id and mark], oldest first. */
   marks: [number, string][]
   before: number
+  once?: string
 }
 
 const MAX_MARKS = 1024
@@ -55,6 +58,20 @@ export function* readDatabase(path: string, from: Position | null, reader: Datab
   }
 }
 
+/** What another database tells; undefined where there is none that can be read. */
+export function askDatabase<T>(path: string, ask: (database: ForeignDatabase) => T): T | undefined {
+  let database: ForeignDatabase | undefined
+  try {
+    database = openForeign(path)
+    return ask(database)
+  } catch (error) {
+    if (error instanceof RecollectError || isSqliteError(error)) return undefined
+    throw error
+  } finally {
+    database?.close()
+  }
+}
+
 const gap = (reason: string, detail: string, length: number): Item => ({
   type: 'gap',
   reason,
@@ -72,9 +89,10 @@ function* readSessions(
 ): Generator<Item> {
   const position: Item = { type: 'position', position: { offset, state } }
   const known = new Set(state.marks.map((entry) => entry[1]))
+  if (reader.once) state.once ??= reader.once(database)
   for (const { id, at, name } of changed(reader.sessions(database), known, state.before)) {
     let count = 0
-    for (const item of safely(reader.read(database, id), id)) {
+    for (const item of safely(reader.read(database, id, state.once ?? ''), id)) {
       yield item
       if (++count % STEP_ITEMS === 0) yield position
     }

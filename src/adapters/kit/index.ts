@@ -21,6 +21,7 @@ export type {
 export type { Agent } from '../agent.ts'
 export { numbered, remember } from './bounded.ts'
 export {
+  askDatabase,
   bounded,
   type DatabaseReader,
   type ForeignDatabase,

@@ -19,7 +19,7 @@ export const agent: Agent = {
   flavor: 'omp',
   title: 'oh-my-pi',
   aliases: ['oh-my-pi', 'ohmypi'],
-  version: 2,
+  version: 3,
   roots: (env) => {
     const { PI_CODING_AGENT_SESSION_DIR: moved } = env
     return [moved && isItsOwn(moved) ? moved : join(home(env), 'sessions')]

@@ -43,7 +43,7 @@ export function read({ path }: Source, from: Position | null): Iterable<Item> {
       for (const item of recordItems(state, record, TOOLS)) {
         if (item.type !== 'event') yield item
         else {
-          const event = handedIn(onDevice(withIntent(item)))
+          const event = ofHelper(handedIn(onDevice(withIntent(item))), folder)
           yield* shownEdit(state, event)
           yield event
         }
@@ -80,6 +80,12 @@ const handedIn = (event: EventItem): EventItem =>
   event.role === 'tool' && event.tool === 'yield' && event.state !== 'failed'
     ? { ...event, mark: 'turn-end' }
     : event
+
+/** A sub-agent is stopped by the one that began it, or with the program: no person does it there. */
+function ofHelper(event: EventItem, folder: string | undefined): EventItem {
+  const { mark, ...rest } = event
+  return folder && mark === 'interrupt' ? { ...rest, kind: 'error', role: 'system' } : event
+}
 
 /** `write` to `xd://mcp__…` calls a tool, and `read` of `agent://…` asks: neither is about a file. */
 function onDevice(event: EventItem): EventItem {

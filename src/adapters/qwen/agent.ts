@@ -17,7 +17,7 @@ export const agent: Agent = {
   flavor: 'qwen',
   title: 'Qwen Code',
   aliases: ['qwen-code', 'qwen-cli', 'qwencode'],
-  version: 2,
+  version: 3,
   roots: (env) => [runtime(env, 'projects'), runtime(env, 'tmp')],
   claim: (path, isBelowRoot = false) => {
     const [above, folder, name = ''] = lastParts(path, 3)

@@ -165,6 +165,7 @@ function* asked(state: State, record: Fields, message: Frame): Generator<Item> {
   if (isPerson && !record['isSidechain'])
     remember(state.prompts, [str(record['parentUuid']) ?? '', `${message.name}#0`])
   const typed = isRecord(systemPayload) && isPerson ? str(systemPayload['displayText']) : undefined
+  const told = parts.map(asTold)
   // Said while the agent was at work.
   const steered = subtype === 'mid_turn_user_message' ? ({ kind: 'human_intervention' } as const) : {}
   yield* messageEvents(
@@ -172,13 +173,22 @@ function* asked(state: State, record: Fields, message: Frame): Generator<Item> {
     {
       ...message,
       speaker: ended ? 'tool' : isPerson ? 'user' : 'system',
-      parts: ended ? [ended] : typed ? [{ is: 'text', text: typed, raw: { text: typed } }] : parts,
+      parts: ended ? [ended] : typed ? [{ is: 'text', text: typed, raw: { text: typed } }] : told,
+      each: told.map((part) => (part.is === 'other' && part.name === REMINDER ? CLIENTS_OWN : {})),
       facts: { ...restOf(record), ...(typed && { message: record['message'] }) },
       more: { ...message.more, ...steered },
     },
     TOOLS,
   )
 }
+
+const REMINDER = 'reminder of the client'
+const CLIENTS_OWN = { kind: 'lifecycle', role: 'system' } as const
+/** Before a prompt, as a part of its own, may stand what the client tells the model. */
+const asTold = (part: Part, at: number, { length }: readonly Part[]): Part =>
+  part.is === 'text' && at < length - 1 && /^\s*<system-reminder>/.test(part.text)
+    ? { is: 'other', name: REMINDER, isKnown: true, summary: REMINDER, raw: part.raw }
+    : part
 
 const ENDS = { completed: 'ok', failed: 'failed', cancelled: 'stopped', stopped: 'stopped' } as const
 
@@ -267,6 +277,7 @@ const SILENT = [
   'session_source',
   'agent_bootstrap',
   'agent_launch_prompt',
+  'agent_session_ready',
 ]
 const SUBTYPES: Readonly<Record<string, (payload: Fields) => Partial<Other>>> = {
   ...Object.fromEntries(
