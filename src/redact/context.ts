@@ -43,8 +43,32 @@ export function nameBefore(text: string, at: number): string {
 
 const SCHEME = /^(?:bearer|basic|token|apikey|key|bot|sso-key|string|str)$/i
 
-/** The name a value at the end of `before` is assigned to, or ''. */
-function assignedName(before: string): string {
+/** `Password::test_v1` and `suite > password > case`: parts of a name, as languages and test runners write them. */
+export function isScope(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  switch (text.charCodeAt(at)) {
+    case 58:
+      // `::=` assigns.
+      return text.charCodeAt(at + 1) === 58 && text.charCodeAt(at + 2) !== 61
+    case 62:
+      return before === 32
+    default:
+      return false
+  }
+}
+
+export const isVerdictWord = (word: string): boolean => /^-*PASS$/.test(word)
+
+/** `PASS:` before the name of a test, as its runner says it; in `USER: bot PASS: …` a password stands behind it. */
+export function isVerdict(text: string, at: number): boolean {
+  return (
+    text.charCodeAt(at) === 58 &&
+    !/(?:user(?:name)?|login|email|account)["'`]?[ \t]{0,4}[:=]/i.test(text.slice(Math.max(0, at - 100), at))
+  )
+}
+
+/** The name a value at the end of `before` is assigned to, or ''; undefined where the value is part of a name itself. */
+function assignedName(before: string): string | undefined {
   let at = skipBack(before, before.length, ' \t\r\n"\'`\\({<[', 24)
   const word = wordStart(before, at)
   if (word < at && at < before.length && SCHEME.test(before.slice(word, at))) {
@@ -54,7 +78,11 @@ function assignedName(before: string): string {
     at = lead
   }
   const operator = skipBack(before, at, '=:?.>|,', 4)
-  if (operator < at) return nameBefore(before, operator)
+  if (operator < at) {
+    const name = nameBefore(before, operator)
+    const isTestName = isVerdictWord(name.slice(name.lastIndexOf(' ') + 1)) && isVerdict(before, operator)
+    return isTestName || isScope(before, operator) ? undefined : name
+  }
   // `token - 'value'`, `key is value`
   if (before.endsWith(' - ', at + 1) || before[at - 1] === '-')
     return nameBefore(before, skipBack(before, at, '- ', 3))
@@ -81,7 +109,9 @@ export function byContext(before: string, value: string): string | undefined {
   const line = context.lastIndexOf('\n')
   // A value alone on its line belongs to the name on the line before.
   if (line >= 0 && /[^\s"'`({[<\\]/.test(context.slice(line + 1))) context = context.slice(line + 1)
-  const kind = nameKind(assignedName(context))
+  const name = assignedName(context)
+  if (name === undefined) return undefined
+  const kind = nameKind(name)
   if (kind === 'strong' || kind === 'password') return 'assigned-secret'
   if (looksLikeIdentity(value)) return undefined
   if (kind === 'weak') return 'assigned-secret'

@@ -1,7 +1,7 @@
 // Secrets known by where they stand, not by how they look: after a secret-like name, in a URL, a header, a key block.
 // Each function is called at one character of the text and gives the range of the secret, or nothing.
 import type { Budget } from './budget.ts'
-import { nameBefore } from './context.ts'
+import { isScope, isVerdict, isVerdictWord, nameBefore } from './context.ts'
 import { isStandIn, isTypedPassword, looksLikePassword, looksRandom } from './entropy.ts'
 import { type Finding, MARKER } from './finding.ts'
 import { nameKind, own } from './names.ts'
@@ -87,33 +87,12 @@ export function atOperator(text: string, at: number, budget: Budget): Finding | 
     case 'default':
       return isColon ? undefined : terraformDefault(text, at, budget)
     case 'verdict':
-      if (isColon && !followsUser(text, at)) return undefined
+      if (isVerdict(text, at)) return undefined
       break
     case 'none':
       return undefined
   }
   return assigned(text, at + 1, name, budget)
-}
-
-/** `Password::test_v1` and `suite > password > case`: parts of a name, as languages and test runners write them. */
-function isScope(text: string, at: number): boolean {
-  const before = text.charCodeAt(at - 1)
-  switch (text.charCodeAt(at)) {
-    case 58:
-      // `::=` assigns.
-      return text.charCodeAt(at + 1) === 58 && text.charCodeAt(at + 2) !== 61
-    case 62:
-      return before === 32
-    default:
-      return false
-  }
-}
-
-/** `USER: bot PASS: …` is a password; otherwise `PASS:` is what a test runner says before the name of a test. */
-function followsUser(text: string, at: number): boolean {
-  return /(?:user(?:name)?|login|email|account)["'`]?[ \t]{0,4}[:=]/i.test(
-    text.slice(Math.max(0, at - 100), at),
-  )
 }
 
 type Use =
@@ -142,7 +121,7 @@ function useOf(name: string): Use {
 
 function judgeUse(name: string): Use {
   const word = name.slice(name.lastIndexOf(' ') + 1)
-  if (/^-*PASS$/.test(word)) return 'verdict'
+  if (isVerdictWord(word)) return 'verdict'
   const last = word.toLowerCase()
   if (last === 'private-lines') return 'putty'
   if (last === 'cookie' || last === 'set-cookie') return 'cookie'
