@@ -1,7 +1,7 @@
 // Two files of one session, in different directories: whichever is read first, the conversation is the same, in every form it
 // is told in. Numbers differ, since they are given in the order of reading; what they are given to does not.
 
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findDigest } from '../src/digest/patterns.ts'
 import { ExportSource, FORMATS } from '../src/export/index.ts'
@@ -58,7 +58,9 @@ function told(handle: Reader): object {
   const session = getSession(handle, UID) as Session
   const unnumbered = (words: string): string =>
     words.replace(/#\d+/g, '#').replaceAll(new RegExp(`${UID}-\\d+`, 'g'), UID)
+  const { cwd, repo, git_branch, task_ref, source_path } = session
   return {
+    session: { cwd, repo, git_branch, task_ref, file: basename(dirname(source_path ?? '')) },
     digest: named(digest),
     prompt: [...handle.sessions.firstPrompts([UID]).values()],
     parents: Object.fromEntries(rows.map((row) => [row.key, keys.get(row.parent_seq ?? 0) ?? null])),
@@ -101,6 +103,11 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
+const PLACES = {
+  a: { cwd: '/gone/shop', gitBranch: 'fix/SHOP-1' },
+  b: { cwd: '/gone/till', gitBranch: 'fix/TILL-2' },
+}
+
 /** A conversation whose records lie in one file, the other, or both. */
 function filesOf(steps: readonly Step[]): Record<File, Fields[]> {
   const files: Record<File, Fields[]> = { a: [], b: [] }
@@ -113,7 +120,7 @@ function filesOf(steps: readonly Step[]): Record<File, Fields[]> {
     const isFirst = files.a.length === 0 || files.b.length === 0
     const timed = one.isTimed || isFirst ? { ...rest, timestamp: new Date(at).toISOString() } : rest
     for (const file of ['a', 'b'] as const)
-      if (one.where === file || one.where === 'both') files[file].push(timed)
+      if (one.where === file || one.where === 'both') files[file].push({ ...timed, ...PLACES[file] })
     last = record['uuid'] as string
   }
   for (const [n, one] of steps.entries()) {
@@ -184,6 +191,30 @@ describe('two files of one session', () => {
       }
     } finally {
       world.remove()
+    }
+  })
+
+  it('was where the file says that goes on longest, though the other was read last', async () => {
+    const longest = filesOf([
+      { where: 'a', what: 'prompt', wait: 1000, isTimed: true, isLinked: false, ...ONCE },
+      { where: 'b', what: 'prompt', wait: 1000, isTimed: true, isLinked: true, ...ONCE },
+      { where: 'a', what: 'answer', wait: 1000, isTimed: true, isLinked: true, ...ONCE },
+    ])
+    for (const order of [
+      [['a'], ['b']],
+      [['b'], ['a']],
+    ] as File[][][]) {
+      const world = await readIn(order, longest)
+      try {
+        const session = world.read((handle) => getSession(handle, UID))
+        expect(session).toMatchObject({ cwd: '/gone/shop', repo: 'shop', git_branch: 'fix/SHOP-1' })
+        expect([session?.task_ref, basename(dirname(session?.source_path ?? ''))]).toEqual([
+          'SHOP-1',
+          FILES.a,
+        ])
+      } finally {
+        world.remove()
+      }
     }
   })
 

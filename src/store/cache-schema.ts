@@ -146,6 +146,8 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [
    FROM (SELECT session, count(*) AS count FROM events WHERE flags & 16 GROUP BY session) r WHERE r.session = cached.id`,
   // A file that has another name now is looked up: of a million that are gone no list is held.
   'CREATE INDEX sources_file ON sources (inode, born_at)',
+  // What each source told of a session as a whole (`told-facts.ts`); of what was read before nobody knows, and it stays as it is.
+  "ALTER TABLE source_sessions ADD COLUMN facts TEXT NOT NULL DEFAULT '{}'",
 ]
 
 /** What an event does, how it ended and what it means, as places in the lists of `model.ts`. */

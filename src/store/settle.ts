@@ -11,6 +11,7 @@ import { IS_GONE, SOURCE_BYTES } from './own-sources.ts'
 import { linkPending } from './pending-links.ts'
 import { hasStaleSlots, sumSlots } from './slots.ts'
 import type { Place, SessionPlace } from './store.ts'
+import { mergingFacts } from './told-facts.ts'
 import { decideOpenKin, reopenKin } from './undecided-forks.ts'
 
 interface Unsettled {
@@ -111,7 +112,9 @@ function describe(
     cache,
     memory,
   )
+  const mergeFacts = mergingFacts(cache, memory)
   for (const { id, session_uid } of sessions) {
+    mergeFacts(id, session_uid)
     const row = counts.get(id) as Record<string, number>
     if (knowsMore(session_uid, row['event_count'] as number)) Object.assign(row, told.get(session_uid))
     const found = findings.all(id) as unknown as { rule: string; count: number }[]

@@ -6,6 +6,7 @@ import type { PreparedEvent } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 import type { Range } from './evicted-seqs.ts'
 import { type Row, wordOf } from './rows.ts'
+import { FactsTold } from './told-facts.ts'
 
 export interface Trail {
   /** What comes next without a link hangs on this event. */
@@ -58,12 +59,14 @@ const toTrail = ({ lastSeq, lastAt, runs, retries }: Stored): Trail => ({
 })
 
 export class Trails {
+  readonly facts: FactsTold
   readonly #load: Statement
   readonly #others: Statement
   readonly #save: Statement
   readonly #clear: Statement
 
   constructor(cache: Database) {
+    this.facts = new FactsTold(cache)
     const columns = 'path, last_seq AS lastSeq, last_at AS lastAt, runs, retries FROM source_sessions'
     this.#load = cache.prepare(`SELECT ${columns} WHERE path = ? AND session = ?`)
     this.#others = cache.prepare(`SELECT ${columns} WHERE path <> ? AND session = ?`)
@@ -73,7 +76,7 @@ export class Trails {
        retries = excluded.retries`,
     )
     this.#clear = cache.prepare(
-      "UPDATE source_sessions SET last_seq = NULL, last_at = NULL, runs = '[]', retries = '[]' WHERE path = ?",
+      "UPDATE source_sessions SET last_seq = NULL, last_at = NULL, runs = '[]', retries = '[]', facts = '{}' WHERE path = ?",
     )
   }
 

@@ -161,6 +161,7 @@ export class CacheWriter {
     for (const { sessionUid } of [...batch.facts, ...batch.usage, ...batch.limits]) {
       this.#report.sessions.set(sessionUid, this.#session(sessionUid).id)
     }
+    for (const facts of batch.facts) this.#trails.facts.note(path, this.#session(facts.sessionUid).id, facts)
     if (sessionUid !== null && !batch.isForgotten) this.#session(sessionUid)
     writeNames(batch.names, this.#sql.name, (uid) => this.#session(uid).id)
     writeSpent(batch.usage, this.#sql.spent, (uid, key) => {
