@@ -82,7 +82,8 @@ export class Mending {
       for (const failed of this.#waiting())
         if (overcomes(failed, done) || this.#isTested(failed, done) || this.#isChecked(failed, done))
           this.#resolve(failed, done, mendOf(failed, done, this.#since(failed)))
-    const does = step.does === 'edit' ? 'edit' : step.does === 'read' ? 'read' : 'run'
+    const isEdit = step.does === 'edit' || step.writes.length > 0
+    const does = isEdit ? 'edit' : step.does === 'read' ? 'read' : 'run'
     // Looking changes nothing; but some files have to be read before they may be changed.
     if (
       does === 'run' &&
@@ -94,7 +95,7 @@ export class Mending {
 
   #change({ step, order, what }: Done, does: Change['does']): void {
     const ring = step.isSidechain ? this.#state.changes.side : this.#state.changes.main
-    const files = step.files.slice(0, MAX_FILES).map(normal)
+    const files = [...step.files, ...step.writes].slice(0, MAX_FILES).map(normal)
     ring.push({ order, seq: step.seq, what, does, files, hasFailed: step.failure !== null })
     if (ring.length > MAX_CHANGES) ring.shift()
   }
