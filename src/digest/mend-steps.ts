@@ -51,7 +51,8 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
   if (failed.kind !== 'other') return [success]
   const files = lastOf(edits, MAX_STEPS + 1)
   // Of more files none is known to be the one.
-  if (failed.isCheck && files.length > 0) return files.length > MAX_STEPS ? [] : files
+  const isElsewhere = failed.stage === 1 && failed.own > 0
+  if (failed.isCheck && files.length > 0) return files.length > MAX_STEPS || isElsewhere ? [] : files
   const touched = all.filter(
     (one) =>
       one.does === 'run' && one.what !== failed.what && failed.names.some((name) => one.what.includes(name)),
