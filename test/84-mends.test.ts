@@ -242,6 +242,13 @@ describe('a check is overcome', () => {
   })
 })
 
+it('what a compiler says of a file is not mended by edits of others', () => {
+  const said = "src/ink.ts(9,5): error TS2345: Argument of type 'string' is not assignable."
+  const failed = (): Work => work().run('npx tsc --noEmit', 1, said)
+  expect(mends(failed().edit('src/pen.ts').run('npx tsc --noEmit', 0))).toEqual([null])
+  expect(mends(failed().edit('src/ink.ts').run('npx tsc --noEmit', 0))).toEqual([['edit src/ink.ts']])
+})
+
 describe('a command is overcome', () => {
   it('by the same one, put otherwise', () => {
     const script = work()
@@ -252,6 +259,72 @@ describe('a command is overcome', () => {
       )
       .run('python -c "print(1)"', 0, '1')
     expect(mends(script)).toEqual([['python -c "print(1)"']])
+  })
+
+  it('by another look at the file, where a script that no shell understood only looked at it', () => {
+    const said =
+      'At line:1 char:10\n+ python - <<PY\n+ ~\nMissing file specification after redirection operator.'
+    const failed = (script: string): Work =>
+      work().run("python - <<'PY'", 1, said, {
+        hasMore: true,
+        body: { command: `python - <<'PY'\n${script}\nPY`, said },
+      })
+    const look = 'Get-Content src/ink.rs | Select-Object -First 9'
+    expect(mends(failed("print(open('src/ink.rs').read())").run(look, 0, 'x'))).toEqual([[look]])
+    expect(mends(failed("print(open('src/ink.rs').read())").run('Get-Content src/pen.rs', 0, 'x'))).toEqual([
+      null,
+    ])
+    expect(mends(failed("open('src/ink.rs', 'w').write('x')").run(look, 0, 'x'))).toEqual([null])
+  })
+
+  it('by a change of what is there already', () => {
+    const failed = (): Work =>
+      work().run(
+        'gh pr create --title Ink',
+        1,
+        'a pull request for branch "ink" into branch "main" already exists:\nhttps://github.com/o/r/pull/4711',
+      )
+    expect(mends(failed().run('gh pr edit 4711 --title Ink', 0))).toEqual([['gh pr edit 4711 --title Ink']])
+    expect(mends(failed().run('gh pr edit 4712 --title Pen', 0))).toEqual([null])
+    expect(mends(failed().run('gh pr list', 0, '4711'))).toEqual([null])
+  })
+
+  it('without going where it is already', () => {
+    const script = work()
+      .run('cd web && npm run build', 1, 'bash: line 1: cd: web: No such file or directory')
+      .run('npm run build', 0, 'built')
+    expect(mends(script)).toEqual([['npm run build']])
+  })
+
+  it('by a tool that is there, given the same', () => {
+    const script = work()
+      .add({
+        kind: 'tool_call',
+        role: 'assistant',
+        tool: 'assistant',
+        call: 'a',
+        summary: 'assistant: {"command":["bash","-lc","ls -R"]}',
+      })
+      .add({
+        kind: 'error',
+        role: 'tool',
+        tool: 'assistant',
+        call: 'a',
+        state: 'failed',
+        summary: 'unsupported call: assistant',
+        body: { said: 'unsupported call: assistant' },
+      })
+      .run('ls -R', 0, 'src')
+    expect(mends(script)).toEqual([['ls -R']])
+  })
+
+  it('by the command that writes the file that was not there', () => {
+    const made = "cat <<'EOF' > docs/ink.md"
+    const script = work()
+      .run('cat docs/ink.md', 1, 'cat: docs/ink.md: No such file or directory')
+      .run(made, 0, '', { hasMore: true, body: { command: `${made}\nInk\nEOF`, said: '' } })
+      .run('cat docs/ink.md', 0, 'Ink')
+    expect(mends(script)[0]?.[0]).toContain(made)
   })
 
   it('by the same one that was given less', () => {

@@ -6,7 +6,7 @@ import { normal, pathsIn } from './trial.ts'
 export interface Failing {
   /** As facts are kept of it: fingerprint and what it is about. */
   key: string
-  kind: 'program' | 'path' | 'call' | 'unread' | 'syntax' | 'time' | 'world' | 'other'
+  kind: 'program' | 'path' | 'call' | 'unread' | 'syntax' | 'time' | 'world' | 'exists' | 'other'
   /** What is not there: a program, a module, a file. */
   missing: string
   /** The program that says so; empty where none speaks in its own name. */
@@ -89,7 +89,7 @@ function thingsIn(sample: string): string[] {
   const quoted = [...sample.matchAll(/(['"`])([^\s'"`]{2,120})\1/g)].map(([, , word]) =>
     normal(word as string),
   )
-  const numbers = [...sample.matchAll(/(?<![\w.:/-])#?(\d{3,9})(?![\w.:-])/g)].map(
+  const numbers = [...sample.matchAll(/(?:\/pull\/|(?<![\w.:/-])#?)(\d{3,9})(?![\w.:-])/g)].map(
     ([, number]) => number as string,
   )
   return [...new Set([...quoted, ...numbers])].slice(0, MAX_THINGS)
@@ -110,6 +110,8 @@ function kindOf(sample: string, about: string, program: string | undefined): Fai
   if (BAD_CALL.test(sample)) return 'call'
   if (/\bhas not been read yet\b/.test(sample)) return 'unread'
   if (SYNTAX.test(sample)) return 'syntax'
+  // What was to be made is there: it is changed, or taken as it is.
+  if (/\b(?:pull request|branch)\b.* already exists\b/.test(sample)) return 'exists'
   if (/\btimed out\b|\bkilled by a signal\b/.test(sample)) return 'time'
   // No edit of the code lets a sandbox or a network through.
   if (

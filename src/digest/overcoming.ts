@@ -13,6 +13,7 @@ import {
   isSameTry,
   isScript,
   normal,
+  pathsIn,
   sharesWord,
   type Trial,
   type Try,
@@ -60,7 +61,10 @@ export function overcomes(failed: Unmended, done: Done): boolean {
   if (failed.does === 'edit' || failed.what.includes('*** Begin Patch')) return changes(failed, done)
   if (wasToWrite(failed) && distance <= SOON && changes(failed, done)) return true
   if (failed.kind === 'call')
-    return what === failed.what || (distance <= SOON && toolClass(step) === failed.tool)
+    return (
+      what === failed.what ||
+      (distance <= SOON && (toolClass(step) === failed.tool || isGivenTo(what, failed.what)))
+    )
   if (what === failed.what || isMistyped(failed, done)) return true
   return (
     (distance <= LATER || (failed.isTest && step.isTest)) &&
@@ -68,6 +72,9 @@ export function overcomes(failed: Unmended, done: Done): boolean {
     !goesRound(what, failed.what)
   )
 }
+
+/** What a tool that is not there was given, as a tool that is there was given it. */
+const isGivenTo = (what: string, failed: string): boolean => failed.includes(`"${what}"`)
 
 /** A text that never ran, or ran and broke, was to change files: so they are not changed yet. */
 const wasToWrite = ({ does, kind, files, trial }: Unmended): boolean =>
@@ -106,14 +113,14 @@ function isSpelledAlike(one: string, other: string): boolean {
 function triesTheSame(failed: Unmended, done: Done, distance: number): boolean {
   const { step, what, trial } = done
   if (failed.kind === 'program') return distance <= 2 * SOON && standsIn(failed, trial, distance)
-  if (failed.kind === 'path' && isFound(failed, done, distance)) return true
-  if (failed.kind === 'path' && failed.trial.tries.every((one) => one.family !== null)) return false
-  if (failed.kind === 'syntax')
+  if (failed.kind === 'exists')
     return (
       distance <= SOON &&
-      (trial.isWriting || !failed.trial.isWriting) &&
-      pairs(failed, trial, (one, other) => one.name === other.name || sharesWord(one, other))
+      pairs(failed, trial, (one, other) => one.name === other.name && isOf(failed.things, other))
     )
+  if (failed.kind === 'path' && isFound(failed, done, distance)) return true
+  if (failed.kind === 'path' && failed.trial.tries.every((one) => isLooking(one.family))) return false
+  if (failed.kind === 'syntax') return distance <= SOON && putsOtherwise(failed, trial)
   if (distance <= LATER && pairs(failed, trial, isSameTry)) return true
   // All tests pass, whoever runs them.
   if (failed.isTest && step.isTest && trial.tries.some((one) => one.isCheck && one.words.length === 0))
@@ -135,6 +142,20 @@ function triesTheSame(failed: Unmended, done: Done, distance: number): boolean {
   const areWriting = failed.trial.isWriting && trial.isWriting && !failed.isCheck
   return areWriting && pairs(failed, trial, (one, other) => one.name === other.name && sharesFile(one, other))
 }
+
+/** What no shell understood, said so that it does. A script that only looked at a file is replaced by any look at it. */
+function putsOtherwise(failed: Unmended, trial: Trial): boolean {
+  const onlyLooked = failed.files.length === 0 && isScript(failed.trial) && !WRITES.test(failed.what)
+  if (!trial.isWriting && failed.trial.isWriting && !onlyLooked) return false
+  const looked = onlyLooked ? pathsIn(failed.what) : []
+  return (
+    pairs(failed, trial, (one, other) => one.name === other.name || sharesWord(one, other)) ||
+    trial.tries.some(({ words }) => words.some((word) => looked.some((path) => isSameFile(path, word))))
+  )
+}
+
+const isOf = (things: readonly string[], { words }: Try): boolean =>
+  words.some((word) => things.includes(word))
 
 /** What the failure calls by its number, by another program. */
 function isOfNumber({ things, trial: failed }: Unmended, { tries }: Trial): boolean {
