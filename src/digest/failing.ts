@@ -111,7 +111,7 @@ function kindOf(sample: string, about: string, program: string | undefined): Fai
   if (/\bhas not been read yet\b/.test(sample)) return 'unread'
   if (SYNTAX.test(sample)) return 'syntax'
   // What was to be made is there: it is changed, or taken as it is.
-  if (/\b(?:pull request|branch)\b.* already exists\b/.test(sample)) return 'exists'
+  if (/\b(?:pull request|branch)\b/.test(sample) && / already exists\b/.test(sample)) return 'exists'
   if (/\btimed out\b|\bkilled by a signal\b/.test(sample)) return 'time'
   // No edit of the code lets a sandbox or a network through.
   if (
