@@ -138,6 +138,9 @@ function filesOf(steps: readonly Step[]): Record<File, Fields[]> {
       )
     }
   }
+  for (const file of ['a', 'b'] as const)
+    if (files[file].length > 0)
+      files[file].push({ type: 'ai-title', aiTitle: `Called by ${file}`, sessionId: SESSION })
   return files
 }
 
@@ -208,6 +211,7 @@ describe('two files of one session', () => {
       try {
         const session = world.read((handle) => getSession(handle, UID))
         expect(session).toMatchObject({ cwd: '/gone/shop', repo: 'shop', git_branch: 'fix/SHOP-1' })
+        expect(session?.title).toBe('Called by a')
         expect([session?.task_ref, basename(dirname(session?.source_path ?? ''))]).toEqual([
           'SHOP-1',
           FILES.a,

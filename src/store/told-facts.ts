@@ -10,6 +10,8 @@ interface ToldFacts {
   gitRemote?: string
   model?: string
   agentVersion?: string
+  /** Made up by a model; what a person calls it comes from more places than these. */
+  title?: string
   /** The first of the best rank that the file told. */
   taskRef?: string
   taskRank?: number
@@ -35,6 +37,7 @@ export class FactsTold {
   note(path: string, session: number, facts: PreparedFacts): void {
     if (facts.isGuess) return
     const told = Object.fromEntries(FIELDS.flatMap((name) => (facts[name] ? [[name, facts[name]]] : [])))
+    if (facts.title && !facts.titleByPerson) told['title'] = facts.title
     if (Object.keys(told).length > 0) this.#note.run(JSON.stringify(told), path, session)
     if (facts.taskRef !== undefined) this.#task.run(facts.taskRef, facts.taskRefRank ?? 0, path, session)
   }
@@ -49,7 +52,8 @@ export function mergingFacts(cache: Database, memory: Database): (session: numbe
   const save = memory.prepare(
     `UPDATE sessions SET cwd = coalesce(:cwd, cwd), git_branch = coalesce(:gitBranch, git_branch),
      git_remote = coalesce(:gitRemote, git_remote), model = coalesce(:model, model),
-     agent_version = coalesce(:agentVersion, agent_version), source_path = coalesce(:path, source_path),
+     agent_version = coalesce(:agentVersion, agent_version),
+     title = iif(title_by_person, title, coalesce(:title, title)), source_path = coalesce(:path, source_path),
      task_ref = iif(:taskRank >= task_ref_rank, coalesce(:taskRef, task_ref), task_ref) WHERE session_uid = :uid`,
   )
   return (session, uid) => {
@@ -60,6 +64,7 @@ export function mergingFacts(cache: Database, memory: Database): (session: numbe
     const task = told.reduce((best, one) => ((one.taskRank ?? 0) >= (best.taskRank ?? 0) ? one : best))
     save.run({
       ...Object.fromEntries(FIELDS.map((name) => [name, facts[name] ?? null])),
+      title: facts.title ?? null,
       path: files.findLast(({ missingAt }) => missingAt === null)?.path ?? null,
       taskRef: task.taskRef ?? null,
       taskRank: task.taskRank ?? 0,
