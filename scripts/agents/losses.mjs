@@ -21,6 +21,11 @@ export const LOSSES = {
   ],
   continue: [
     NO_GIT,
+    [
+      ANY,
+      /^(?:call ends as ok: Bash .*exit \d|exit code is null)/,
+      'it tells the code of what wrote to stderr alone',
+    ],
     NO_SIGNAL,
     GLUED,
     EMPTY,
@@ -31,6 +36,14 @@ export const LOSSES = {
   droid: [
     [ANY, /^branch is null$/, 'no git in its files'],
     [ANY, /^model is custom:/, 'the name of its own list'],
+    NO_SIGNAL,
+    STEP,
+    NOT_TRIED,
+    [
+      /nested|killedBelow|subagents/,
+      /SUBTASK|sub-agents|tokens|answer|call/,
+      'its daemon is not reached without an account',
+    ],
   ],
   gemini: [
     NO_GIT,
@@ -45,12 +58,21 @@ export const LOSSES = {
     STEP,
     UNCOUNTED,
     [ANY, /^tokens: what came from a cache/, 'one total per session'],
+    [/uncounted/, /^tokens: /, 'it takes what the first event of an answer said'],
     [/killedBelow/, ANY, 'the call of a sub-agent is written when it has ended: nothing leads to it'],
     NOT_TRIED,
   ],
   kilo: [NO_GIT, UNCOUNTED, NOT_TRIED, BELOW],
   kimi: [NO_GIT, EMPTY, [/killedBelow/, /^result/, 'the client was killed while it ran']],
-  letta: [NO_GIT],
+  letta: [
+    NO_GIT,
+    NO_SIGNAL,
+    STEP,
+    NOT_TRIED,
+    [/wrong/, /no_such_tool/, 'a tool that is not there is no failure to it'],
+    [/sameIds/, ANY, 'it writes calls over others with the same id'],
+    [/killedBelow/, /SUBTASK-A|sessions|sub-agents/, 'nothing leads to a sub-agent whose call has not ended'],
+  ],
   omp: [
     NO_GIT,
     EMPTY,

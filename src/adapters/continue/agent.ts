@@ -9,7 +9,7 @@ export const agent: Agent = {
   flavor: 'continue',
   title: 'Continue',
   aliases: ['cn', 'continue-cli', 'continue-dev', 'continuedev'],
-  version: 2,
+  version: 3,
   roots: (env) => [join(homeFolder(env, 'CONTINUE_GLOBAL_DIR', '.continue'), 'sessions')],
   claim: (path, isBelowRoot = false) => {
     const [name = ''] = lastParts(path, 1)

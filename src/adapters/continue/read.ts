@@ -193,8 +193,8 @@ function resultParts(state: Fields, id: string | undefined, tool: string): Part[
     .flatMap((one) => (isRecord(one) ? (str(one['content']) ?? []) : []))
     .join('\n')
   const failed = status === 'errored'
-  const told = failed ? exitCodeIn(HEAD.exec(text)?.[0] ?? '', EXIT) : 0
-  const exitCode = SHELLS.has(tool) && status !== 'canceled' ? told : undefined
+  // A command that failed without a word on stderr is done, too: what its code was, nobody knows.
+  const exitCode = SHELLS.has(tool) && failed ? exitCodeIn(HEAD.exec(text)?.[0] ?? '', EXIT) : undefined
   const isRefused = status === 'canceled'
   const said = failed ? text.replace(HEAD, '') : text
   const part: Part = { is: 'result', id, text: said, failed, isRefused, raw: { status, output } }
