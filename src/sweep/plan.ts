@@ -182,9 +182,11 @@ class Planner {
 
   #placeOf({ adapter, source: { path, isDatabase } }: Found): Pick<Source, 'ownRoots'> {
     if (!isDatabase) return {}
+    // The roots of another machine are none of this one's.
+    if (this.#options.host) return { ownRoots: [] }
     const ownRoots = rootPaths([adapter], this.#options.env, {})
     const isOwn = ownRoots.some((root) => path === root || path.startsWith(root + sep))
-    return isOwn && !this.#options.host ? {} : { ownRoots }
+    return isOwn ? {} : { ownRoots }
   }
 
   /** Of a source that is not known under its name: that of the file it was, or of what stood in for it. */
