@@ -306,6 +306,9 @@ describe('a failure is', () => {
     ['git log -3 | cat; git status', 'error: of long ago'],
     ['git switch a 2>&1 || git switch -c a', "fatal: invalid reference: a\nSwitched to a new branch 'a'"],
     ['go doc x | head', 'a.go:1:2: an example'],
+    ['git merge-tree main side | grep CONFLICT', 'CONFLICT (content): Merge conflict in a.txt'],
+    ['until curl -sS localhost:8080; do sleep 1; done', 'curl: (7) Failed to connect to localhost'],
+    ['docker rm old; docker ps', 'Error response from daemon: No such container: old'],
     ['pytest | tail -1', '3 passed, 0 failed in 0.1s'],
     // Of a log that is read, not of the command.
     [

@@ -104,7 +104,7 @@ export function reportedIn(text: string): string | undefined {
   return lines.find(isOfGo)?.trim()
 }
 
-const DOCKER = /^ERROR: failed to \w|^Error response from daemon: /
+const DOCKER = /^ERROR: failed to \w|^docker: Error response from daemon: /
 const PIP = /^ERROR: (?:No matching distribution|Could not|Cannot|Failed|Invalid)\b/
 /** What programs that check nothing write only where they could not do what they were told. */
 const FAILS: Record<string, RegExp> = {
@@ -119,8 +119,12 @@ const FAILS: Record<string, RegExp> = {
   terraform: /^\W{0,4}Error: \S/,
 }
 
+/** Waiting for something to be there is to ask again and again. */
+const WAITS = /\b(?:until|while|for)\b/
+
 /** A program says that it could not, of those that did more than look. */
 export function saidByProgram(command: string, text: string): string | undefined {
+  if (WAITS.test(command)) return undefined
   const patterns = partsOf(command).flatMap((part) =>
     lookingOf(part) === null && Object.hasOwn(FAILS, part.program) ? [FAILS[part.program] as RegExp] : [],
   )

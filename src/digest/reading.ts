@@ -13,7 +13,7 @@ const PRINTS = list(
   'wc pwd df ps env printenv date whoami uname hostname id echo printf cut sort uniq tr column diff cmp readlink realpath basename dirname true false sleep select-object foreach-object where-object measure-object out-string sort-object format-table format-list write-output write-host get-item get-location get-process get-date',
 )
 const GIT_LOOKS = list(
-  'status diff log show blame rev-parse ls-files ls-remote grep describe remote branch ls-tree cat-file shortlog',
+  'status diff log show blame rev-parse ls-files ls-remote merge-tree grep describe remote branch ls-tree cat-file shortlog',
 )
 const GIT_ASKS = list('diff grep rev-parse show-ref merge-base ls-files check-ignore')
 const WRITES =
