@@ -127,7 +127,7 @@ describe.skipIf(!HAS_SSHD)('sweep --from, over sshd', () => {
     expect(cli(world.env, 'show', SESSION).stdout).not.toContain(secret)
     // Its agent knows it there.
     const resumed = cli(world.env, 'resume', SESSION, '--print').stdout
-    expect(resumed).toMatch(/^ssh -t \S+ 'exec "\$\{SHELL:-sh\}" -lc /)
+    expect(resumed).toMatch(/^ssh -t \S+ 'exec sh -c /)
     expect(resumed).toContain(`claude --resume ${SESSION}`)
     expect(cli(world.env, 'resume', OTHER, '--print').stdout).toBe(`cd /w && claude --resume ${OTHER}\n`)
     expect(statSync(join(world.memory, 'hosts')).mode & 0o777).toBe(0o700)

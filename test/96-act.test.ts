@@ -11,6 +11,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { resumeCommand } from '../src/adapters/resume.ts'
 import { briefing, handedOffFrom, handoffMark, MAX_BRIEFING_BYTES } from '../src/digest/briefing.ts'
 import { getDigest } from '../src/digest/patterns.ts'
 import { assistant, call, result, text, user, write } from './setup/claude.ts'
@@ -91,6 +93,13 @@ describe('resume', () => {
       stderr: expect.stringContaining('no session of this repository'),
     })
     expect(run('resume', 'ffff').stderr).toContain('no session ffff')
+  })
+
+  it('gives no agent an id that it would take for an option, or a shell for more than a word', () => {
+    const { flavor } = ADAPTERS.find((one) => one.resume) as (typeof ADAPTERS)[number]
+    expect(resumeCommand(flavor, ID)).toContain(ID)
+    for (const id of ['--dangerously-skip-permissions', '-c', '..', '@file', '', 'a b', 'a;b', '$(a)', 'a\n'])
+      for (const one of ADAPTERS) expect(resumeCommand(one.flavor, id)).toBeUndefined()
   })
 
   it('does not try what the agent has deleted', async () => {

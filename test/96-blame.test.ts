@@ -1,7 +1,7 @@
 // From a line or a commit to the session that made it, in a repository whose history we know: sessions edit, people edit,
 // files are written over, and the same lines stand in several places.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assistant, call, type Fields, result, text, user, write } from './setup/claude.ts'
@@ -90,9 +90,11 @@ interface Blamed {
   stdout: string
   stderr: string
 }
-function run(...args: string[]): Blamed {
+const run = (...args: string[]): Blamed => runIn(repository, ...args)
+
+function runIn(directory: string, ...args: string[]): Blamed {
   const { status, stdout, stderr } = spawnSync(process.execPath, [cliPath, 'blame', ...args], {
-    cwd: repository,
+    cwd: directory,
     env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...world.env },
     encoding: 'utf8',
   })
@@ -202,6 +204,69 @@ describe.skipIf(!hasGit)('blame', () => {
     expect(blamed(shas.shown).made_by).toMatchObject([{ session_uid: uidOf('a'), basis: 'commit' }])
     expect(blamed(shas.silent).made_by).toMatchObject([{ session_uid: uidOf('b'), basis: 'edit', lines: 1 }])
     expect(run('HEAD~2').stdout).toContain('committed it: Write a parser')
+  })
+
+  it('runs nothing that the repository configures, whichever way git would', () => {
+    const hostile = join(world.base, 'hostile')
+    const ran = join(world.base, 'ran')
+    const evil = join(world.base, 'evil')
+    writeFileSync(evil, `#!/bin/sh\necho "$@" >> ${ran}\n`, { mode: 0o755 })
+    const inside = (directory: string, ...args: string[]): string =>
+      execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t', ...args], {
+        cwd: directory,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], HOME: world.home },
+      })
+    const submodule = join(hostile, 'sub')
+    mkdirSync(submodule, { recursive: true })
+    for (const directory of [submodule, hostile]) inside(directory, 'init', '-q')
+    writeFileSync(join(hostile, 'file'), 'a line of some length\n')
+    writeFileSync(join(hostile, '.gitattributes'), '* filter=evil diff=evil\n')
+    for (const text of ['one', 'two']) {
+      writeFileSync(join(submodule, 'file'), text)
+      inside(submodule, 'add', '-A')
+      inside(submodule, 'commit', '-qm', text)
+      inside(hostile, '-c', 'advice.addEmbeddedRepo=false', 'add', '-A')
+      inside(hostile, 'commit', '-qm', text)
+    }
+    const signed = inside(hostile, 'cat-file', 'commit', 'HEAD').replace(
+      '\n\n',
+      '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n',
+    )
+    writeFileSync(join(world.base, 'signed'), signed)
+    const sha = inside(hostile, 'hash-object', '-t', 'commit', '-w', join(world.base, 'signed')).trim()
+    inside(hostile, 'update-ref', 'HEAD', sha)
+    inside(submodule, 'config', 'diff.external', `${evil} submodule`)
+    for (const [name, value] of Object.entries({
+      'filter.evil.clean': `${evil} clean`,
+      'filter.evil.required': 'true',
+      'diff.evil.textconv': `${evil} textconv`,
+      'diff.external': `${evil} diff`,
+      'diff.submodule': 'diff',
+      'log.showSignature': 'true',
+      'gpg.program': evil,
+      'core.fsmonitor': `${evil} fsmonitor`,
+      'core.pager': `${evil} pager`,
+      'core.sshCommand': `${evil} ssh`,
+      'core.repositoryFormatVersion': '1',
+      'extensions.partialClone': 'origin',
+      'remote.origin.promisor': 'true',
+      'remote.origin.url': 'ssh://nowhere.invalid/x',
+    }))
+      inside(hostile, 'config', name, value)
+    const told = (what: string): [number | null, string] => {
+      const { code, stdout } = runIn(hostile, what)
+      return [code, stdout]
+    }
+    expect(told('file')).toEqual([1, expect.stringContaining('unknown')])
+    expect(told('HEAD')).toEqual([1, expect.stringContaining('unknown')])
+    told('1234567890123456789012345678901234567890')
+    expect(existsSync(ran) ? readFileSync(ran, 'utf8') : '').toBe('')
+    // A name that git cannot be told: nothing is asked then.
+    inside(hostile, 'config', 'filter.a=b.clean', `${evil} clean`)
+    writeFileSync(join(hostile, '.gitattributes'), '* filter=a=b\n')
+    told('file')
+    expect(existsSync(ran)).toBe(false)
   })
 
   it('refuses what is neither a file nor a commit, and lines that are not there', () => {

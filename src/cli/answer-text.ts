@@ -1,4 +1,5 @@
 // What a search says of itself on a terminal: how it found what it found, and what to ask next.
+import { shellWord } from '../files/shell.ts'
 import type { Answer } from '../query/answer.ts'
 import { answerWords } from '../query/answer-words.ts'
 import type { NextQuery } from '../query/next-queries.ts'
@@ -39,11 +40,7 @@ const WHY: Record<NextQuery['why'], string> = {
 }
 
 const command = ({ query, why }: NextQuery): string =>
-  `recollect search ${why === 'bodies' ? '--literal ' : ''}${quoted(oneLine(query))}`
-
-/** As a shell takes it for one argument. */
-const quoted = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", "'\\''")}'`
+  `recollect search ${why === 'bodies' ? '--literal ' : ''}${shellWord(oneLine(query))}`
 
 /** `10 of 791 sessions, more with --limit 791`; undefined where all are shown. */
 export function restLine(found: Answer, { limit }: { limit?: string }): string | undefined {

@@ -99,7 +99,7 @@ function isFile(path: string): boolean {
 function linesOf(real: string, top: string, path: string): LineAt[] {
   const texts = readFileSync(real, 'utf8').split('\n')
   if (texts.at(-1) === '') texts.pop()
-  const told = git(top, 'blame', '--porcelain', '--', path) ?? ''
+  const told = git(top, 'blame', '--porcelain', '--no-textconv', '--', path) ?? ''
   const times = new Map<string, number>()
   const commits: string[] = []
   let commit = ''
@@ -173,8 +173,11 @@ function isDirectory(path: string): boolean {
 
 function bySession(handle: Reader, authors: readonly Author[]): Made[] {
   const groups = new Map<string, Author[]>()
-  for (const author of authors)
-    groups.set(author.session_uid, [...(groups.get(author.session_uid) ?? []), author])
+  for (const author of authors) {
+    const known = groups.get(author.session_uid)
+    if (known) known.push(author)
+    else groups.set(author.session_uid, [author])
+  }
   return [...groups]
     .map(([uid, all]): Made => {
       const { seq } = all[0] as Author
@@ -248,12 +251,16 @@ function byAddedLines(handle: Reader, sha: string, committedAt: number): Omit<An
 
 function addedIn(patch: string): Map<string, string[]> {
   const files = new Map<string, string[]>()
+  const linesIn = (path: string): string[] => {
+    const known = files.get(path) ?? []
+    files.set(path, known)
+    return known
+  }
   let path: string | undefined
   for (const line of patch.split('\n')) {
     const head = /^\+\+\+ (?:b\/(.*)|\/dev\/null)$/.exec(line)
     if (head) path = head[1]
-    else if (line.startsWith('+') && path !== undefined)
-      files.set(path, [...(files.get(path) ?? []), line.slice(1)])
+    else if (line.startsWith('+') && path !== undefined) linesIn(path).push(line.slice(1))
   }
   return files
 }

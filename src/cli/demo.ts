@@ -7,13 +7,13 @@ import { ADAPTERS } from '../adapters/index.ts'
 import { Config } from '../config.ts'
 import { places } from '../doctor/places.ts'
 import { RecollectError } from '../errors.ts'
+import { shellWord } from '../files/shell.ts'
 import { sweep } from '../sweep/index.ts'
 import type { SweepReport } from '../sweep/report.ts'
 import { paint } from './colour.ts'
 import { placeLines } from './empty.ts'
 import { formatDuration, plural } from './format.ts'
 import { Progress, print, printJson } from './print.ts'
-import { shellQuoted } from './text.ts'
 import { parseName } from './values.ts'
 
 export interface DemoCommand {
@@ -80,9 +80,7 @@ async function sweepHere(options: DemoCommand): Promise<boolean> {
 /** In a checkout the program has no name yet. */
 function aliasLines(): string[] {
   const script = process.argv[1] ?? ''
-  return basename(script) === 'cli.cjs'
-    ? [`  alias recollect=${shellQuoted(`node ${shellQuoted(script)}`)}`]
-    : []
+  return basename(script) === 'cli.cjs' ? [`  alias recollect=${shellWord(`node ${shellWord(script)}`)}`] : []
 }
 
 function demoLines(home: string, report: SweepReport): string[] {
@@ -95,7 +93,7 @@ function demoLines(home: string, report: SweepReport): string[] {
 
 const tryLines = (home: string): string[] => [
   ...aliasLines(),
-  `  export RECOLLECT_HOME=${shellQuoted(home)}`,
+  `  export RECOLLECT_HOME=${shellWord(home)}`,
   '  recollect ui                       # all of it in the browser',
   '  recollect sessions                 # what there is',
   '  recollect show @last               # one session to read',
@@ -103,5 +101,5 @@ const tryLines = (home: string): string[] => [
   '  recollect usage model              # tokens and money',
   '  recollect patterns                 # what keeps failing, and what fixed it',
   '',
-  `When done: rm -r ${shellQuoted(home)}; unset RECOLLECT_HOME`,
+  `When done: rm -r ${shellWord(home)}; unset RECOLLECT_HOME`,
 ]

@@ -1,6 +1,7 @@
 // `digest` and `env`: thin over digest/, and all from Tier 2, so they answer without a cache.
 
 import { getDigest } from '../digest/patterns.ts'
+import { shellQuoted } from '../files/shell.ts'
 import { isRunning } from '../model.ts'
 import { pricesFor } from '../query/prices.ts'
 import { resolveSession } from '../query/sessions.ts'
@@ -36,9 +37,6 @@ const inMemory: Answers['digest'] = (typed) =>
     return { digest, tree }
   })
 
-/** Single quotes keep everything as it is, but for a quote, and in fish a backslash: these stand escaped between two of them. */
-const quoted = (text: string): string => `'${text.replace(/['\\]/g, (one) => `'\\${one}'`)}'`
-
 const ENV_COMMENT =
   '# of one session, for tools that read HELIX_*: its id, repository, agent, tokens in and out, the share of calls that were plumbing, and the memory it stands in'
 
@@ -48,12 +46,12 @@ export function showEnv(typed: string): void {
     const { cost } = digest
     // A shell gets every byte; a terminal must not obey any.
     const put = (line: string): void => write(terminal(1) ? `${oneLine(line)}\n` : `${line}\n`)
-    put(`export HELIX_SESSION_UID=${quoted(digest.session_uid)}`)
-    put(`export HELIX_REPO=${quoted(digest.repo)}`)
-    put(`export HELIX_FLAVOR=${quoted(digest.flavor)}`)
+    put(`export HELIX_SESSION_UID=${shellQuoted(digest.session_uid)}`)
+    put(`export HELIX_REPO=${shellQuoted(digest.repo)}`)
+    put(`export HELIX_FLAVOR=${shellQuoted(digest.flavor)}`)
     put(`export HELIX_TOKENS=${cost.input_tokens + cost.output_tokens}`)
     put(`export HELIX_INFRA_OVERHEAD_SHARE=${digest.metrics.infra_overhead_share}`)
-    put(`export HELIX_STORE_DB=${quoted(paths.memoryPath)}`)
+    put(`export HELIX_STORE_DB=${shellQuoted(paths.memoryPath)}`)
     // Behind them: whoever leaves the quotes around $(…) out has all of it on one line.
     put(ENV_COMMENT)
   })

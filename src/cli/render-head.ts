@@ -1,6 +1,7 @@
 // The head of a shown session: what it was about, where, when, what it cost, how it ended, and what is missing of it.
 import { resumeCommand } from '../adapters/resume.ts'
 import type { Digest } from '../digest/digest.ts'
+import { shellWord } from '../files/shell.ts'
 import { isRunning, OUTCOME_WORDS, type Session, sureness } from '../model.ts'
 import type { RawLost } from '../query/lost.ts'
 import type { Receipt } from '../query/receipts.ts'
@@ -8,7 +9,7 @@ import { paint } from './colour.ts'
 import { formatBytes, formatCount, formatDuration, formatTime, plural } from './format.ts'
 import { textWidth } from './print.ts'
 import { REASONS } from './retention-report.ts'
-import { cut, fold, oneLine, shellQuoted } from './text.ts'
+import { cut, fold, oneLine } from './text.ts'
 
 export interface SessionHead {
   session: Session
@@ -50,9 +51,7 @@ export function headLines(head: SessionHead): string[] {
   const resume = resumeCommand(session.flavor, session.native_session_id)
   // In one piece, however long: it is there to be copied.
   if (resume && !session.evicted_at)
-    lines.push(
-      `${paint.dim('$')} ${session.cwd ? `cd ${shellQuoted(oneLine(session.cwd))} && ` : ''}${resume}`,
-    )
+    lines.push(`${paint.dim('$')} ${session.cwd ? `cd ${shellWord(oneLine(session.cwd))} && ` : ''}${resume}`)
   const redactions = Object.entries(session.redactions)
   if (redactions.length > 0)
     add('redacted', redactions.map(([rule, count]) => (count > 1 ? `${rule} ×${count}` : rule)).join(', '))

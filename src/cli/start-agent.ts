@@ -3,17 +3,14 @@ import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { errnoOf, RecollectError } from '../errors.ts'
+import { shellWord } from '../files/shell.ts'
 import type { Session } from '../model.ts'
 import { addressOf, commandThere } from '../remote/destination.ts'
-import { shellQuoted } from './text.ts'
-
-const typed = (argv: readonly string[]): string =>
-  argv.map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : shellQuoted(word))).join(' ')
 
 /** As a person would type it. */
 export function commandLine(session: Session, argv: readonly string[]): string {
-  const command = typed(argv)
-  return session.cwd === null ? command : `cd ${shellQuoted(session.cwd)} && ${command}`
+  const command = argv.map(shellWord).join(' ')
+  return session.cwd === null ? command : `cd ${shellWord(session.cwd)} && ${command}`
 }
 
 /** Where its agent knows the session: here, or on the machine that it was copied from. */

@@ -103,10 +103,6 @@ export function foldText(
   return folded.join('\n')
 }
 
-/** As one word of a shell. */
-export const shellQuoted = (text: string): string =>
-  /^[\w./~:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-
 /** A title with what its session is filed under: all of it foreign text on one line. */
 export const labelled = (
   { starred_at, tags }: { starred_at: string | null; tags: readonly string[] },

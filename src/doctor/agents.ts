@@ -7,6 +7,7 @@ import type { Integration } from '../adapters/integration.ts'
 import { daysKept, isKeeper, type Keeper } from '../capture/keeping.ts'
 import type { Config } from '../config.ts'
 import { plural } from '../figures.ts'
+import { shellQuoted } from '../files/shell.ts'
 import { DAY } from '../model.ts'
 import { type Discovery, discover, realDirectory } from '../sources/discover.ts'
 import type { Problem } from '../sources/problem.ts'
@@ -137,7 +138,7 @@ function unreadable({ config }: AgentContext, { problems }: Discovery): Finding[
       subject: one.path,
       fix: isLink(one)
         ? `to have it read, name what it leads to under [sources.<flavor>] in ${config.file}`
-        : `ls -ld '${one.path.replaceAll("'", `'\\''`)}'`,
+        : `ls -ld ${shellQuoted(one.path)}`,
     }),
   )
   const [next, ...others] = worst.slice(SHOWN)

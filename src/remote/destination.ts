@@ -1,6 +1,7 @@
 // Another machine, as `ssh` knows it, and where copies of its files lie: below `hosts/` in the memory's directory.
 import { join, relative } from 'node:path'
 import { RecollectError } from '../errors.ts'
+import { shellQuoted } from '../files/shell.ts'
 
 export interface Destination {
   /** As it was typed, without `ssh:`: a host or an alias of ~/.ssh/config, with a user before it, or ssh's own `//user@host:port`. */
@@ -34,10 +35,14 @@ export function addressOf(home: string, path: string): string | undefined {
   return /:\d+$/.test(address) ? `ssh://${address}` : address
 }
 
-/** A command there, as words here: a login shell has the PATH of the person there, and agents want a terminal. */
+/**
+ * A command there, as words here: a login shell has the PATH of the person there, and agents want a terminal. `sh` starts it,
+ * since not every shell that a person may have there could say which one that is.
+ */
 export const commandThere = (address: string, command: string): [string, ...string[]] => [
   'ssh',
   '-t',
   address,
-  `exec "\${SHELL:-sh}" -lc '${command.replaceAll("'", "'\\''")}'`,
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's.
+  `exec sh -c ${shellQuoted('exec "${SHELL:-sh}" -lc "$0"')} ${shellQuoted(command)}`,
 ]

@@ -6,6 +6,7 @@ import { ADAPTERS } from '../../adapters/index.ts'
 import { resumeCommand } from '../../adapters/resume.ts'
 import { briefingOf } from '../../digest/handoff.ts'
 import { EXPORT_FORMATS, ExportSource, FORMATS } from '../../export/index.ts'
+import { shellWord } from '../../files/shell.ts'
 import type { Session } from '../../model.ts'
 import { getSession, resolveSession } from '../../query/sessions.ts'
 import { addressOf, commandThere } from '../../remote/destination.ts'
@@ -21,13 +22,10 @@ export function resumeLine(handle: Reader, uid: string, home: string): string | 
   if (!session || session.is_sole_copy) return null
   const command = resumeCommand(session.flavor, session.native_session_id)
   if (command === undefined) return null
-  const line = session.cwd === null ? command : `cd ${quoted(session.cwd)} && ${command}`
+  const line = session.cwd === null ? command : `cd ${shellWord(session.cwd)} && ${command}`
   const address = session.source_path === null ? undefined : addressOf(home, session.source_path)
-  return address === undefined ? line : commandThere(address, line).map(quoted).join(' ')
+  return address === undefined ? line : commandThere(address, line).map(shellWord).join(' ')
 }
-
-const quoted = (text: string): string =>
-  /^[\w./~:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const titleOf = (flavor: string): string => ADAPTERS.find((one) => one.flavor === flavor)?.title ?? flavor
 
