@@ -20,6 +20,12 @@ const CODES = [
     `${ESC}[m${ESC}(B`,
     `${ESC}7`,
     `${ESC}M`,
+    `${ESC}c`,
+    // Two colours in full, and styles.
+    `${ESC}[1;4;38;2;255;255;255;48;2;100;100;100m`,
+    `${ESC}[38:2::255:255:255;48:2::100:100:100m`,
+    // The last byte of a letter, as git tells names.
+    '\\303\\251',
     // A link, as terminals know it, and its end.
     `${ESC}]8;;https://h.example.org${ESC}\\`,
     '\\u001b]8;;https://h.example.org\\u001b\\\\',

@@ -85,6 +85,24 @@ describe('the status line', () => {
     expect(plain).not.toContain('session')
   })
 
+  it('keeps nothing that no later question could show', () => {
+    const limits = (one: object) => ({ ...SAID, rate_limits: { odd: one } })
+    for (const odd of [
+      { used_percentage: 1e308, resets_at: 1 },
+      { used_percentage: 5, resets_at: 1e300 },
+      { used_percentage: 5, resets_at: -1e15 },
+    ])
+      expect(line(limits(odd))).toMatchObject({ status: 0, stderr: '' })
+    const told = cli(world.env, 'usage', 'limits', '--json')
+    expect([told.code, told.stderr]).toEqual([0, ''])
+    expect(
+      JSON.parse(told.stdout).limits.find((one: { limit: string }) => one.limit === 'odd'),
+    ).toMatchObject({
+      used_percent: 5,
+      resets_at: null,
+    })
+  })
+
   it('is a document, too; of an unknown session it has what the agent says', () => {
     expect(JSON.parse(line(SAID, '--json').stdout)).toMatchObject({
       session_uid: UID,

@@ -104,17 +104,21 @@ const WINDOWS: Record<string, [short: string, minutes: number]> = {
   seven_day: ['7d', 10_080],
 }
 
+/** More was never used of anything, and no clock goes further: what is kept is shown for weeks. */
+const MOST_PERCENT = 1e6
+const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000
+
 function limitsIn(said: Said | undefined): Limit[] {
   return Object.entries(Object(said?.rate_limits) as NonNullable<Said['rate_limits']>).flatMap(
     ([name, one]) => {
       const used = one?.used_percentage
       const resets = one?.resets_at
-      if (typeof used !== 'number' || used < 0 || !/^\w{1,40}$/.test(name)) return []
+      if (typeof used !== 'number' || used < 0 || used > MOST_PERCENT || !/^\w{1,40}$/.test(name)) return []
       return [
         {
           name,
           used_percent: Math.round(used * 10) / 10,
-          resets_at: typeof resets === 'number' ? resets * 1000 : null,
+          resets_at: typeof resets === 'number' && resets > 0 && resets < LAST_SECOND ? resets * 1000 : null,
         },
       ]
     },

@@ -47,7 +47,9 @@ export function limitsReport(handle: Reader, question: LimitsQuestion): LimitsRe
   const byLimit = new Map<string, LimitReading[]>()
   for (const reading of readings) {
     const key = `${reading.flavor}\0${reading.name}`
-    byLimit.set(key, [...(byLimit.get(key) ?? []), reading])
+    const known = byLimit.get(key)
+    if (known) known.push(reading)
+    else byLimit.set(key, [reading])
   }
   return { limits: [...byLimit.values()].map((some) => rowOf(some, now)) }
 }

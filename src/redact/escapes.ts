@@ -14,7 +14,9 @@ const EQUALS = 61
 const LINE_END = 10
 const SPACE = 32
 /** No code is longer, backslashes aside. */
-const MAX_CODE = 40
+const MAX_CODE = 60
+/** Two colours in full, each of three numbers with a colour space, and some styles. */
+const MAX_PARAMETERS = 48
 const UNKNOWN = 0xfffd
 /** In the place of a character: there is no code. */
 const NOTHING = -1
@@ -104,9 +106,10 @@ function readEscape(codes: Uint16Array, at: number): void {
   // `\e` and `\33` are also how Windows paths go on, so they count before a bracket only.
   else if ((letter | 32) === 101 && opensSequence(codes[i + 1])) take(ESCAPE, i + 1)
   else if (letter === 51 && codes[i + 1] === 51 && opensSequence(codes[i + 2])) take(ESCAPE, i + 2)
-  else if (letter > 47 && letter < 50 && isOctal(codes[i + 1]) && isOctal(codes[i + 2])) {
+  else if (letter > 47 && letter < 52 && isOctal(codes[i + 1]) && isOctal(codes[i + 2])) {
     const [a, b, c] = [letter - 48, (codes[i + 1] as number) - 48, (codes[i + 2] as number) - 48]
-    take(a * 64 + b * 8 + c, i + 3)
+    // Beyond ASCII a piece of a character, as git writes the names of files.
+    take(a < 2 ? a * 64 + b * 8 + c : UNKNOWN, i + 3)
   }
 }
 
@@ -192,13 +195,13 @@ function backslashesAt(codes: Uint16Array, at: number): number {
   return count
 }
 
-/** Cursor kept and given back, line up, down and on, a tab stop. */
-const ALONE = new Set([...'78MDEH'].map((letter) => letter.charCodeAt(0)))
+/** Cursor kept and given back, line up, down and on, a tab stop, everything as at the start. */
+const ALONE = new Set([...'78MDEHc'].map((letter) => letter.charCodeAt(0)))
 
 /** The parameters and the letter of a colour or another control sequence. */
 function readColour(codes: Uint16Array, from: number): boolean {
   let i = from
-  while (i - from < 30 && (codes[i] as number) > 47 && (codes[i] as number) < 64) i++
+  while (i - from < MAX_PARAMETERS && (codes[i] as number) > 47 && (codes[i] as number) < 64) i++
   const letter = codes[i] as number
   if (letter < 64 || letter > 126) return false
   take(0, i + 1)
