@@ -52,6 +52,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'figures.ts',
     'times.ts',
     'errors.ts',
+    'files',
     'http.ts',
     'throttle.ts',
     'config.ts',
@@ -148,6 +149,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   doctor: [
     'figures.ts',
     'errors.ts',
+    'files',
     'model.ts',
     'event',
     'config.ts',
