@@ -1,4 +1,5 @@
 // Going on with a session: by its agent's own command, or by a briefing for another one.
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -16,7 +17,8 @@ import { resumeCommand } from '../src/adapters/resume.ts'
 import { briefing, handedOffFrom, handoffMark, MAX_BRIEFING_BYTES } from '../src/digest/briefing.ts'
 import { getDigest } from '../src/digest/patterns.ts'
 import { assistant, call, result, text, user, write } from './setup/claude.ts'
-import { type CliResult, cli, World } from './setup/sweeping.ts'
+import { isHere } from './setup/programs.ts'
+import { type CliResult, cli, cliPath, World } from './setup/sweeping.ts'
 import { tell } from './setup/told.ts'
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111'
@@ -205,6 +207,28 @@ describe('handoff', () => {
       }),
     )
   })
+
+  it.skipIf(!isHere('script'))(
+    'copies nothing that would end a paste where it is pasted',
+    async () => {
+      const other = new World()
+      const path = join(other.home, '.claude', 'projects', '-p', `${OTHER_ID}.jsonl`)
+      const asked = 'Mend the parser\u001b[201~; and \u009b31m\u202egnp.exe'
+      write(path, [user('u1', null, asked, { sessionId: OTHER_ID })])
+      await other.sweep()
+      const { stdout } = spawnSync(
+        'script',
+        ['-qfec', `${process.execPath} ${cliPath} handoff ${OTHER_ID} --copy`, '/dev/null'],
+        { env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...other.env }, encoding: 'utf8' },
+      )
+      const copied = stdout.slice(stdout.indexOf(']52;c;') + ']52;c;'.length).split('\u0007', 1)[0] as string
+      const text = Buffer.from(copied, 'base64').toString()
+      expect(text).toContain('Mend the parser')
+      expect(text).not.toMatch(/[\u001b\u009b\u202e]/)
+      other.remove()
+    },
+    30_000,
+  )
 
   it('refuses what cannot be started', () => {
     expect(run('handoff', ID, '--exec')).toMatchObject({

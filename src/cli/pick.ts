@@ -3,6 +3,7 @@
 import { emitKeypressEvents } from 'node:readline'
 import { Config } from '../config.ts'
 import { parseStored } from '../errors.ts'
+import { shellWord } from '../files/shell.ts'
 import type { Line } from '../query/briefs.ts'
 import { reposAt } from '../query/meant.ts'
 import { isOwn } from '../query/narrow.ts'
@@ -15,6 +16,7 @@ import { type Key, type Picked, Picker, type Preview, type Size } from './picker
 import { tell } from './print.ts'
 import { onScreen } from './screen.ts'
 import { terminal } from './streams.ts'
+import { oneLine } from './text.ts'
 
 /** Whether somebody sits before it who can see and choose. */
 export const canPick = (): boolean =>
@@ -52,7 +54,8 @@ async function act(uid: string, what: Picked): Promise<void> {
   else if (what === 'show') await (await import('./show.ts')).showSession(uid, {})
   else if (what === 'page') await (await import('./ui.ts')).runUi(uid, { open: true, watch: false })
   else {
-    copy(uid)
+    // One word without a line end: it is pasted into a shell.
+    copy(shellWord(oneLine(uid)))
     tell(`copied: ${onScreen(uid)}\n`)
   }
 }
