@@ -2,19 +2,15 @@
 // signed as AWS documents it; the signature itself is checked against AWS' own example. Where Versity's gateway is on the PATH
 // (`go install github.com/versity/versitygw/cmd/versitygw@v1.8.0`) it is a real one as well.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BlobStore, blobName, openBlobs } from '../src/fleet/blobs.ts'
 import { signed } from '../src/fleet/s3.ts'
+import { Bucket, KEYS } from './setup/bucket.ts'
 import { freePort } from './setup/postgres.ts'
 import { isHere } from './setup/programs.ts'
 import { temporary } from './setup/temporary.ts'
-
-const KEYS = { keyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
 
 it('requests are signed as in the example AWS gives', () => {
   // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Object"
@@ -35,46 +31,9 @@ it('requests are signed as in the example AWS gives', () => {
   )
 })
 
-const objects = new Map<string, Buffer>()
-let bucket: Server
-beforeAll(async () => {
-  bucket = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part) => parts.push(part))
-    request.on('end', () => {
-      const body = Buffer.concat(parts)
-      const url = new URL(request.url ?? '/', 'http://bucket')
-      const hash = createHash('sha256').update(body).digest('hex')
-      const isSigned =
-        request.headers['x-amz-content-sha256'] === hash &&
-        /^AWS4-HMAC-SHA256 /.test(request.headers.authorization ?? '')
-      if (!isSigned) return response.writeHead(403).end()
-      if (url.search !== '') return response.end(listing(url))
-      const held = objects.get(url.pathname)
-      if (request.method === 'PUT') {
-        if (held && request.headers['if-none-match'] === '*') return response.writeHead(412).end()
-        objects.set(url.pathname, body)
-        return response.end()
-      }
-      if (request.method === 'DELETE') objects.delete(url.pathname)
-      if (request.method !== 'DELETE' && !held) return response.writeHead(404).end()
-      return response.end(request.method === 'GET' ? held : undefined)
-    })
-  })
-  await new Promise<void>((done) => bucket.listen(0, '127.0.0.1', done))
-})
-afterAll(() => void bucket.close())
-
-/** Two to a page. */
-function listing(url: URL): string {
-  const names = [...objects.keys()].map((path) => path.slice('/segments/'.length)).sort()
-  const from = Number(url.searchParams.get('continuation-token') ?? 0)
-  const items = names
-    .slice(from, from + 2)
-    .map((name) => `<Contents><Key>${name}</Key><LastModified>2026-11-02T00:00:00Z</LastModified></Contents>`)
-  const next = from + 2 < names.length ? `<NextContinuationToken>${from + 2}</NextContinuationToken>` : ''
-  return `<ListBucketResult>${items.join('')}${next}</ListBucketResult>`
-}
+const bucket = new Bucket()
+beforeAll(() => bucket.up())
+afterAll(() => bucket.kill())
 
 const HAS_GATEWAY = isHere('versitygw')
 let gateway: ChildProcess | undefined
@@ -110,12 +69,7 @@ const inGateway = (more: Record<string, string> = {}, bucketName = 'segments'): 
 const stores: Record<string, () => BlobStore> = {
   ...(HAS_GATEWAY ? { "a bucket of Versity's gateway": () => inGateway() } : {}),
   'a directory': () => openBlobs(`dir:${temporary('blobs')}`, {}),
-  'a bucket': () =>
-    openBlobs('s3://segments/team/one/', {
-      AWS_ACCESS_KEY_ID: KEYS.keyId,
-      AWS_SECRET_ACCESS_KEY: KEYS.secret,
-      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(bucket.address() as AddressInfo).port}`,
-    }),
+  'a bucket': () => openBlobs('s3://segments/team/one/', bucket.env),
 }
 
 describe.each(Object.keys(stores))('%s', (which) => {

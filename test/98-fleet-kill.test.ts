@@ -1,11 +1,10 @@
-// kill -9 of the client, the server, or both, at random points of the boundaries between them: another push, and all is as if
-// nobody had been killed. Real processes; a proxy between them knows where they are.
+// kill -9 of the client, the server, or both, at random points of the boundaries between them, and of the store of segments at
+// its own: another push, and all is as if nobody had been killed. Real processes; a proxy between them knows where they are.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync } from 'node:fs'
 import { createServer, request as forward, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,12 +13,14 @@ import { databasesOf } from '../src/store/databases.ts'
 import { createToken } from '../src/store/postgres/access.ts'
 import { Fleet, migrate } from '../src/store/postgres/database.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import { Bucket } from './setup/bucket.ts'
 import { randomFrom } from './setup/growing.ts'
 import { amountOf, IS_LONG, seedOf } from './setup/long.ts'
 import { Cluster, freePort, HAS_POSTGRES } from './setup/postgres.ts'
 import { temporary, World } from './setup/sweeping.ts'
 
 const KILLS = amountOf('FLEET_KILLS', 4, 300)
+const STORE_KILLS = amountOf('FLEET_STORE_KILLS', 4, 100)
 const BOUNDARIES = [
   'before the server has it',
   'at work',
@@ -38,6 +39,8 @@ let server: ChildProcess | undefined
 let requests = 0
 let reached: (at: Boundary, request: number) => Promise<void> = async () => {}
 let blobs: string
+let address: number
+const bucket = new Bucket()
 
 /** A program of ours as a process; it is killed with this test. */
 const start = (env: Record<string, string>, ...words: string[]): ChildProcess =>
@@ -54,7 +57,7 @@ async function end(child: ChildProcess | undefined): Promise<void> {
 
 async function serve(): Promise<void> {
   if (server && server.exitCode === null && server.signalCode === null) return
-  server = start({ DATABASE_URL: cluster.url }, 'serve', '--port', `${port}`)
+  server = start({ DATABASE_URL: cluster.url, ...bucket.env }, 'serve', '--port', `${port}`)
   server.stderr?.resume()
   // It says its address when it listens.
   await once(server.stdout as NodeJS.ReadableStream, 'data')
@@ -104,19 +107,26 @@ beforeAll(async () => {
     )
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  const { port: address } = proxy.address() as AddressInfo
-  world.configure(
-    `[push]\nurl = "http://127.0.0.1:${address}"\nlevel = "full"\ntimeout = "5m"\n[serve]\nblobs = "dir:${blobs}"\n`,
-  )
+  address = (proxy.address() as AddressInfo).port
+  await bucket.up()
 })
 afterAll(async () => {
   await end(server)
+  bucket.kill()
   proxy?.closeAllConnections()
   proxy?.close()
   await fleet?.close()
   cluster?.stop()
   world?.remove()
 })
+
+/** Segments go there from now on. */
+async function keepIn(store: string): Promise<void> {
+  world.configure(
+    `[push]\nurl = "http://127.0.0.1:${address}"\nlevel = "full"\ntimeout = "5m"\n[serve]\nblobs = "${store}"\n`,
+  )
+  await end(server)
+}
 
 /** As if nobody had been told anything, with a token of a team that has nothing. */
 async function afresh(team: string): Promise<string> {
@@ -145,6 +155,12 @@ async function pushToTheEnd(token: string): Promise<void> {
 
 const TABLES = ['sessions', 'ledger', 'usage_slots', 'edges', 'failures', 'segments']
 
+/** Without what a kill left of one that was being written. */
+const namesIn = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true })
+    .map(String)
+    .filter((name) => /\/[0-9a-f]{64}$/.test(name))
+
 /** All of a team, and what the client remembers of it, but for its name and the times of pushing. */
 function stateOf(team: string): { rows: string; files: string[]; noted: string } {
   const rows = cluster.sql(
@@ -154,9 +170,9 @@ function stateOf(team: string): { rows: string; files: string[]; noted: string }
          FROM recollect.${table} t WHERE team = '${team}') rows`,
     ).join(' UNION ALL '),
   )
-  const files = readdirSync(join(blobs, teamName(team)), { recursive: true, withFileTypes: true })
-    .filter((file) => file.isFile() && /^[0-9a-f]{64}$/.test(file.name))
-    .map((file) => file.name)
+  const files = [...namesIn(blobs), ...bucket.objects.keys()]
+    .filter((name) => name.includes(`${teamName(team)}/`))
+    .map((name) => name.slice(name.lastIndexOf('/') + 1))
     .sort()
   const noted = world.read(({ memory }) => memory.prepare('SELECT * FROM pushes ORDER BY session_uid').all())
   return { rows, files, noted: JSON.stringify(noted) }
@@ -166,6 +182,7 @@ describe.skipIf(!HAS_POSTGRES)('a push whose client or server is killed', () => 
   it(
     'ends in the same state as one that nobody disturbed',
     async () => {
+      await keepIn(`dir:${blobs}`)
       const calm = await afresh('calm')
       await pushToTheEnd(calm)
       const expected = stateOf('calm')
@@ -206,5 +223,41 @@ describe.skipIf(!HAS_POSTGRES)('a push whose client or server is killed', () => 
       }
     },
     60_000 + KILLS * 30_000,
+  )
+
+  it(
+    'and so does one whose store of segments is killed, before it has one or before it says so',
+    async () => {
+      await keepIn('s3://segments')
+      const calm = await afresh('calm-store')
+      let asked = 0
+      bucket.reached = (at) => void (at === 'before' && asked++)
+      await pushToTheEnd(calm)
+      const [expected, count] = [stateOf('calm-store'), asked]
+      expect(count).toBeGreaterThan(expected.files.length)
+      const seed = seedOf(23)
+      const random = randomFrom(seed)
+      for (let round = 0; round < STORE_KILLS; round++) {
+        const [boundary, at] = [random() < 0.5 ? 'before' : 'done', Math.floor(random() * count)]
+        const later = random() * 400
+        const token = await afresh(`store-${round}`)
+        asked = 0
+        let back: Promise<void> | undefined
+        bucket.reached = (where) => {
+          const number = where === 'before' ? asked++ : asked - 1
+          if (back || where !== boundary || number !== at) return
+          bucket.kill()
+          back = sleep(later).then(() => bucket.up())
+        }
+        const client = pushing(token)
+        await once(client, 'exit')
+        const point = `seed ${seed}, round ${round}: the store at request ${at} of ${count}, ${boundary}`
+        expect(back, point).toBeDefined()
+        await back
+        await pushToTheEnd(token)
+        expect(stateOf(`store-${round}`), point).toEqual(expected)
+      }
+    },
+    60_000 + STORE_KILLS * 30_000,
   )
 })

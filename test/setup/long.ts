@@ -8,6 +8,7 @@ type Amount =
   | 'EVICTIONS'
   | 'FLEET_KILLS'
   | 'FLEET_SLOW'
+  | 'FLEET_STORE_KILLS'
   | 'FUZZ'
   | 'HOOKS'
   | 'KILLS'
