@@ -88,6 +88,7 @@ describe('the demo', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('7 sessions remembered')
     expect(stdout).toContain(`export RECOLLECT_HOME=${join(memory, 'demo')}`)
+    expect(stdout).toContain('recollect ui ')
     const env = { HOME: memory, RECOLLECT_HOME: join(memory, 'demo') }
     for (const line of stdout.match(/(?<=^ {2}recollect ).*?(?= {2,}#)/gm) ?? []) {
       const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(

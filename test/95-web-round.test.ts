@@ -28,6 +28,7 @@ let web: BrowserSession
 let mended: ToldSession[]
 let running: ToldSession
 let idle: ToldSession
+let long: ToldSession
 
 const at = (root: string, number: number, startAt: number): ToldSession => {
   const id = `9999${String(number).padStart(4, '0')}-0000-4000-8000-000000000001`
@@ -53,6 +54,9 @@ function writeSessions(root: string): void {
       .say('## Done\n\n| what | how |\n|---|---|\n| `cart.ts` | **counts** right |\n\nAll tests pass.'),
   )
   running = at(root, 80, Date.now() - 5000).prompt('What is in the cart?')
+  long = at(root, 82, Date.now() - 6 * HOUR).prompt('Count to forty.')
+  for (let n = 0; n < 40; n++) long.call('Bash', { command: `echo ${n}` }, `said ${n}`)
+  long.say('Done.')
   idle = at(root, 81, Date.now() - 5 * 60_000).prompt('What is in the other cart?')
 }
 
@@ -211,6 +215,29 @@ describeInBrowser('the second round', () => {
     const row = web.page.locator(`[data-uid="${running.uid}"] .row-outcome`)
     await row.waitFor()
     expect(await row.textContent()).not.toContain('success')
+  })
+
+  it('follows the end for whoever scrolled there, and leaves whoever scrolled away', async () => {
+    await open(long.uid)
+    await web.page.locator('.slot .step:not(.pending)').first().waitFor()
+    const scroller = web.page.locator('.scroller')
+    await scroller.hover()
+    const left = (): Promise<number> =>
+      scroller.evaluate((one) => Math.round(one.scrollHeight - one.scrollTop - one.clientHeight))
+    const roll = (by: number) => async (): Promise<number> => {
+      await web.page.mouse.wheel(0, by)
+      return await left()
+    }
+    await expect.poll(roll(100_000)).toBeLessThan(5)
+    long.call('Bash', { command: 'echo 41' }, 'more').say('Said at the end.')
+    await memory.sweep()
+    await web.page.locator('.slot', { hasText: 'Said at the end.' }).waitFor()
+    await expect.poll(left).toBeLessThan(5)
+    await expect.poll(roll(-1000)).toBeGreaterThan(900)
+    long.say('Said while one reads above.')
+    await memory.sweep()
+    await web.page.locator('button.fresh', { hasText: '1 new' }).waitFor()
+    expect(await left()).toBeGreaterThan(900)
   })
 
   it('says what was answered without the signs of Markdown, where there is room for a few lines', async () => {
