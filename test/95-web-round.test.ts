@@ -30,9 +30,9 @@ let running: ToldSession
 let idle: ToldSession
 let long: ToldSession
 
-const at = (root: string, number: number, startAt: number): ToldSession => {
+const at = (root: string, number: number, startAt: number, cwd = '/home/dev/shop'): ToldSession => {
   const id = `9999${String(number).padStart(4, '0')}-0000-4000-8000-000000000001`
-  return new ToldSession(join(root, '-home-dev-shop', `${id}.jsonl`), { id, startAt })
+  return new ToldSession(join(root, '-home-dev-shop', `${id}.jsonl`), { id, startAt, cwd })
 }
 const ask = async <T>(path: string): Promise<T> =>
   (await web.page.evaluate(`fetch('/api/${path}').then(answer => answer.json())`)) as T
@@ -54,7 +54,7 @@ function writeSessions(root: string): void {
       .say('## Done\n\n| what | how |\n|---|---|\n| `cart.ts` | **counts** right |\n\nAll tests pass.'),
   )
   running = at(root, 80, Date.now() - 5000).prompt('What is in the cart?')
-  long = at(root, 82, Date.now() - 6 * HOUR).prompt('Count to forty.')
+  long = at(root, 82, Date.now() - 6 * HOUR, '/home/dev/long').prompt('Count to forty.')
   for (let n = 0; n < 40; n++) long.call('Bash', { command: `echo ${n}` }, `said ${n}`)
   long.say('Done.')
   idle = at(root, 81, Date.now() - 5 * 60_000).prompt('What is in the other cart?')
