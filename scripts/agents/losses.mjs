@@ -11,6 +11,7 @@ const UNCOUNTED = [/killed|^parallel/i, /^tokens: /, 'a response whose tools wer
 const EMPTY = [/silent/, /^tokens: /, 'an answer without words is tried again, and not counted']
 const GLUED = [/cut/, /^answer .*(?:novel)/, 'a cut answer and the one after it are one text']
 const NOT_TRIED = [/silent|cut/, /answers were not asked for/, 'it takes that for an end']
+const ENDED = [/^parallelInterrupted/, NO_SIGNAL[1], 'at times the signal ends it as a kill does']
 const BELOW = [/nested/, /SUBTASK-C/, 'sub-agents have none of their own']
 
 export const LOSSES = {
@@ -62,7 +63,7 @@ export const LOSSES = {
     [/killedBelow/, ANY, 'the call of a sub-agent is written when it has ended: nothing leads to it'],
     NOT_TRIED,
   ],
-  kilo: [NO_GIT, UNCOUNTED, NOT_TRIED, BELOW],
+  kilo: [NO_GIT, UNCOUNTED, NOT_TRIED, BELOW, ENDED],
   kimi: [NO_GIT, EMPTY, [/killedBelow/, /^result/, 'the client was killed while it ran']],
   letta: [
     NO_GIT,
@@ -89,7 +90,7 @@ export const LOSSES = {
     NOT_TRIED,
     BELOW,
     [/wrong/, /no_such_tool/, 'it calls its tool `invalid` instead'],
-    [/^parallelInterrupted/, NO_SIGNAL[1], 'at times the signal ends it as a kill does'],
+    ENDED,
     [/killedBelow/, /^result/, 'the client was killed while it ran'],
   ],
   pi: [NO_GIT, NO_SIGNAL, STEP, NOT_TRIED],
