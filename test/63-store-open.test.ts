@@ -9,7 +9,7 @@ import { storePaths } from '../src/store/reading.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { SESSION, user, write } from './setup/claude.ts'
 import { unpackMemory } from './setup/fixtures.ts'
-import { cli, temporary } from './setup/sweeping.ts'
+import { cli, cliPath, temporary } from './setup/sweeping.ts'
 
 const mounts: string[] = []
 afterEach(() => {
@@ -39,6 +39,25 @@ function failureOf(work: () => unknown): RecollectError {
   }
   throw new Error('nothing failed')
 }
+
+it.each(['memory.db', 'cache/cache.db'])(
+  'a pipe in the place of %s is named, and nobody waits at it',
+  (name) => {
+    const home = temporary('pipe')
+    openStore(storePaths(home)).close()
+    rmSync(join(home, name))
+    execFileSync('mkfifo', [join(home, name)])
+    for (const command of ['sessions', 'sweep']) {
+      const { status, stderr } = spawnSync(process.execPath, [cliPath, command], {
+        env: { PATH: process.env['PATH'], HOME: home, RECOLLECT_HOME: home },
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+      expect([command, status, stderr]).toEqual([command, 1, expect.stringContaining('[NOT_A_FILE]')])
+    }
+  },
+  90_000,
+)
 
 describe.skipIf(!canMount)('a full disk (skipped where nothing can be mounted)', () => {
   it.each([0, 16, 64, 128])('with %i KB left is called so, and the way back is to free some', (leftKb) => {
@@ -123,7 +142,7 @@ it('something that is no database is called damaged, and left alone', () => {
 it('a directory in its place is named', () => {
   const home = temporary('open')
   mkdirSync(join(home, 'memory.db'))
-  expect(failureOf(() => openStore(storePaths(home))).code).toBe('NOT_WRITABLE')
+  expect(failureOf(() => openStore(storePaths(home))).code).toBe('NOT_A_FILE')
 })
 
 it('a memory is opened also after the garbage was collected', () => {

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fromSqlite, RecollectError } from '../errors.ts'
+import { fromSqlite, notAFile, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { connect, type Database } from '../sqlite/driver.ts'
 
@@ -26,6 +26,8 @@ export function openDatabase(
 ): Database {
   const isNew = !existsSync(path)
   if (isNew && options.readOnly) throw noMemory(path)
+  // At a pipe SQLite would wait for ever.
+  if (!isNew && !statSync(path).isFile()) throw notAFile(path)
   if (!options.readOnly) ensureDirectory(dirname(path), 0o700, false)
   try {
     if (options.readOnly) return openToRead(path, migrations.length)
