@@ -52,7 +52,14 @@ export interface DayRange {
   last: number
 }
 
+const MONTHS = 'january february march april may june july august september october november december'.split(
+  ' ',
+)
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+
+const named = (names: readonly string[], name: string): number =>
+  names.findIndex((one) => one === name || (name.length >= 3 && one.startsWith(name)))
+const monthOf = (name: string): number => named(MONTHS, name)
 
 /** A day, or days that have a name together: a month, a year, a week. `today` is the day it is for whoever asks. */
 export function parseDays(typed: string, today: number): DayRange | undefined {
@@ -66,21 +73,26 @@ export function parseDays(typed: string, today: number): DayRange | undefined {
   }
   if (text === 'today') return { first: today, last: today }
   if (text === 'yesterday') return { first: today - 1, last: today - 1 }
+  const [, called, year] = /^([a-z]{3,}) ((?:19|20)\d{2})$/.exec(text) ?? []
+  if (called !== undefined && monthOf(called) !== -1) return monthAt(Number(year), monthOf(called))
   const match = /^(?:(this|last) )?([a-z]+)$/.exec(text)
   return match ? namedDays(match[2] as string, match[1], today) : undefined
 }
 
 function namedDays(name: string, which: string | undefined, today: number): DayRange | undefined {
-  const weekday = WEEKDAYS.findIndex((one) => one === name || (name.length >= 3 && one.startsWith(name)))
+  const weekday = named(WEEKDAYS, name)
   if (weekday !== -1) {
     // Last Monday is never today.
     const back = (dayOfWeek(today) - weekday + 7) % 7
     const day = today - (which === 'last' && back === 0 ? 7 : back)
     return { first: day, last: day }
   }
-  if (which === undefined) return undefined
   const ago = which === 'last' ? 1 : 0
   const date = new Date(today * DAY)
+  const month = monthOf(name)
+  // Last March is never this month.
+  if (month !== -1) return monthAt(date.getUTCFullYear() - (month > date.getUTCMonth() - ago ? 1 : 0), month)
+  if (which === undefined) return undefined
   if (name === 'week') {
     const monday = today - ((dayOfWeek(today) + 6) % 7) - 7 * ago
     return { first: monday, last: monday + 6 }

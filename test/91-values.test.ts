@@ -353,10 +353,26 @@ describe('a time', () => {
       ['last week', start(10, 9), start(10, 16)],
       ['last month', start(9, 1), start(10, 1)],
       ['this year', start(0, 1), start(0, 1, 2027)],
+      ['march', start(2, 1), start(3, 1)],
+      ['Nov', start(10, 1), start(11, 1)],
+      ['last november', start(10, 1, 2025), start(11, 1, 2025)],
+      ['december', start(11, 1, 2025), start(0, 1)],
+      ['feb 2024', start(1, 1, 2024), start(2, 1, 2024)],
     ]
     for (const [text, from, to] of spans)
       expect([parseTime(text, false, now), parseTime(text, true, now)], text).toEqual([from, to])
-    const none = ['2026-13', 'someday', 'mo', 'last', 'last 2026', 'next week', 'tomorrow', '']
+    const none = [
+      '2026-13',
+      'someday',
+      'mo',
+      'last',
+      'last 2026',
+      'next week',
+      'ma',
+      'mond 2026',
+      'tomorrow',
+      '',
+    ]
     expect(none.map((text) => parseTime(text, false, now))).toEqual(none.map(() => undefined))
   })
 
