@@ -167,6 +167,49 @@ export const CORPORA = [
 ]
 
 /** Nothing that was ever talked about: these must find nothing. */
+/**
+ * About ../shared/corpora as well, each in one form only: asked by somebody who had made none of the rules, of sessions that
+ * no question above is about, before looking at what the rules find.
+ */
+export const FRESH = {
+  keywords: [
+    [['claude:30fe1b7c'], 'pancake emoji stale stack merged parent'],
+    [['claude:b9986115'], 'pr-address workflow worker-impl cleanup'],
+    [['claude:59a56c19'], 'gh workflow run REST dispatch display_title'],
+    [['claude:1d18fe67'], 'drop lrn column dash'],
+    [['claude:3571ac27'], 'CI check skipped after markdown auto fix commit'],
+    [['codex:019b5c95'], 'vite aliases leak verifier frontend'],
+    [['codex:019b0c05'], 'orchestration context hook mimic_get_personas logging'],
+    [['codex:355594bc'], 'xtts voice cloning kokoro'],
+    [['claude:2969822b'], 'dotfiles CLAUDE.md first time'],
+    [['claude:f2ece582'], 'plnd branch prefix'],
+  ],
+  sentences: [
+    [['claude:1e9d8584'], 'why did setup-impl crash with a type error'],
+    [['claude:7ac7e2e4'], 'when did we change what plan-save prints if you are on trunk'],
+    [['codex:fb95c1bf'], 'a game in the terminal written in chinese python'],
+    [['codex:019ac9a7'], 'where did we batch the loading of the dashboard for alden into one call'],
+    [['codex:019b7b12'], 'which session corrected in the readme that synapse is no persona'],
+    [['claude:db9a1ecf'], 'why did the verify step always fail after the implementation was set up'],
+    [['codex:0199e4a5'], 'when were the project principles for quality and testing written'],
+    [['claude:5cefbbde'], 'how did we make the progress of workflows stay visible instead of in toasts'],
+    [['codex:3619d75c'], 'what did we do about the gpu memory error on the mac with the ip adapter'],
+    [['codex:85554d39'], 'the session where I asked for the weather'],
+  ],
+  mistyped: [
+    [['claude:8ffb4bea'], 'crptic hf variable inlined'],
+    [['claude:094924c5'], 'tripwire unused dataclas ScanContext'],
+    [['claude:6c238843'], 'upload_session withuot checkout plumbing'],
+    [['claude:2984ccd0'], 'stream objetive updates after landing'],
+    [['claude:49008205'], 'worktre name validation agents'],
+    [['claude:44dcb1ea'], 'objectives view opne issue page'],
+    [['claude:def92114'], 'AI generated sumary above the plan'],
+    [['claude:5968a0da'], 'rebase staked branch before gt track'],
+    [['claude:92d53b99'], 'sesion discovery logging land'],
+    [['codex:019b8286', 'codex:019b8181'], 'alden emial backend commands'],
+  ],
+}
+
 export const NEGATIVE = [
   'alpaca sweater knitting',
   'how do I knit a sweater from alpaca wool',

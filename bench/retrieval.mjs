@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { answer, getDigest, listSessions, openMemory, searchSessions, storePaths } from '../dist/index.js'
-import { CORPORA, FIXTURES, NEGATIVE } from './retrieval-questions.mjs'
+import { CORPORA, FIXTURES, FRESH, NEGATIVE } from './retrieval-questions.mjs'
 
 const option = (name, fallback) => {
   const at = process.argv.indexOf(name)
@@ -131,24 +131,28 @@ class Score {
   }
 }
 
-async function measure(name, handle, items, isAnswer) {
+/** The same questions in each form. */
+const inForms = (items) => ({
+  keywords: items.map(([answers, words]) => [answers, words]),
+  sentences: items.map(([answers, , sentence]) => [answers, sentence]),
+  mistyped: items.flatMap(([answers, words]) => {
+    const slipped = mistyped(words)
+    return slipped === undefined ? [] : [[answers, slipped]]
+  }),
+})
+
+async function measure(name, handle, forms, isAnswer) {
   console.log(`\n${name}`)
   console.log(`${''.padEnd(42)}recall@1  recall@5  MRR     mean`)
   for (const [way, ask] of Object.entries(WAYS)) {
     const total = new Score()
-    for (const [form, make] of [
-      ['keywords', (item) => item[1]],
-      ['sentences', (item) => item[2]],
-      ['mistyped', (item) => mistyped(item[1])],
-    ]) {
+    for (const [form, questions] of Object.entries(forms)) {
       const score = new Score()
-      for (const item of items) {
-        const query = make(item)
-        if (query === undefined) continue
+      for (const [answers, query] of questions) {
         const begun = performance.now()
         const found = await ask(handle, query)
         const ms = performance.now() - begun
-        const rank = found.findIndex(({ uids }) => uids.some((uid) => isAnswer(uid, item[0])))
+        const rank = found.findIndex(({ uids }) => uids.some((uid) => isAnswer(uid, answers)))
         score.add(rank, ms)
         total.add(rank, ms)
         if (showsMisses && rank !== 0 && way === 'the whole answer')
@@ -158,6 +162,9 @@ async function measure(name, handle, items, isAnswer) {
     }
     console.log(`  ${way.padEnd(30)} ${'all'.padEnd(9)}  ${total.text()}`)
   }
+}
+
+async function measureNothing(handle) {
   for (const [way, ask] of Object.entries(WAYS)) {
     const wrong = []
     for (const query of NEGATIVE) if ((await ask(handle, query)).length > 0) wrong.push(query)
@@ -166,7 +173,6 @@ async function measure(name, handle, items, isAnswer) {
     )
     if (showsMisses) for (const query of wrong) console.log(`    found something: ${query}`)
   }
-  handle.close()
 }
 
 const fixtures = makeMemory('fixtures', unpackFixtures)
@@ -176,11 +182,17 @@ const prompts = new Map(
     one.event_count === 0 ? '' : (getDigest(fixtures, one.session_uid).first_prompt ?? ''),
   ]),
 )
-await measure('recorded fixtures', fixtures, FIXTURES, (uid, starts) =>
+await measure('recorded fixtures', fixtures, inForms(FIXTURES), (uid, starts) =>
   starts.some((start) => prompts.get(uid)?.startsWith(start)),
 )
+await measureNothing(fixtures)
+fixtures.close()
 if (corpora === undefined) console.log('\n../shared/corpora is not here: its questions are left out')
-else
-  await measure('../shared/corpora', makeMemory('corpora', unpackCorpora), CORPORA, (uid, starts) =>
-    starts.some((start) => uid.startsWith(start)),
-  )
+else {
+  const handle = makeMemory('corpora', unpackCorpora)
+  const isAnswer = (uid, starts) => starts.some((start) => uid.startsWith(start))
+  await measure('../shared/corpora', handle, inForms(CORPORA), isAnswer)
+  await measure('../shared/corpora, asked by another hand', handle, FRESH, isAnswer)
+  await measureNothing(handle)
+  handle.close()
+}

@@ -269,6 +269,16 @@ describe.skipIf(!hasGit)('blame', () => {
     expect(existsSync(ran)).toBe(false)
   })
 
+  it('knows the lines of a file by what it was called when they were made', () => {
+    git('mv', 'src/parse.js', 'src/reader.js')
+    commitAll('another name')
+    expect(makerOf('src/reader.js:1')).toBe(uidOf('a'))
+    expect(makerOf('src/reader.js:2')).toBe(uidOf('b'))
+    expect(makerOf('src/reader.js:4')).toBeUndefined()
+    git('mv', 'src/reader.js', 'src/parse.js')
+    commitAll('and back')
+  })
+
   it('refuses what is neither a file nor a commit, and lines that are not there', () => {
     expect(run('nothing-like-it')).toMatchObject({ code: 1, stderr: expect.stringContaining('[NOT_FOUND]') })
     expect(run('src/parse.js:99')).toMatchObject({ code: 2, stderr: expect.stringContaining('lines 1 to 5') })

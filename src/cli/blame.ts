@@ -25,6 +25,8 @@ interface Target {
   top: string
   /** Below the root, with slashes. */
   path: string
+  /** What it was called when its lines were made, where that was something else. */
+  formerly: string[]
   lines: LineAt[]
   from: number
   to: number
@@ -76,7 +78,7 @@ function fileIn(what: string): Target | undefined {
   // A working tree of its own has its files elsewhere than the repository it belongs to.
   const top = git(dirname(real), 'rev-parse', '--show-toplevel')?.trim() ?? dirname(real)
   const inTree = relative(top, real).split(sep).join('/')
-  const lines = linesOf(real, top, inTree)
+  const { lines, formerly } = linesOf(real, top, inTree)
   const from = range === undefined ? 1 : Number(range)
   const to = range === undefined ? lines.length : Number(last ?? range)
   if (from < 1 || from > lines.length || to < from)
@@ -84,7 +86,7 @@ function fileIn(what: string): Target | undefined {
       where: what,
       hint: 'name lines as FILE:LINE or FILE:FROM-TO',
     })
-  return { root, top, path: inTree, lines, from, to: Math.min(to, lines.length) }
+  return { root, top, path: inTree, formerly, lines, from, to: Math.min(to, lines.length) }
 }
 
 function isFile(path: string): boolean {
@@ -96,12 +98,13 @@ function isFile(path: string): boolean {
 }
 
 /** With the time of the commit that git has each line from. */
-function linesOf(real: string, top: string, path: string): LineAt[] {
+function linesOf(real: string, top: string, path: string): Pick<Target, 'lines' | 'formerly'> {
   const texts = readFileSync(real, 'utf8').split('\n')
   if (texts.at(-1) === '') texts.pop()
   const told = git(top, 'blame', '--porcelain', '--no-textconv', '--', path) ?? ''
   const times = new Map<string, number>()
   const commits: string[] = []
+  const names = new Set<string>()
   let commit = ''
   for (const line of told.split('\n')) {
     const head = /^([0-9a-f]{40}) \d+ (\d+)/.exec(line)
@@ -109,20 +112,23 @@ function linesOf(real: string, top: string, path: string): LineAt[] {
       commit = head[1] as string
       commits[Number(head[2])] = commit
     } else if (line.startsWith('author-time ')) times.set(commit, Number(line.slice(12)) * 1000)
+    else if (line.startsWith('filename ')) names.add(line.slice(9))
   }
+  names.delete(path)
   const isCommitted = (sha: string | undefined): sha is string => sha !== undefined && !/^0+$/.test(sha)
-  return texts.map((text, at) => {
+  const lines = texts.map((text, at) => {
     const sha = commits[at + 1]
     const committedAt = isCommitted(sha)
       ? (times.get(sha) ?? Number.POSITIVE_INFINITY)
       : Number.POSITIVE_INFINITY
     return { number: at + 1, text, committedAt }
   })
+  return { lines, formerly: [...names] }
 }
 
 function ofFile(handle: Reader, target: Target): Answer {
-  const { path, lines, from, to } = target
-  const added = addedTo(handle, target)
+  const { path, formerly, lines, from, to } = target
+  const added = addedTo(handle, target, [path, ...formerly])
   const authors: Author[] = []
   for (let number = from; number <= to; number++) {
     const author = added.authorOf(lines, number - 1)
@@ -135,14 +141,18 @@ function ofFile(handle: Reader, target: Target): Answer {
 const MANY = 400
 
 /** By every name that sessions may have for it: from where they were, which may be below the root, or in full. */
-function addedTo(handle: Reader, { root, top, path }: Pick<Target, 'root' | 'top' | 'path'>): AddedLines {
+function addedTo(
+  handle: Reader,
+  { root, top }: Pick<Target, 'root' | 'top'>,
+  paths: readonly string[],
+): AddedLines {
   const added = new AddedLines()
   const seen = new Set<string>()
-  for (const touched of new Set([path, join(root, path), join(top, path)]))
+  for (const touched of new Set(paths.flatMap((path) => [path, join(root, path), join(top, path)])))
     for (const session of listSessions(handle, { touched, withSubagents: true, limit: MANY })) {
       if (seen.has(session.session_uid) || !isOf(session, root)) continue
       seen.add(session.session_uid)
-      added.add(handle, session, (told) => isSame(told, session.cwd ?? '', root, path))
+      added.add(handle, session, (told) => paths.some((path) => isSame(told, session.cwd ?? '', root, path)))
     }
   return added
 }
@@ -240,7 +250,7 @@ function byAddedLines(handle: Reader, sha: string, committedAt: number): Omit<An
   for (const [path, texts] of addedIn(patch)) {
     const lines = texts.map((text, index): LineAt => ({ number: index + 1, text, committedAt }))
     total += lines.length
-    const added = addedTo(handle, { root, top, path })
+    const added = addedTo(handle, { root, top }, [path])
     for (const index of lines.keys()) {
       const author = added.authorOf(lines, index)
       if (author) authors.push(author)
