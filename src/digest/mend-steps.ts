@@ -8,7 +8,7 @@ export interface Change {
   seq: number
   what: string
   does: 'edit' | 'read' | 'run'
-  /** Those an edit or a reading was of. */
+  /** Those an edit or a reading was of, or a command wrote. */
   files: string[]
   /** Of several commands in one call the last failed: what stands before it was done. */
   hasFailed: boolean
@@ -35,7 +35,9 @@ export function mendOf(failed: Unmended, { step, what }: Done, all: readonly Cha
   if (failed.kind === 'call') return [success]
   const isOther = what !== failed.what
   if (failed.kind === 'path') {
-    const made = edits.findLast((one) => one.files.some((file) => isSameFile(file, failed.missing)))
+    const made = since.findLast(
+      (one) => one.does !== 'read' && one.files.some((file) => isSameFile(file, failed.missing)),
+    )
     // It came to be there by something else.
     return made ? [made] : isOther || failed.does !== 'shell' ? [success] : []
   }

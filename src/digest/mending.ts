@@ -82,8 +82,7 @@ export class Mending {
       for (const failed of this.#waiting())
         if (overcomes(failed, done) || this.#isTested(failed, done) || this.#isChecked(failed, done))
           this.#resolve(failed, done, mendOf(failed, done, this.#since(failed)))
-    const isEdit = step.does === 'edit' || step.writes.length > 0
-    const does = isEdit ? 'edit' : step.does === 'read' ? 'read' : 'run'
+    const does = step.does === 'edit' ? 'edit' : step.does === 'read' ? 'read' : 'run'
     // Looking changes nothing; but some files have to be read before they may be changed.
     if (
       does === 'run' &&
