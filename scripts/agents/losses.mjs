@@ -22,6 +22,7 @@ export const LOSSES = {
   ],
   continue: [
     NO_GIT,
+    [ANY, /^thought /, 'thoughts are dropped'],
     [
       ANY,
       /^(?:call ends as ok: Bash .*exit \d|exit code is null)/,
