@@ -214,13 +214,15 @@ async function done(
   { name, rest }: Found,
   { caller, query, request }: { caller: Caller; query: URLSearchParams; request: IncomingMessage },
 ): Promise<{ status: number; body?: unknown }> {
+  const pass = <T>(work: () => Promise<T>): Promise<T> =>
+    turnstile.pass(work, `${caller.team}\0${caller.person}`)
   switch (name) {
     case 'putSegment':
-      return { status: (await turnstile.pass(() => takeSegment(options, caller, rest, request))) ? 201 : 412 }
+      return { status: (await pass(() => takeSegment(options, caller, rest, request))) ? 201 : 412 }
     case 'putSession':
-      return { status: 200, body: await turnstile.pass(() => takeSession(options, caller, request)) }
+      return { status: 200, body: await pass(() => takeSession(options, caller, request)) }
     case 'deleteSession':
-      await turnstile.pass(() => forget(options, caller, query))
+      await pass(() => forget(options, caller, query))
       return { status: 204 }
     default:
       return { status: 200, body: await ANSWERS[name]?.(options, caller, query) }
