@@ -130,8 +130,11 @@ export class Cluster {
   /** As kill -9 of every process of it: none says a word to anybody. */
   kill(): void {
     const lines = readFileSync(join(this.directory, 'postmaster.pid'), 'utf8').split('\n')
-    const children = spawnSync('pgrep', ['-P', `${lines[0]}`], { encoding: 'utf8' }).stdout.split('\n')
-    for (const pid of [lines[0], ...children].filter(Boolean).map(Number)) {
+    const processes = execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' }).split('\n')
+    const children = processes
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([parent]) => parent === lines[0])
+    for (const pid of [lines[0], ...children.map(([, pid]) => pid)].map(Number)) {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
