@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search } from '../src/query/search.ts'
 import { NO_BODY } from '../src/store/references.ts'
-import { breakIndex, overwrite, segmentsOf } from './setup/damage.ts'
+import { breakIndex, exchangePages, overwrite, segmentsOf } from './setup/damage.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { runUntil } from './setup/stopping.ts'
@@ -55,6 +55,20 @@ describe('a repair', () => {
     expect(repaired?.salvaged).toMatchObject([{ file: 'memory.db' }])
     expect(problems()).toEqual([])
     expect(readdirSync(world.memory).filter((name) => !before.includes(name))).toEqual(['damaged'])
+  })
+
+  it('of a memory whose own name reads as nothing, because its page is where another table was, keeps its sessions', () => {
+    const uids = () => world.dump().sessions.map((one) => one['session_uid'])
+    const before = uids()
+    exchangePages(world.memory, 'pair', 'ledger_models')
+    for (const command of [['verify'], ['evict', '--dry-run'], ['sweep']]) {
+      const { code, stderr } = cli(world.env, ...command)
+      expect([code, stderr]).toEqual([1, expect.stringContaining('recollect sweep --repair')])
+      expect(stderr).not.toMatch(/fault of recollect|constraint/)
+    }
+    expect(cli(world.env, 'sweep', '--repair').code).toBe(0)
+    expect(cli(world.env, 'verify').code).toBe(0)
+    expect(uids()).toEqual(before)
   })
 
   it('reads only what is damaged', async () => {

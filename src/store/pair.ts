@@ -2,6 +2,7 @@
 // elsewhere) is not thrown away, since it may hold the only copy of a session: its sources are read again into the new
 // memory, and sessions whose sources are gone get their row back.
 import { randomUUID } from 'node:crypto'
+import { badValue } from '../errors.ts'
 import { SCHEMA_VERSION } from '../model.ts'
 import { type Database, transaction } from './database.ts'
 
@@ -41,8 +42,10 @@ function isWhole(memory: Database, cache: Database): boolean {
 }
 
 function idOf(memory: Database): string {
-  const row = memory.prepare('SELECT id FROM pair').get() as { id: string } | undefined
-  if (row) return row.id
+  const row = memory.prepare('SELECT id FROM pair').get() as { id: unknown } | undefined
+  // Of a page that is another table's, a row may read as nothing.
+  if (row && typeof row.id !== 'string') throw badValue(row.id)
+  if (row) return row.id as string
   const id = randomUUID()
   memory.prepare('INSERT INTO pair (id) VALUES (?)').run(id)
   return id

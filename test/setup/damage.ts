@@ -46,3 +46,18 @@ export function damagePages(memory: string): void {
     writeFileSync(path, bytes.fill(0, page * 4096, (page + 1) * 4096))
   }
 }
+
+/** The first pages of two tables of memory.db, each in the place of the other. */
+export function exchangePages(memory: string, one: string, other: string): void {
+  const path = join(memory, 'memory.db')
+  const database = openDatabase(path, MEMORY_MIGRATIONS)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const pageOf = database.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?')
+  const [a, b] = [one, other].map((name) => ((pageOf.get(name) as { rootpage: number }).rootpage - 1) * 4096)
+  database.close()
+  const bytes = readFileSync(path)
+  const page = Buffer.from(bytes.subarray(a, (a as number) + 4096))
+  bytes.copy(bytes, a as number, b as number, (b as number) + 4096)
+  page.copy(bytes, b as number)
+  writeFileSync(path, bytes)
+}
