@@ -156,6 +156,10 @@ const BY_WORDS: readonly [words: string, number][] = [
   ['disk I/O error', 10],
   ['database disk image is malformed', 11],
   ['malformed JSON', 11],
+  // Ours are there, in every version that is opened: where one is not, what tells of them is damaged.
+  ['no such column: ', 11],
+  ['no such table: ', 11],
+  ['has no column named ', 11],
   ['database or disk is full', 13],
   ['unable to open database file', 14],
   ['file is not a database', 26],

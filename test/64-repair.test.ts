@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search } from '../src/query/search.ts'
 import { NO_BODY } from '../src/store/references.ts'
-import { breakIndex, exchangePages, overwrite, segmentsOf } from './setup/damage.ts'
+import { breakIndex, exchangePages, flipName, overwrite, segmentsOf } from './setup/damage.ts'
 import { differences } from './setup/dump.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { runUntil } from './setup/stopping.ts'
@@ -69,6 +69,24 @@ describe('a repair', () => {
     expect(cli(world.env, 'sweep', '--repair').code).toBe(0)
     expect(cli(world.env, 'verify').code).toBe(0)
     expect(uids()).toEqual(before)
+  })
+
+  it('of a database whose description of a table names another column keeps its sessions', async () => {
+    const whole = world.dump()
+    for (const [file, column] of [
+      ['cache/cache.db', 'duration_ms'],
+      ['memory.db', 'git_branch'],
+    ] as const) {
+      flipName(join(world.memory, file), column)
+      for (const command of [['verify'], ['evict', '--dry-run'], ['sweep']]) {
+        const { code, stderr } = cli(world.env, ...command)
+        expect([code, stderr]).toEqual([1, expect.stringContaining('recollect sweep --repair')])
+        expect(stderr).not.toMatch(/fault of recollect|^ +at /m)
+      }
+      expect(cli(world.env, 'sweep', '--repair').code).toBe(0)
+      expect(cli(world.env, 'verify').code).toBe(0)
+      expect(differences(world.dump(), whole)).toEqual([])
+    }
   })
 
   it('reads only what is damaged', async () => {

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fromSqlite, RecollectError } from '../errors.ts'
 import { syncDirectory } from '../files/directory.ts'
 import { connect } from '../sqlite/driver.ts'
-import { type Database, type Migration, openDatabase, transaction } from './database.ts'
+import { type Database, emptyDatabase, type Migration, openDatabase, transaction } from './database.ts'
 import { DamagedFile, type StoredRow, type Value } from './pages.ts'
 import { pageDamage } from './verify.ts'
 
@@ -32,7 +32,7 @@ export function salvage(
   migrations: readonly Migration[],
   keepsOld: boolean,
 ): Salvage | undefined {
-  if (!existsSync(path) || isSound(path)) return undefined
+  if (!existsSync(path) || isSound(path, migrations)) return undefined
   const newPath = `${path}.salvaged`
   for (let attempt = 1; ; attempt++) {
     const before = stateOf(path)
@@ -60,18 +60,40 @@ const stateOf = (path: string): string =>
     .join()
 
 /** Also moves the log into the file, so that the pages to read are all in one place. */
-function isSound(path: string): boolean {
+function isSound(path: string, migrations: readonly Migration[]): boolean {
   let database: Database | undefined
   try {
     database = connect(path)
     database.exec('PRAGMA busy_timeout = 10000; PRAGMA wal_checkpoint(TRUNCATE)')
-    return pageDamage(database).length === 0
+    return pageDamage(database).length === 0 && hasAllColumns(database, migrations)
   } catch (error) {
     const known = fromSqlite(error, 'cannot read the database', path)
     if (known instanceof RecollectError && known.code === 'CORRUPT') return false
     throw known
   } finally {
     database?.close()
+  }
+}
+
+/** Pages may be sound where a bit is not, in what stands there of a table's columns. */
+function hasAllColumns(database: Database, migrations: readonly Migration[]): boolean {
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (version === 0 || version > migrations.length) return true
+  const expected = emptyDatabase(migrations.slice(0, version))
+  try {
+    const columnsOf = (one: Database, table: string): Set<unknown> =>
+      new Set(
+        one
+          .prepare('SELECT name FROM pragma_table_info(?)')
+          .all(table)
+          .map((row) => (row as { name: string }).name),
+      )
+    return tablesOf(expected).every(({ name, columns }) => {
+      const found = columnsOf(database, name)
+      return columns.every((column) => found.has(column.name))
+    })
+  } finally {
+    expected.close()
   }
 }
 

@@ -61,3 +61,15 @@ export function exchangePages(memory: string, one: string, other: string): void 
   page.copy(bytes, b as number)
   writeFileSync(path, bytes)
 }
+
+/** One bit in the name of a column, wherever the file describes its tables and indexes by it. */
+export function flipName(path: string, column: string): void {
+  const isOfCache = path.endsWith('cache.db')
+  const database = openDatabase(path, isOfCache ? CACHE_MIGRATIONS : MEMORY_MIGRATIONS)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+  const bytes = readFileSync(path)
+  for (let at = bytes.indexOf(column); at !== -1; at = bytes.indexOf(column, at + 1))
+    bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(path, bytes)
+}
