@@ -30,6 +30,13 @@ const CODES = [
     `${ESC}]8;;https://h.example.org${ESC}\\`,
     '\\u001b]8;;https://h.example.org\\u001b\\\\',
     '^[(B',
+    // Its escape character lost, or spelled in a way of its own.
+    '[33m',
+    '[01;31m[K',
+    '<ESC>[1;32m',
+    'ESC[0m',
+    '\u241b[33m',
+    '`e[36m',
     '\\u001b(B',
     '\\033(B',
     '\\e(B',
@@ -46,6 +53,11 @@ const CODES = [
     '\\n',
     '\\t',
     '\\r\\n',
+    '\\a',
+    '\\v',
+    '\\0',
+    '^M',
+    '^I',
     '\\"',
     '\\u0022',
   ],
@@ -72,6 +84,8 @@ function missed(secrets: () => string[]): { count: number; misses: string[] } {
     for (const [before, after] of PLACES) {
       for (const [form, write] of FORMS) {
         for (const secret of secrets()) {
+          // With two such digits behind it, `\0` is another character, in every language.
+          if (code === '\\0' && /^[0-7]{2}/.test(secret)) continue
           count++
           if (redact(write(before + code + secret + after)).includes(write(secret)))
             misses.push(`${JSON.stringify(before + code)} ${form}`)

@@ -19,7 +19,7 @@ export const KIND = table(
   [`${ALPHANUMERIC}_-~`, TOKEN],
   [':=>', OPERATOR],
   [' ', SPACE],
-  ['\\%^\x1b\x9b', CODE],
+  ['\\%^[\x1b\x9b', CODE],
   ['@', AT],
 )
 /** Characters that can join runs to one token, path or URL. */

@@ -2,6 +2,8 @@
 // and terminal colours. Transcripts nest them, and their last letter or digit hides the start of the token behind it.
 // Any depth counts as one: `\\\\n` reads as a line end too, `%2520` as a space.
 
+import { SOLID } from './characters.ts'
+
 const BACKSLASH = 92
 const ESCAPE = 27
 /** The one-character form of `ESC [`. */
@@ -9,6 +11,8 @@ const COLOUR = 0x9b
 const CARET = 94
 const BRACKET = 91
 const PARENTHESIS = 40
+/** `m` and `K`, which end a colour and clear a line. */
+const [COLOUR_END, LINE_CLEARED] = [109, 75]
 const PERCENT = 37
 const EQUALS = 61
 const LINE_END = 10
@@ -24,7 +28,15 @@ const NOTHING = -1
 /** What a letter after a backslash stands for. */
 const PLAIN = new Int16Array(65_536).fill(NOTHING)
 for (const c of '"\'/') PLAIN[c.charCodeAt(0)] = c.charCodeAt(0)
-for (const [letter, plain] of Object.entries({ b: '\b', t: '\t', n: '\n', f: '\f', r: '\r' })) {
+for (const [letter, plain] of Object.entries({
+  a: '\x07',
+  b: '\b',
+  t: '\t',
+  n: '\n',
+  v: '\v',
+  f: '\f',
+  r: '\r',
+})) {
   PLAIN[letter.charCodeAt(0)] = plain.charCodeAt(0)
 }
 const HEX = new Int8Array(65_536).fill(NOTHING)
@@ -34,7 +46,7 @@ const HEX = new Int8Array(65_536).fill(NOTHING)
 })
 
 const CODE_STARTS = new Uint8Array(65_536)
-for (const c of [BACKSLASH, ESCAPE, COLOUR, CARET, PERCENT, EQUALS]) CODE_STARTS[c] = 1
+for (const c of [BACKSLASH, ESCAPE, COLOUR, CARET, BRACKET, PERCENT, EQUALS]) CODE_STARTS[c] = 1
 
 /** Filled by `readCode`: one object, since it is called for every backslash of a text. */
 const code = { end: 0, char: NOTHING, isSimple: false }
@@ -70,12 +82,12 @@ function readCode(codes: Uint16Array, at: number): boolean {
       code.char = ESCAPE
       break
     case CARET:
-      if (codes[at + 1] !== BRACKET || !opensSequence(codes[at + 2])) return false
-      code.end = at + 2
-      code.char = ESCAPE
+      readCaret(codes, at + 1)
       break
     case COLOUR:
       return readColour(codes, at + 1)
+    case BRACKET:
+      return readBareColour(codes, at + 1)
     case PERCENT:
       readPercent(codes, at)
       break
@@ -110,7 +122,18 @@ function readEscape(codes: Uint16Array, at: number): void {
     const [a, b, c] = [letter - 48, (codes[i + 1] as number) - 48, (codes[i + 2] as number) - 48]
     // Beyond ASCII a piece of a character, as git writes the names of files.
     take(a < 2 ? a * 64 + b * 8 + c : UNKNOWN, i + 3)
+  } else if (letter === 48) {
+    code.isSimple = true
+    take(SPACE, i + 1)
   }
+}
+
+/** `^M` as editors show a control character; `^[` only where a sequence follows. */
+function readCaret(codes: Uint16Array, at: number): void {
+  const letter = codes[at] as number
+  if (letter === BRACKET) {
+    if (opensSequence(codes[at + 1])) take(ESCAPE, at + 1)
+  } else if (letter > 63 && letter < 96) take(letter === 64 ? SPACE : letter - 64, at + 1)
 }
 
 function take(char: number, end: number): void {
@@ -217,6 +240,16 @@ export function readCodes(text: string): string {
     hasCodes ||= CODE_STARTS[codes[i] as number] === 1
   }
   return hasCodes ? decodedView(text, codes).text : text
+}
+
+/** A colour whose escape character was lost, or is spelled in a way of its own: `[33m`, `<ESC>[33m`, `` `e[K ``. */
+function readBareColour(codes: Uint16Array, from: number): boolean {
+  let i = from
+  while (i - from < MAX_PARAMETERS && (codes[i] as number) > 47 && (codes[i] as number) < 60) i++
+  if (codes[i] !== COLOUR_END && codes[i] !== LINE_CLEARED) return false
+  // What spells the escape character would be glued to the word behind the colour.
+  take(SOLID[codes[from - 2] as number] === 1 ? SPACE : 0, i + 1)
+  return true
 }
 
 let decoded = new Uint16Array(65_536)

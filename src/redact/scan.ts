@@ -16,6 +16,7 @@ const SHORT = 32
 /** Characters of the longest text whose codes are kept for the next one. */
 const KEPT = 1 << 22
 const DASH = 45
+const BRACKET = 91
 /** What a look at an operator or a flag costs, and what a finding does beyond it. */
 const LOOK = 100
 const FINDING = 400
@@ -154,6 +155,8 @@ function look(state: State, finding: Finding | undefined): void {
 /** Returns where the code at `at` ends; its letters are no part of what follows. */
 function skipCode(state: State, at: number): number {
   const end = codeEnd(state.codes, at)
+  // Nearly every bracket opens a list: that is no work.
+  if (end === at + 1 && state.codes[at] === BRACKET) return end
   state.codeEnd = end
   state.budget.left -= READ_CODE
   if (wasTelling()) state.hasCodes = true
