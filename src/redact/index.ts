@@ -15,9 +15,6 @@ import { walk } from './walk.ts'
 
 export { loadRedactionKey } from './key.ts'
 
-/** Raised whenever a rule changes; stored beside what was redacted so that old rows can be scanned again. */
-export const REDACTION_VERSION = 3
-
 /** How often each rule found something. */
 export interface Findings {
   [rule: string]: number

@@ -2,7 +2,6 @@
 // documentation. It owns shapes only; how they are looked for is in scan.ts. Columns are parted by two or more spaces:
 //   id   literals (any of them starts the token)   shape after the literal   what it is
 // `left<>right` in a shape: `left` must stand directly before the literal and belongs to the token.
-// Changing a row means raising REDACTION_VERSION.
 const W = '[A-Za-z0-9_-]'
 const A = '[A-Za-z0-9]'
 const H = '[0-9a-f]'
