@@ -261,6 +261,8 @@ export const lineageAnswer = z.strictObject({
   ),
 })
 
+export type LineageAnswer = z.infer<typeof lineageAnswer>
+
 /** The digest as its machine pushed it: `recollect digest --json`, redacted. */
 export const digestAnswer = z.record(z.string(), z.unknown())
 

@@ -94,6 +94,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     'query',
     'export',
     'retro',
+    'adapters',
+    'digest',
+    'web',
   ],
   export: [
     'errors.ts',

@@ -9,6 +9,7 @@ import { preview, push } from '../src/fleet/push/index.ts'
 import { databasesOf } from '../src/store/databases.ts'
 import { openStore } from '../src/store/sqlite.ts'
 import { SESSION, user, write } from './setup/claude.ts'
+import { unpackAgent } from './setup/fixtures.ts'
 import { TestServer } from './setup/fleet.ts'
 import { Cluster, freePort, HAS_POSTGRES } from './setup/postgres.ts'
 import { World } from './setup/sweeping.ts'
@@ -201,6 +202,56 @@ withPostgres('pushing', () => {
         number(`SELECT count(*) FROM recollect.${table} WHERE team = '${team}' AND session_uid = '${uid}'`),
       ).toBe(0)
     expect(there()).toBe(here())
+  })
+
+  it('two machines whose agent counts its sessions alike have two of each, with their trees', async () => {
+    team = `push-${++teams}`
+    const machines = [0, 1].map(() => new World(join(unpackAgent('goose'), 'subagent')))
+    try {
+      for (const [at, machine] of machines.entries()) {
+        await machine.sweep()
+        process.env['RECOLLECT_PUSH_TOKEN'] = await server.token(team, `p${at}`)
+        machine.configure(`[push]\nurl = "${server.url}"\nlevel = "full"\n`)
+        expect((await push(new Config({ env: machine.env })))?.problems).toEqual([])
+      }
+      const host = (machine: World): string =>
+        String(
+          machine.read(({ memory }) => memory.prepare('SELECT id FROM hosts').get() as { id: string }).id,
+        )
+      const all = machines.flatMap((one) => [1, 2].map((n) => `goose:20261116_${n}@${host(one)}`)).sort()
+      const column = (what: string): string[] => cluster.sql(what).trim().split('\n')
+      const of = `FROM recollect.sessions WHERE team = '${team}'`
+      expect(column(`SELECT session_uid ${of} AND is_shown ORDER BY 1`)).toEqual(all)
+      expect(column(`SELECT parent_uid FROM recollect.edges WHERE team = '${team}' ORDER BY 1`)).toEqual(
+        all.filter((one) => one.startsWith('goose:20261116_1')),
+      )
+      const tokens = (world: World): number =>
+        world.read(
+          ({ memory }) =>
+            memory.prepare('SELECT sum(input + output) AS n FROM usage WHERE is_counted').get() as {
+              n: number
+            },
+        ).n
+      const lead = await server.token(team, 'lead', 'lead')
+      await server.ask(lead, 'GET', '/v1/usage')
+      expect(number(`SELECT sum(input + output) FROM recollect.usage_slots WHERE team = '${team}'`)).toBe(
+        machines.reduce((sum, one) => sum + tokens(one), 0),
+      )
+      expect((await server.ask(lead, 'GET', `/v1/digest?uid=${all[0]}`)).body.session_uid).toBe(all[0])
+      const store = openStore((machines[0] as World).paths)
+      store.archive.evict([{ uid: 'goose:20261116_1', reason: 'forgotten', bytes: 1 }], Date.now())
+      store.close()
+      process.env['RECOLLECT_PUSH_TOKEN'] = await server.token(team, 'p0')
+      expect(await push(new Config({ env: (machines[0] as World).env }))).toMatchObject({
+        forgotten: 1,
+        problems: [],
+      })
+      expect(column(`SELECT session_uid ${of} ORDER BY 1`)).toEqual(
+        all.filter((one) => one !== `goose:20261116_1@${host(machines[0] as World)}`),
+      )
+    } finally {
+      for (const machine of machines) machine.remove()
+    }
   })
 
   it('needs a token, and https unless the server is on this machine', async () => {

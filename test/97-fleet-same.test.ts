@@ -1,70 +1,23 @@
 // One contract, two engines: five machines push what they have to a team server, and one memory has read the same files. Every
 // question that a team server answers is asked of both by the same command, and has the same answer.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Config } from '../src/config.ts'
-import { push } from '../src/fleet/push/index.ts'
-import { TestServer } from './setup/fleet.ts'
-import { Cluster, HAS_POSTGRES } from './setup/postgres.ts'
-import { World } from './setup/sweeping.ts'
+import { BothEngines, PEOPLE } from './setup/both-engines.ts'
+import { HAS_POSTGRES } from './setup/postgres.ts'
 
-const PEOPLE = 5
-let cluster: Cluster
-let server: TestServer
-let token: string
-let all: World
-const worlds: World[] = []
-
-/** The samples as somebody else had them: other sessions, responses and calls, all else the same. */
-function copySamples(home: string, person: number): void {
-  const theirs = (text: string): string =>
-    text
-      .replace(/\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{11})[0-9a-f]\b/g, `$1${person}`)
-      .replace(/\b((?:msg|req|resp|toolu|call)_[A-Za-z0-9]{4,})/g, `$1p${person}`)
-  for (const entry of readdirSync('samples', { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name)
-    const to = join(home, theirs(relative('samples', path)))
-    mkdirSync(dirname(to), { recursive: true })
-    writeFileSync(to, theirs(readFileSync(path, 'utf8')))
-  }
-}
-
+let both: BothEngines
 beforeAll(async () => {
-  if (!HAS_POSTGRES) return
-  cluster = await Cluster.start('fsync = off\n')
-  server = await TestServer.start(cluster.url)
-  token = await server.token('same', 'p0', 'lead')
-  all = new World()
-  for (let person = 0; person < PEOPLE; person++) {
-    const world = new World()
-    worlds.push(world)
-    copySamples(world.home, person)
-    cpSync(world.home, all.home, { recursive: true })
-    await world.sweep()
-    world.configure(`[push]\nurl = "${server.url}"\nlevel = "full"\n`)
-    process.env['RECOLLECT_PUSH_TOKEN'] = await server.token('same', `p${person}`)
-    const report = await push(new Config({ env: world.env }))
-    expect(report?.problems).toEqual([])
-  }
-  await all.sweep()
+  if (HAS_POSTGRES) both = await BothEngines.start()
 }, 120_000)
-afterAll(async () => {
-  delete process.env['RECOLLECT_PUSH_TOKEN']
-  await server?.close()
-  cluster?.stop()
-  for (const world of [...worlds, all]) world?.remove()
-})
+afterAll(() => both?.stop())
 
 function run(...words: string[]): Promise<string> {
   const env = {
     PATH: process.env['PATH'],
     LANG: 'C.UTF-8',
     TZ: 'UTC',
-    RECOLLECT_SERVER_TOKEN: token,
-    ...all.env,
+    RECOLLECT_SERVER_TOKEN: both.token,
+    ...both.all.env,
   }
   return new Promise((done) =>
     execFile(process.execPath, ['dist/cli.cjs', ...words], { env, maxBuffer: 1 << 26 }, (_, stdout, stderr) =>
@@ -72,13 +25,13 @@ function run(...words: string[]): Promise<string> {
     ),
   )
 }
-const both = (...words: string[]): Promise<[string, string]> =>
-  Promise.all([run(...words), run('--server', server.url, ...words)])
+const runBoth = (...words: string[]): Promise<[string, string]> =>
+  Promise.all([run(...words), run('--server', both.server.url, ...words)])
 
 // biome-ignore lint/suspicious/noExplicitAny: documents of either engine, as their users get them.
 type Document = any
 async function documents(...words: string[]): Promise<[Document, Document]> {
-  const [here, there] = await both(...words, '--json')
+  const [here, there] = await runBoth(...words, '--json')
   return [JSON.parse(here), JSON.parse(there)]
 }
 const byUid = (a: { uid: string }, b: { uid: string }): number => (a.uid < b.uid ? -1 : 1)
@@ -86,7 +39,7 @@ const uids = (answer: Document): string[] => answer.sessions.map((one: Document)
 
 describe.skipIf(!HAS_POSTGRES)('a memory and a team server over the same sessions', () => {
   it.each('day week month model repo domain flavor'.split(' '))('tell the same usage by %s', async (by) => {
-    const [here, there] = await both('usage', by, '--csv')
+    const [here, there] = await runBoth('usage', by, '--csv')
     expect(there).toBe(here)
     expect(there.trim().split('\r\n').length).toBeGreaterThan(1)
   })

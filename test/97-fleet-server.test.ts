@@ -278,10 +278,8 @@ withPostgres('figures', () => {
       expect((await usage(by)).rows).toMatchObject([{ output_tokens: 610, responses: 8 }])
     expect((await usage('month')).rows[0].key).toBe('2026-11')
     expect((await usage('host')).rows).toMatchObject([{ key: '(fewer than five people)' }])
-    expect((await server.ask(admin, 'GET', '/v1/outcomes')).body).toEqual({
-      outcomes: [{ repo: 'many', outcome: 'success', sessions: 6 }],
-      not_shown: true,
-    })
+    // The two sessions of the few would be what all are more than the others.
+    expect((await server.ask(admin, 'GET', '/v1/outcomes')).body).toEqual({ outcomes: [], not_shown: true })
     const small = await newTeam()
     await server.put(small.device, session('claude:alone', 'loft'))
     expect((await server.ask(small.admin, 'GET', '/v1/usage')).body).toMatchObject({
@@ -289,6 +287,31 @@ withPostgres('figures', () => {
       total: null,
       models: [],
     })
+  })
+
+  it('of how sessions ended are not told of few, nor by what a total is more than the rest', async () => {
+    const { team, admin } = await newTeam()
+    const push = async (at: number, outcome: 'success' | 'abandoned' | 'fail'): Promise<void> => {
+      const pushed = session(`claude:${outcome}${at}`, `h${at}`, {
+        facts: { outcome },
+        ledger: [response(`${outcome}${at}`, 1)],
+      })
+      expect((await server.put(await server.token(team, `p${at}`), pushed)).status).toBe(200)
+    }
+    for (let at = 0; at < 7; at++) await push(at, 'success')
+    for (let at = 0; at < 6; at++) await push(at, 'abandoned')
+    const outcomes = async (): Promise<unknown> => (await server.ask(admin, 'GET', '/v1/outcomes')).body
+    const all = [
+      { repo: 'shop', outcome: 'abandoned', sessions: 6 },
+      { repo: 'shop', outcome: 'success', sessions: 7 },
+    ]
+    expect(await outcomes()).toEqual({ outcomes: all, not_shown: false })
+    await push(0, 'fail')
+    expect(await outcomes()).toEqual({ outcomes: all.slice(1), not_shown: true })
+    const day = Date.UTC(2026, 10, 2)
+    const span = `since=${day}&until=${day + 86_400_000}&before=${day - 86_400_000}`
+    const retro = (await server.ask(admin, 'GET', `/v1/retro?${span}`)).body
+    expect([retro.totals.sessions, retro.outcomes]).toEqual([14, [{ outcome: 'success', sessions: 7 }]])
   })
 
   it('patterns are failures of five people, their words for leads', async () => {

@@ -12,6 +12,8 @@ export interface Agent extends LazyAdapter {
   readonly provider?: string
   /** What else people call its flavor: accepted wherever a flavor is. */
   readonly aliases?: readonly string[]
+  /** Its ids count on each machine from the beginning: to others a session is told with the id of its machine behind its own. */
+  readonly hasLocalIds?: true
   /** Where its settings stand, its hooks, and how long it keeps its own files. */
   readonly integration?: Omit<Integration, 'flavor' | 'title'>
   /** As a client of our MCP server. */

@@ -11,6 +11,11 @@ export function flavorNamed(name: string): string {
   return ADAPTERS.find(isNamed)?.flavor ?? name
 }
 
+const LOCAL = new Set(ADAPTERS.filter((one) => one.hasLocalIds).map((one) => one.flavor))
+
+/** Whether ids of its sessions (given as `flavor:id`, too) mean something else on another machine. */
+export const hasLocalIds = (uid: string): boolean => LOCAL.has(uid.split(':', 1)[0] as string)
+
 /** Whose models an agent talks to, by the names of the OpenTelemetry conventions; undefined where that is not known. */
 export const providerOf = (flavor: string): string | undefined =>
   ADAPTERS.find((one) => one.flavor === flavor)?.provider

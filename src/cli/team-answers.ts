@@ -14,10 +14,11 @@ import {
 } from '../contract.ts'
 import type { Digest } from '../digest/digest.ts'
 import { RecollectError } from '../errors.ts'
+import { isWholeDigest } from '../fleet/digest-shape.ts'
+import { treesOfAnswer } from '../fleet/lineage-trees.ts'
 import { ask, isPrivate, notTaken, type Server } from '../fleet/push/send.ts'
 import { teamDocument } from '../fleet/retro-document.ts'
 import { ROUTES, type RouteName } from '../fleet/routes.ts'
-import { type NodeFacts, treesOf } from '../query/lineage.ts'
 import { before, labelOf, startOf } from '../retro/period.ts'
 import type { SessionFilter } from '../store/reader/filters.ts'
 import { parseQuery } from '../store/words.ts'
@@ -272,12 +273,7 @@ function plain(typed: string): string {
 
 /** As far as it is shown: another version may have made it. */
 function asDigest(found: Record<string, unknown>): Digest {
-  const lists = ['error_snippets', 'commits', 'pull_requests', 'files', 'signals', 'tests']
-  const objects = ['cost', 'metrics', 'markers', 'outcome_detail', 'coverage']
-  const isWhole =
-    lists.every((name) => Array.isArray(found[name])) &&
-    objects.every((name) => typeof found[name] === 'object' && found[name] !== null)
-  if (isWhole) return found as unknown as Digest
+  if (isWholeDigest(found)) return found as unknown as Digest
   throw new RecollectError('BAD_INPUT', 'the digest is of another version, and cannot be shown here', {
     where: String(found['session_uid'] ?? 'the digest'),
     hint: 'update recollect on the machine it came from, and here',
@@ -287,53 +283,15 @@ function asDigest(found: Record<string, unknown>): Digest {
 async function lineage(server: Server, typed: string | undefined): ReturnType<Answers['lineage']> {
   if (typed === undefined) throw notOfServer('lineage without an id', 'name a session')
   const document = await get(server, 'lineage', lineageAnswer, { uid: plain(typed) })
-  const told = new Map(document.sessions.map((one) => [one.session_uid, one]))
-  const uids = new Set([
-    ...told.keys(),
-    ...document.edges.flatMap((one) => [one.session_uid, one.parent_uid]),
-  ])
-  const links = document.edges.map((one) => ({
-    child: one.session_uid,
-    parent: one.parent_uid,
-    kind: one.kind,
-    at: one.at === null ? null : Date.parse(one.at),
-    evidence: null,
-    isConcluded: false,
-    isLogged: one.session_uid.startsWith('lineage:'),
-  }))
-  const trees = treesOf(
-    [...uids].map((uid) => factsOf(uid, told.get(uid))),
-    links,
-  )
+  const trees = treesOfAnswer(document)
+  const uids = trees.nodes.map((one) => one.session_uid)
   const near = plain(typed)
-  const asked = [...uids].filter(
-    (uid) => uid.startsWith(near) || uid.slice(uid.indexOf(':') + 1).startsWith(near),
-  )
+  const asked = uids.filter((uid) => uid.startsWith(near) || uid.slice(uid.indexOf(':') + 1).startsWith(near))
   return {
     ...trees,
     document,
-    ids: shortIn([...uids]),
+    ids: shortIn(uids),
     asked: asked.length === 1 ? asked[0] : asked.find((uid) => uid === near),
     isPriced: false,
   }
 }
-
-const factsOf = (uid: string, line: SessionLine | undefined): NodeFacts => ({
-  session_uid: uid,
-  logged_as: [],
-  state: line ? 'here' : 'unknown',
-  evicted_at: null,
-  flavor: line?.flavor ?? uid.slice(0, uid.indexOf(':')),
-  title: line?.title ?? null,
-  first_prompt: '',
-  repo: line?.repo ?? null,
-  model: line?.model ?? null,
-  started_at: line?.started_at ?? null,
-  ended_at: line?.ended_at ?? null,
-  outcome: line?.outcome ?? 'unknown',
-  total_tokens: line?.total_tokens ?? 0,
-  cost_usd: null,
-  compactions: 0,
-  agents: [],
-  commits: [],
-})

@@ -35,6 +35,11 @@ export function outlineOf(handle: Reader, uid: string, afterSeq = 0): Outline {
   const rows = handle.events.heads(uid)
   const order = handle.events.order(uid)
   if (!order.isByNumber) rows.sort((a, b) => order.placeOf(a.seq) - order.placeOf(b.seq))
+  return outlineFrom(uid, rows, afterSeq)
+}
+
+/** Of events that stand in the order of the conversation, wherever they were read. */
+export function outlineFrom(uid: string, rows: readonly EventHead[], afterSeq: number): Outline {
   const isWhole = afterSeq > 0 && !beginsWith(rows, afterSeq)
   const startedAt = rows.find((row) => row.ts !== null)?.ts ?? null
   const outline = { ...emptyOutline(uid, startedAt), is_whole: isWhole }

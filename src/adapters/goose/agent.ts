@@ -21,6 +21,7 @@ export const agent: Agent = {
   title: 'Goose',
   aliases: ['block-goose', 'goose-cli', 'codename-goose'],
   version: 3,
+  hasLocalIds: true,
   roots: (env) => [sessions(env)],
   claim,
   load: () => import('./read.ts'),

@@ -1,6 +1,7 @@
 // What would leave this machine of one session, at a level: the body of a push, and the segments it names.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { hasLocalIds } from '../../adapters/flavors.ts'
 import { CONTRACT_VERSION, type Level, MAX_SEGMENT_BYTES, type SessionPush } from '../../contract.ts'
 import { parseStored } from '../../errors.ts'
 import { toldDocument } from '../../event/document.ts'
@@ -24,6 +25,9 @@ export interface Gathering {
   isNamed: boolean
 }
 
+/** A session as a server knows it: where ids are a machine's own, with the id of the machine. */
+export const uidThere = (uid: string, hostId: string): string => (hasLocalIds(uid) ? `${uid}@${hostId}` : uid)
+
 /** Events in one segment: by number, so that one that did not change has the same name each time. */
 const SEQS = 400
 
@@ -38,8 +42,11 @@ export function gather(
   if (!facts) return undefined
   const clean = <T>(value: T): T => redactor.value(value, {} as Findings)
   const isText = level !== 'ledger'
+  const there = (uid: string): string => uidThere(uid, facts.host_id)
   const digest =
-    isText && facts.digest !== null ? clean(parseStored<Record<string, unknown>>(facts.digest)) : null
+    isText && facts.digest !== null
+      ? { ...clean(parseStored<Record<string, unknown>>(facts.digest)), session_uid: there(due.uid) }
+      : null
   const { list, bytes } = level === 'full' ? segmentsOf(notes, redactor, due) : { list: [], bytes: new Map() }
   const push: SessionPush = {
     version: CONTRACT_VERSION,
@@ -51,7 +58,7 @@ export function gather(
     },
     user: flat(facts.user) as string,
     session: clean({
-      uid: due.uid,
+      uid: there(due.uid),
       flavor: facts.flavor,
       repo: flat(facts.repo),
       domain: flat(facts.domain),
@@ -66,10 +73,15 @@ export function gather(
       errors: facts.errors,
       events: facts.events,
     }),
-    ledger: notes.pushes
-      .ledger(due.uid)
-      .map((one) => ({ ...one, is_turn: one.is_turn === 1, counts: one.counts === 1 })),
-    edges: notes.pushes.edges(due.uid) as SessionPush['edges'],
+    ledger: notes.pushes.ledger(due.uid).map((one) => ({
+      ...one,
+      id: hasLocalIds(due.uid) ? `${one.id}@${facts.host_id}` : one.id,
+      is_turn: one.is_turn === 1,
+      counts: one.counts === 1,
+    })),
+    edges: notes.pushes
+      .edges(due.uid)
+      .map((one) => ({ ...one, parent_uid: there(one.parent_uid) })) as SessionPush['edges'],
     failures: notes.pushes
       .failures(due.uid)
       .map((one) => ({ ...one, tool: flat(one.tool) as string, is_mended: one.is_mended === 1 })),

@@ -9,7 +9,7 @@ import { tryLock } from '../../files/lock.ts'
 import { createRedactor, loadRedactionKey } from '../../redact/index.ts'
 import { type Notes, openNotes } from '../../store/notes.ts'
 import { storePaths } from '../../store/reading.ts'
-import { type Gathered, type Gathering, gather } from './gather.ts'
+import { type Gathered, type Gathering, gather, uidThere } from './gather.ts'
 import { ask, isPrivate, notTaken, type Server, sendSession } from './send.ts'
 
 export interface PushReport {
@@ -110,7 +110,7 @@ async function sendDue(
 
 async function forgetThere(notes: Notes, server: Server, report: PushReport): Promise<void> {
   for (const { uid, hostId } of notes.pushes.forgotten(server.url)) {
-    const query = new URLSearchParams({ uid, host: hostId })
+    const query = new URLSearchParams({ uid: uidThere(uid, hostId), host: hostId })
     const answer = await ask(server, 'DELETE', `/v1/sessions?${query}`)
     if (answer.status === 204) {
       notes.pushes.noteForgotten(server.url, uid)

@@ -163,7 +163,7 @@ const notThere = (uid: string): Refusal =>
 const NAMED = 8
 
 /** A viewer's own sessions are all there are. */
-async function uidNamed(fleet: Fleet, { team, role, person }: Caller, typed: string): Promise<string> {
+export async function uidNamed(fleet: Fleet, { team, role, person }: Caller, typed: string): Promise<string> {
   const mine = role === 'viewer' ? { person } : {}
   const [first, ...others] = await sessionsNamed(fleet, { team, ...mine, typed, limit: NAMED + 1 })
   if (!first) throw notThere(typed)
@@ -179,7 +179,7 @@ async function uidNamed(fleet: Fleet, { team, role, person }: Caller, typed: str
 }
 
 export async function lineage({ fleet }: Serving, caller: Caller, query: Query): Promise<unknown> {
-  return await findLineage(fleet, caller.team, await uidNamed(fleet, caller, uidIn(query)))
+  return await findLineage(fleet, caller.team, [await uidNamed(fleet, caller, uidIn(query))])
 }
 
 export async function digest({ fleet }: Serving, caller: Caller, query: Query): Promise<unknown> {
@@ -194,9 +194,11 @@ export async function digest({ fleet }: Serving, caller: Caller, query: Query): 
   )
 }
 
+export const text = (serving: Serving, caller: Caller, query: Query): Promise<Buffer> =>
+  textOf(serving, caller, uidIn(query))
+
 /** The reading is committed to the audit log before anything is read. */
-export async function text({ fleet, blobs }: Serving, caller: Caller, query: Query): Promise<Buffer> {
-  const uid = uidIn(query)
+export async function textOf({ fleet, blobs }: Serving, caller: Caller, uid: string): Promise<Buffer> {
   const segments = await readSegments(fleet, caller, uid, Date.now())
   if (segments.length === 0)
     throw new Refusal(

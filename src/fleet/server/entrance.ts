@@ -1,13 +1,12 @@
-// How people get to the pages: by a password of the file of people, or by an OpenID provider. Nothing behind it changes anything,
+// How people get to the page: by a password of the file of people, or by an OpenID provider. Nothing behind it changes anything,
 // so that a cookie is enough; the two forms there are (in and out) are taken from our own pages alone.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyOf } from '../../http.ts'
 import { escapeHtml } from '../../retro/escape.ts'
 import type { Caller } from '../../store/postgres/access.ts'
-import type { Serving } from './answers.ts'
 import { type Callers, Refusal, Turnstile } from './guard.ts'
 import type { Oidc } from './oidc.ts'
-import { isOpened, isPage, page, plainPage, sendPage } from './pages.ts'
+import { documentFor, fileOf, isOpened, isPage, plainPage, sendPage } from './pages.ts'
 import { cookieOf, type SignIns, STATE_COOKIE, setCookie } from './sign-in.ts'
 
 const MAX_FORM = 4096
@@ -21,13 +20,11 @@ export interface Doors {
 }
 
 export class Entrance {
-  readonly #serving: Serving
   readonly #doors: Doors
   /** Passwords cost 50 ms each to check. */
   readonly #tries = new Turnstile(2)
 
-  constructor(serving: Serving, doors: Doors) {
-    this.#serving = serving
+  constructor(doors: Doors) {
     this.#doors = doors
   }
 
@@ -36,6 +33,8 @@ export class Entrance {
     const [path = '/', ...rest] = (request.url ?? '/').split('?')
     const search = rest.length === 0 ? '' : `?${rest.join('?')}`
     const known = ['/login', '/login/oidc', '/login/callback', '/logout'].includes(path)
+    const file = request.method === 'GET' ? fileOf(path) : undefined
+    if (file) return send(response, { status: 200, ...file }, false)
     if (!known && !isPage(path)) return undefined
     try {
       const told = await this.#answer(request, path, search)
@@ -46,13 +45,12 @@ export class Entrance {
           .end()
         return 303
       }
-      sendPage(response, told.status, told.html)
-      return told.status
+      return send(response, { ...told, type: HTML }, told.isPlain)
     } catch (error) {
       if (!(error instanceof Refusal) || !isOpened(request)) throw error
       const words = `<p>${escapeHtml(error.message)}</p><p>${escapeHtml(error.hint)}</p><p><a href="/">Go on</a></p>`
-      sendPage(response, error.status, plainPage('This cannot be shown', words))
-      return error.status
+      const body = plainPage('This cannot be shown', words)
+      return send(response, { status: error.status, body, type: HTML }, true)
     }
   }
 
@@ -75,7 +73,7 @@ export class Entrance {
     }
     const caller = signIns.of(request)
     if (!caller) return { location: '/login' }
-    return { status: 200, html: await page(this.#serving, caller, path, new URLSearchParams(search)) }
+    return { status: 200, body: documentFor(caller), isPlain: false }
   }
 
   #loginPage(wrong: string): Told {
@@ -89,7 +87,7 @@ export class Entrance {
         : '<p>Nobody can sign in here: neither serve.people nor serve.oidc is set.</p>'
     const alert = wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`
     const body = `<section>${alert}${hasPasswords ? form : ''}${link}${none}</section>`
-    return { status: wrong === '' ? 200 : 403, html: plainPage('Sign in', body) }
+    return { status: wrong === '' ? 200 : 403, body: plainPage('Sign in', body), isPlain: true }
   }
 
   async #byPassword(request: IncomingMessage): Promise<Told> {
@@ -122,7 +120,18 @@ export class Entrance {
   }
 }
 
-type Told = { status: number; html: string } | { location: string; cookies?: string[] }
+type Told = { status: number; body: string; isPlain: boolean } | { location: string; cookies?: string[] }
+
+const HTML = 'text/html; charset=utf-8'
+
+function send(
+  response: ServerResponse,
+  told: { status: number; body: string; type: string },
+  isPlain: boolean,
+): number {
+  sendPage(response, { ...told, isPlain })
+  return told.status
+}
 
 /** A form that another site sends would sign somebody in as who they are not. */
 function refuseForeign({ headers }: IncomingMessage): void {

@@ -11,6 +11,7 @@ import { ANSWERS, type Serving } from './answers.ts'
 import { Entrance } from './entrance.ts'
 import { Callers, Refusal, type readPeople, Turnstile } from './guard.ts'
 import type { Oidc } from './oidc.ts'
+import { PageAnswers } from './page.ts'
 import { SignIns } from './sign-in.ts'
 import { forget, takeSegment, takeSession } from './take.ts'
 
@@ -47,7 +48,8 @@ export async function startFleetServer(options: FleetServerOptions): Promise<Fle
   const signIns = new SignIns(options.url ?? '')
   const callers = new Callers(options.fleet, options.people, signIns)
   const { hasPasswords = false, oidc } = options
-  const entrance = new Entrance(options, { callers, signIns, hasPasswords, oidc })
+  const entrance = new Entrance({ callers, signIns, hasPasswords, oidc })
+  const page = new PageAnswers(options)
   const turnstile = new Turnstile(options.writers ?? 16)
   const server = createServer(
     {
@@ -58,7 +60,7 @@ export async function startFleetServer(options: FleetServerOptions): Promise<Fle
       maxHeaderSize: 16 << 10,
     },
     (request, response) => {
-      answer({ options, callers, turnstile, entrance }, request, response).catch((error) => {
+      answer({ options, callers, turnstile, entrance, page }, request, response).catch((error) => {
         const told = refusalOf(error)
         options.log(lineOf(request, told.status))
         // Where it happened, not what it was about: the words of a database quote what it was asked.
@@ -90,6 +92,7 @@ export async function startFleetServer(options: FleetServerOptions): Promise<Fle
 
 const lineOf = (request: IncomingMessage, status: number): string =>
   `${new Date().toISOString()} ${request.method} ${pathOf(request)
+    .replace(/^(\/api\/sessions|\/s)\/[^/]+/, '$1/-')
     .replace(/[^\w/.-]/g, '?')
     .slice(0, 100)} ${status}`
 
@@ -170,16 +173,50 @@ interface Parts {
   callers: Callers
   turnstile: Turnstile
   entrance: Entrance
+  page: PageAnswers
 }
 
 async function answer(
-  { options, callers, turnstile, entrance }: Parts,
+  { options, callers, turnstile, entrance, page }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   if (pathOf(request) === '/healthz') return void response.writeHead(204, HEADERS).end()
   const shown = await entrance.receive(request, response)
   if (shown !== undefined) return options.log(lineOf(request, shown))
+  const told = pathOf(request).startsWith('/api/')
+    ? { status: 200, body: await askedByPage(page, callers, request) }
+    : await asked(options, callers, turnstile, request)
+  options.log(lineOf(request, told.status))
+  const body =
+    told.body === undefined
+      ? undefined
+      : Buffer.isBuffer(told.body)
+        ? told.body
+        : Buffer.from(`${JSON.stringify(told.body)}\n`)
+  const type = !Buffer.isBuffer(told.body)
+    ? 'application/json'
+    : pathOf(request).endsWith('.csv')
+      ? 'text/csv; charset=utf-8'
+      : 'application/x-ndjson'
+  response.writeHead(told.status, {
+    ...HEADERS,
+    ...(body ? { 'content-type': type, 'content-length': body.length } : {}),
+  })
+  response.end(body)
+  // What was not read of it (a segment that was there before) is heard out by the server.
+  if (!request.complete) request.resume()
+}
+
+const queryOf = (request: IncomingMessage): URLSearchParams =>
+  new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
+
+async function asked(
+  options: FleetServerOptions,
+  callers: Callers,
+  turnstile: Turnstile,
+  request: IncomingMessage,
+): Promise<{ status: number; body?: unknown }> {
   const found = routeOf(request)
   const caller = await callers.of(request)
   if (!(ROUTES[found.name].roles as readonly string[]).includes(caller.role))
@@ -189,23 +226,15 @@ async function answer(
       `a ${caller.role} may not`,
       'ask whoever runs the server for another role',
     )
-  const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
-  const told = await done(options, turnstile, found, { caller, query, request })
-  options.log(lineOf(request, told.status))
-  const body =
-    told.body === undefined
-      ? undefined
-      : Buffer.isBuffer(told.body)
-        ? told.body
-        : Buffer.from(`${JSON.stringify(told.body)}\n`)
-  const type = Buffer.isBuffer(told.body) ? 'application/x-ndjson' : 'application/json'
-  response.writeHead(told.status, {
-    ...HEADERS,
-    ...(body ? { 'content-type': type, 'content-length': body.length } : {}),
-  })
-  response.end(body)
-  // What was not read of it (a segment that was there before) is heard out by the server.
-  if (!request.complete) request.resume()
+  return await done(options, turnstile, found, { caller, query: queryOf(request), request })
+}
+
+/** Nothing there changes anything; another site's page is refused all the same, whatever its browser sends along. */
+async function askedByPage(page: PageAnswers, callers: Callers, request: IncomingMessage): Promise<unknown> {
+  if (request.method !== 'GET') throw new Refusal(405, 'USAGE', `${request.method} is no way to ask`, 'GET')
+  if (!['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined))
+    throw new Refusal(403, 'REFUSED', 'asked from another site', 'open the page of this server')
+  return await page.answer(await callers.of(request), pathOf(request), queryOf(request))
 }
 
 async function done(

@@ -11,51 +11,57 @@ import { bad, numberIn, type Serving, settledUsage, textIn, wordless } from './a
 
 const SHOWN = 10
 
-interface Span {
-  sinceAt: number
-  untilAt: number
-}
-
-export async function retro(serving: Serving, caller: Caller, query: URLSearchParams): Promise<RetroAnswer> {
-  const [since, until, before] = ['since', 'until', 'before'].map((name) => timeIn(query, name)) as [
+export function retro(serving: Serving, caller: Caller, query: URLSearchParams): Promise<RetroAnswer> {
+  const [since, until, earlier] = ['since', 'until', 'before'].map((name) => timeIn(query, name)) as [
     number,
     number,
     number,
   ]
-  if (!(before < since && since < until)) throw bad('the span', 'before < since < until')
+  if (!(earlier < since && since < until)) throw bad('the span', 'before < since < until')
   const zone = new TimeZone(textIn(query, 'zone') ?? 'UTC')
-  const { team, role } = caller
+  return retroOf(serving, caller, zone, { since, until, before: earlier })
+}
+
+export async function retroOf(
+  serving: Serving,
+  { team, role }: Caller,
+  zone: TimeZone,
+  { since, until, before }: { since: number; until: number; before: number },
+): Promise<RetroAnswer> {
   const [now, then] = [
     { sinceAt: since, untilAt: until },
     { sinceAt: before, untilAt: since },
   ]
   await settle(serving.fleet, team)
-  const parts = async (by: 'flavor' | 'repo' | 'model'): Promise<RetroAnswer['days']> =>
-    (await settledUsage(serving, team, by, zone, now)).rows.map(spentOf)
-  const days = await settledUsage(serving, team, 'day', zone, now)
-  const [current, earlier] = [
-    await totalsOf(serving, team, days, now),
-    await totalsOf(serving, team, await settledUsage(serving, team, 'team', zone, then), then),
-  ]
-  const failures = await findPatterns(serving.fleet, { team, ...now, limit: SHOWN })
-  const largest =
-    role === 'viewer'
-      ? []
-      : await findSessions(serving.fleet, { team, ...now, order: 'tokens', limit: SHOWN })
+  const parts = (by: 'day' | 'flavor' | 'repo' | 'model'): ReturnType<typeof settledUsage> =>
+    settledUsage(serving, team, by, zone, now)
+  // Beside each other: each reads rows of its own.
+  const [days, flavors, repos, models, whole, ended, endedBefore, failures, largest] = await Promise.all([
+    parts('day'),
+    parts('flavor'),
+    parts('repo'),
+    parts('model'),
+    settledUsage(serving, team, 'team', zone, then),
+    countSpan(serving.fleet, { team, ...now }),
+    countSpan(serving.fleet, { team, ...then }),
+    findPatterns(serving.fleet, { team, ...now, limit: SHOWN }),
+    role === 'viewer' ? [] : findSessions(serving.fleet, { team, ...now, order: 'tokens', limit: SHOWN }),
+  ])
+  const [current, earlier] = [totalsOf(days, ended), totalsOf(whole, endedBefore)]
   const iso = (at: number): string => new Date(at).toISOString()
   return {
     timezone: zone.name,
     since: iso(since),
     until: iso(until),
     before: iso(before),
-    prices: current.prices,
+    prices: days.prices,
     totals: current.totals,
     previous_totals: earlier.totals,
     outcomes: current.outcomes,
     days: days.rows.map(spentOf),
-    flavors: await parts('flavor'),
-    repos: await parts('repo'),
-    models: await parts('model'),
+    flavors: flavors.rows.map(spentOf),
+    repos: repos.rows.map(spentOf),
+    models: models.rows.map(spentOf),
     failures: failures.map((one) => wordless(one, role)),
     largest: largest.slice(0, SHOWN),
   }
@@ -78,15 +84,11 @@ const spentOf = ({
 })
 
 /** Tokens and sessions of a span may be of different people: both have to be of enough. */
-async function totalsOf(
-  serving: Serving,
-  team: string,
-  { total, prices }: Awaited<ReturnType<typeof settledUsage>>,
-  span: Span,
-): Promise<Pick<RetroAnswer, 'totals' | 'outcomes' | 'prices'>> {
-  const ended = await countSpan(serving.fleet, { team, ...span })
-  if (!ended || !total) return { totals: null, outcomes: [], prices }
+function totalsOf(
+  { total }: Awaited<ReturnType<typeof settledUsage>>,
+  ended: Awaited<ReturnType<typeof countSpan>>,
+): Pick<RetroAnswer, 'totals' | 'outcomes'> {
+  if (!ended || !total) return { totals: null, outcomes: [] }
   const { total_tokens, cost_usd, unpriced_responses } = total
-  const totals = { ...ended.counts, total_tokens, cost_usd, unpriced_responses }
-  return { totals, outcomes: ended.outcomes, prices }
+  return { totals: { ...ended.counts, total_tokens, cost_usd, unpriced_responses }, outcomes: ended.outcomes }
 }

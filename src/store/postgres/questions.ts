@@ -93,10 +93,22 @@ async function sessionLines(connection: Connection, question: SessionQuestion): 
   return rows.map((one) => ({ ...one, started_at: iso(one.started_at), ended_at: iso(one.ended_at) }))
 }
 
+const IS_MAIN = "relation <> 'subagent' AND NOT is_helper"
+
 export interface OutcomeCount {
   repo: string | null
   outcome: Outcome
   sessions: number
+}
+
+/**
+ * Without what fewer than five people did, and without one larger part beside it: otherwise it were the total less what is shown.
+ */
+export function withoutFew<P extends { people: number }>(parts: readonly P[]): P[] {
+  const byPeople = parts.toSorted((a, b) => a.people - b.people)
+  const few = byPeople.filter((one) => one.people < FEWEST_PEOPLE).length
+  const left = new Set(few === 0 ? [] : byPeople.slice(0, few + 1))
+  return parts.filter((one) => !left.has(one))
 }
 
 /** By repository, where enough people worked on it; and whether others were left out. */
@@ -110,16 +122,16 @@ export async function countOutcomes(
 ): Promise<{ outcomes: OutcomeCount[]; not_shown: boolean }> {
   const { rows } = await fleet.inTeam(team, (connection) =>
     connection.query(
-      `SELECT repo, outcome, grouping(outcome) = 1 AS is_sum, count(DISTINCT person) AS people,
-         count(*) FILTER (WHERE relation <> 'subagent' AND NOT is_helper) AS sessions
-       FROM recollect.sessions WHERE team = $1 AND is_shown AND started_at >= $2 AND started_at < $3
+      `SELECT repo, outcome, grouping(outcome) = 1 AS is_sum, count(DISTINCT person) AS people, count(*) AS sessions
+       FROM recollect.sessions WHERE team = $1 AND is_shown AND ended_at >= $2 AND ended_at < $3 AND ${IS_MAIN}
        GROUP BY GROUPING SETS ((repo, outcome), (repo)) ORDER BY repo NULLS LAST, outcome`,
       [team, sinceAt, untilAt],
     ),
   )
-  const people = new Map(rows.filter((one) => one.is_sum).map((one) => [one.repo, one.people as number]))
-  const counts = rows.filter((one) => !one.is_sum && one.sessions > 0)
-  const shown = counts.filter((one) => (people.get(one.repo) ?? 0) >= FEWEST_PEOPLE)
+  const counts = rows.filter((one) => !one.is_sum)
+  const shown = withoutFew(rows.filter((one) => one.is_sum)).flatMap(({ repo }) =>
+    withoutFew(counts.filter((one) => one.repo === repo)),
+  )
   return {
     outcomes: shown.map(({ repo, outcome, sessions }) => ({ repo, outcome, sessions })),
     not_shown: shown.length < counts.length,
@@ -142,19 +154,22 @@ export function countSpan(
   fleet: Fleet,
   { team, sinceAt, untilAt }: { team: string; sinceAt: number; untilAt: number },
 ): Promise<{ counts: SpanCounts; outcomes: { outcome: Outcome; sessions: number }[] } | undefined> {
-  const isMain = "relation <> 'subagent' AND NOT is_helper"
   return fleet.inTeam(team, async (connection) => {
     const { rows } = await connection.query(
-      `WITH did AS (SELECT outcome, person, count(*) FILTER (WHERE ${isMain}) AS sessions, count(*) FILTER (WHERE relation = 'subagent') AS subagents,
-           sum(turns) FILTER (WHERE ${isMain}) AS turns, sum(errors) AS errors, sum(retries) AS retries
+      `WITH did AS (SELECT outcome, person, count(*) FILTER (WHERE ${IS_MAIN}) AS sessions, count(*) FILTER (WHERE relation = 'subagent') AS subagents,
+           sum(turns) FILTER (WHERE ${IS_MAIN}) AS turns, sum(errors) AS errors, sum(retries) AS retries
          FROM recollect.sessions WHERE team = $1 AND is_shown AND ended_at >= $2 AND ended_at < $3 GROUP BY outcome, person)
-       SELECT outcome, count(DISTINCT person) AS people, ${COUNTS.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')}
+       SELECT outcome, count(DISTINCT person) AS people, count(DISTINCT person) FILTER (WHERE sessions > 0) AS workers, ${COUNTS.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')}
        FROM did GROUP BY GROUPING SETS ((), (outcome)) ORDER BY grouping(outcome) DESC, outcome`,
       [team, sinceAt, untilAt],
     )
-    const [{ outcome: _, ...counts }, ...parts] = rows as [SpanCounts & { outcome: null }, ...OutcomeCount[]]
+    const [{ outcome: _, workers: __, ...counts }, ...parts] = rows as [
+      SpanCounts & { outcome: null; workers: number },
+      ...(OutcomeCount & { workers: number })[],
+    ]
     if (counts.people < FEWEST_PEOPLE) return undefined
-    const outcomes = parts.filter((one) => one.sessions > 0)
+    const some = parts.filter((one) => one.sessions > 0).map((one) => ({ ...one, people: one.workers }))
+    const outcomes = withoutFew(some)
     return { counts, outcomes: outcomes.map(({ outcome, sessions }) => ({ outcome, sessions })) }
   })
 }
@@ -220,24 +235,28 @@ export interface LineageEdge {
 const MOST_LEVELS = 12
 const MOST_SESSIONS = 1000
 
-/** The tree a session is in, whichever machines its sessions are on. */
+/** The trees that sessions are in, whichever machines those are on. */
 export function findLineage(
   fleet: Fleet,
   team: string,
-  uid: string,
+  asked: readonly string[],
 ): Promise<{ sessions: SessionLine[]; edges: LineageEdge[] }> {
   return fleet.inTeam(team, async (connection) => {
-    const edges = await edgesAround(connection, team, uid)
-    const uids = [...new Set([uid, ...edges.flatMap((one) => [one.session_uid, one.parent_uid])])]
+    const edges = await edgesAround(connection, team, asked)
+    const uids = [...new Set([...asked, ...edges.flatMap((one) => [one.session_uid, one.parent_uid])])]
     const sessions = await sessionLines(connection, { team, uids, limit: uids.length })
     return { sessions, edges }
   })
 }
 
-async function edgesAround(connection: Connection, team: string, uid: string): Promise<LineageEdge[]> {
+async function edgesAround(
+  connection: Connection,
+  team: string,
+  uids: readonly string[],
+): Promise<LineageEdge[]> {
   const edges = new Map<string, LineageEdge>()
-  const known = new Set([uid])
-  let fresh = [uid]
+  const known = new Set(uids)
+  let fresh = [...uids]
   for (let level = 0; level < MOST_LEVELS && fresh.length > 0 && known.size < MOST_SESSIONS; level++) {
     const { rows } = await connection.query(
       `SELECT session_uid, kind, parent_uid, min(at) AS at FROM recollect.edges

@@ -2,9 +2,9 @@
 // shards by) and holds the team; ids are made by clients; nothing here uses sequences, triggers or locks of its own.
 // The application's role sees rows of one team, whatever a query forgets: `recollect.team` is set in each transaction.
 
-import { manySessions } from './many.ts'
+import { manySessions, spansByIndex } from './many.ts'
 import { factsOfFailures } from './recurring.ts'
-import { viewsMigration } from './views.ts'
+import { outcomesOfFew, viewsMigration } from './views.ts'
 
 export const APPLICATION_ROLE = 'recollect_app'
 
@@ -101,6 +101,8 @@ export const FLEET_MIGRATIONS: readonly { name: string; sql: string }[] = [
   viewsMigration(APPLICATION_ROLE),
   manySessions(APPLICATION_ROLE),
   factsOfFailures,
+  outcomesOfFew,
+  spansByIndex,
 ]
 
 function rowSecurity(tables: readonly string[]): string {

@@ -86,23 +86,52 @@ async function sumsOf(connection: Connection, question: FleetUsage): Promise<Slo
   const { where, values } = spanOf(question)
   const folded = await foldedGroups(connection, question, where, values)
   if (folded === undefined) return undefined
-  const { period, quarter, over, named } = priceClasses(question.prices)
+  const rows = await summed(connection, question.prices, {
+    key: keyOf(question),
+    part: `${partOf(question.by)} AS part, `,
+    where,
+    values,
+  })
+  return rows.map(({ part, ...one }) => (folded.has(part as Part) ? { ...one, key: FOLDED } : one))
+}
+
+/** Of each session by itself: for a page that shows some. */
+export const slotsBySession = (
+  connection: Connection,
+  { team, uids, prices }: { team: string; uids: readonly string[]; prices: SlotQuestion['prices'] },
+): Promise<SlotSum[]> =>
+  summed(connection, prices, {
+    key: 'u.session_uid',
+    part: '',
+    where: 'u.team = $1 AND u.session_uid = ANY($2)',
+    values: [team, uids],
+  })
+
+const SUMS =
+  'responses reported input cache_read cache_write_5m cache_write_1h output reasoning reported_cost'.split(
+    ' ',
+  )
+
+/** Apart by whatever their price hangs on. */
+async function summed(
+  connection: Connection,
+  prices: SlotQuestion['prices'],
+  { key, part, where, values }: { key: string; part: string; where: string; values: unknown[] },
+): Promise<(SlotSum & { part?: unknown })[]> {
+  const { period, quarter, over, named } = priceClasses(prices)
   let place = values.length
   const numbered = (expression: string): string => expression.replaceAll('?', () => `$${++place}`)
   const apart = [period, numbered(quarter), numbered(over)].filter((expression) => expression !== '0')
-  const sums =
-    'responses reported input cache_read cache_write_5m cache_write_1h output reasoning reported_cost'.split(
-      ' ',
-    )
   const { rows } = await connection.query(
-    `SELECT ${partOf(question.by)} AS part, summed.* FROM (
-       SELECT ${keyOf(question)} AS key, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
-         ${sums.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
+    `SELECT ${part}summed.* FROM (
+       SELECT ${key} AS key, min(u.slot) AS slot, u.model, min(u.prompt_over) AS prompt_over,
+         ${SUMS.map((name) => `sum(u.${name}) AS ${name}`).join(', ')}
        FROM ${SLOTS} WHERE ${where} GROUP BY ${['key', ...apart, 'u.model'].join(', ')}) summed`,
     [...values, ...named],
   )
   return rows.map((one) => ({
-    key: folded.has(one.part) ? FOLDED : one.key,
+    ...(part === '' ? {} : { part: one.part }),
+    key: one.key,
     slot: one.slot,
     model: one.model,
     promptOver: one.prompt_over,

@@ -79,6 +79,27 @@ const VIEWS = {
     HAVING count(*) > 1 AND count(DISTINCT s.person) >= ${FEWEST_PEOPLE};`,
 } as const
 
+/** Of a day what fewer than five people did is left out, and one larger part beside it: as the server answers (`withoutFew`). */
+export const outcomesOfFew = {
+  name: 'outcomes of few people',
+  sql: `
+    CREATE OR REPLACE VIEW recollect.outcomes_by_day AS
+    WITH counted AS (
+      SELECT team, (timestamp 'epoch' + started_at * interval '1 millisecond')::date AS day, outcome, person, errors, turns
+      FROM recollect.sessions WHERE is_shown AND relation <> 'subagent' AND NOT is_helper AND started_at IS NOT NULL
+    ),
+    parts AS (
+      SELECT team, day, outcome, count(*) AS sessions, sum(turns) AS turns, sum(errors) AS errors, count(DISTINCT person) AS people
+      FROM counted GROUP BY team, day, outcome
+    ),
+    ranked AS (
+      SELECT p.*, row_number() OVER (PARTITION BY team, day ORDER BY people, outcome) AS place,
+        count(*) FILTER (WHERE people < ${FEWEST_PEOPLE}) OVER (PARTITION BY team, day) AS few FROM parts p
+    )
+    SELECT day, outcome, sessions, turns, errors FROM ranked WHERE few = 0 OR place > few + 1;
+    `,
+}
+
 const MINE = '(SELECT r.team FROM recollect.readers r WHERE r.login = session_user)'
 
 export const viewsMigration = (application: string): { name: string; sql: string } => ({

@@ -5,6 +5,7 @@ import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask, changes, isOnline, signedOut } from './api.ts'
 import { spansYears } from './format.ts'
+import { hasView, here, isTeam } from './here.ts'
 import { isTyping, useKeys } from './keys.ts'
 import { Palette } from './palette.tsx'
 import { Empty, useCurrentInView } from './parts.tsx'
@@ -20,11 +21,12 @@ import { SearchView } from './views/search.tsx'
 import { SessionView } from './views/session.tsx'
 import { SessionsBeside, SessionsView } from './views/sessions.tsx'
 import { StorageView } from './views/storage.tsx'
+import { TeamOverviewView } from './views/team-overview.tsx'
 import { ToolsView } from './views/tools.tsx'
 import { UsageView } from './views/usage.tsx'
 
-const VIEWS: [path: string, name: string, view: () => JSX.Element, key: string][] = [
-  ['/', 'Overview', OverviewView, 'o'],
+const ALL_VIEWS: [path: string, name: string, view: () => JSX.Element, key: string][] = [
+  ['/', 'Overview', isTeam ? TeamOverviewView : OverviewView, 'o'],
   ['/sessions', 'Sessions', SessionsView, 's'],
   ['/search', 'Search', SearchView, 'f'],
   ['/usage', 'Usage', UsageView, 'u'],
@@ -36,6 +38,7 @@ const VIEWS: [path: string, name: string, view: () => JSX.Element, key: string][
   ['/storage', 'Storage', StorageView, 't'],
   ['/health', 'Health', HealthView, 'h'],
 ]
+const VIEWS = ALL_VIEWS.filter(([to]) => hasView(to))
 
 /** Room for the list beside a session. */
 const wide = matchMedia('(min-width: 1800px)')
@@ -164,6 +167,17 @@ function Tools(props: { ask: () => void; keys: () => void }): JSX.Element {
       <button type="button" class="quiet round" onClick={props.keys} aria-label="keys">
         ?
       </button>
+      {here.team && (
+        <form method="post" action="/logout">
+          <button
+            type="submit"
+            class="quiet"
+            title={`${here.team.person}, ${here.team.role} of ${here.team.team}`}
+          >
+            Sign out {here.team.person}
+          </button>
+        </form>
+      )}
     </div>
   )
 }
@@ -187,7 +201,16 @@ function useYears(): void {
 function Connection(): JSX.Element {
   return (
     <>
-      {signedOut.value !== undefined && (
+      {signedOut.value !== undefined && isTeam && (
+        <p class="offline" role="alert">
+          You are not signed in any more. What you see is what was last read.{' '}
+          <a href="/login" target="_blank" rel="noopener">
+            Sign in
+          </a>{' '}
+          in another tab; this page goes on by itself then.
+        </p>
+      )}
+      {signedOut.value !== undefined && !isTeam && (
         <p class="offline" role="alert">
           The server was started again and does not know this browser any more: {signedOut.value}. What you
           see is what was last read; once you are let in, this page goes on by itself.
@@ -195,8 +218,14 @@ function Connection(): JSX.Element {
       )}
       {!isOnline.value && (
         <p class="offline" role="alert">
-          The server does not answer. What you see is what was last read. Start it again with{' '}
-          <code>recollect ui</code> and open the address it prints; this page goes on by itself then.
+          The server does not answer. What you see is what was last read.
+          {!isTeam && (
+            <>
+              {' '}
+              Start it again with <code>recollect ui</code> and open the address it prints; this page goes on
+              by itself then.
+            </>
+          )}
         </p>
       )}
     </>

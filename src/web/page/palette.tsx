@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { BriefPage } from '../../query/narrow.ts'
 import { change, useAnswer } from './api.ts'
 import { titleOf, when } from './format.ts'
+import { isTeam } from './here.ts'
 import { go, sessionPath, to } from './router.ts'
 import { setTheme, THEMES } from './theme.ts'
 
@@ -45,7 +46,7 @@ function useEntries(words: string, views: Entry[]): { entries: Entry[]; problem:
   const own = [...views, ...ACTIONS].filter((one) => fits(words, one.name))
   const search: Entry = {
     name: `Search for “${words}”`,
-    note: 'in everything that was said',
+    note: isTeam ? 'in digests' : 'in everything that was said',
     run: () => go(to('/search', { q: words })),
   }
   const entries = words === '' ? [...own, ...found.entries] : [...own.slice(0, 6), ...found.entries, search]
@@ -117,16 +118,18 @@ function Entries(props: { entries: Entry[]; at: number; run: (entry: Entry) => v
   )
 }
 
-const ACTIONS: Entry[] = [
-  {
-    name: 'Read in now',
-    note: 'what agents wrote since the last sweep',
-    // What comes of it stands in the overview.
-    run: () => {
-      go('/')
-      void change('sweep', {}).catch(() => {})
-    },
+const SWEEP: Entry = {
+  name: 'Read in now',
+  note: 'what agents wrote since the last sweep',
+  // What comes of it stands in the overview.
+  run: () => {
+    go('/')
+    void change('sweep', {}).catch(() => {})
   },
+}
+
+const ACTIONS: Entry[] = [
+  ...(isTeam ? [] : [SWEEP]),
   ...THEMES.map((one) => ({
     name:
       one === 'system' ? 'Colours as the system has them' : `${one === 'dark' ? 'Dark' : 'Light'} colours`,

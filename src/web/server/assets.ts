@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { RecollectError } from '../../errors.ts'
+import { type Here, MEMORY } from './here.ts'
 
 const TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -11,8 +12,8 @@ const TYPES: Record<string, string> = {
 }
 
 export interface Assets {
-  /** The document, which holds the token and what the memory held when it was sent. */
-  document(pageToken: string, memoryVersion: string): string
+  /** The document, which holds the token, what the memory held when it was sent, and what the page is of. */
+  document(pageToken: string, memoryVersion: string, here?: Here): string
   file(name: string): { body: string; type: string } | undefined
 }
 
@@ -39,8 +40,11 @@ export function loadAssets(): Assets {
     if (type) files.set(name, { body: readFileSync(join(directory, name), 'utf8'), type })
   }
   return {
-    document: (pageToken, memoryVersion) =>
-      document.replace('PAGE_TOKEN', pageToken).replace('MEMORY_VERSION', memoryVersion),
+    document: (pageToken, memoryVersion, here = MEMORY) =>
+      document
+        .replace('PAGE_TOKEN', pageToken)
+        .replace('MEMORY_VERSION', memoryVersion)
+        .replace('WHAT_IS_HERE', () => encodeURIComponent(JSON.stringify(here))),
     file: (name) => files.get(name),
   }
 }

@@ -33,7 +33,7 @@ const MAX_EVENTS = 500
 const MAX_BODY = 64_000
 
 export function eventWindow(handle: Reader, uid: string, params: Params): EventWindow {
-  const seqs = seqsOf(params)
+  const seqs = seqsIn(params)
   const limit = params.count('limit', 100, MAX_EVENTS)
   const how = { isAlone: seqs.length === 1, withRecord: params.flag('payload') }
   const events: EventWithBody[] = []
@@ -47,7 +47,8 @@ export function eventWindow(handle: Reader, uid: string, params: Params): EventW
   return { session_uid: uid, events, unread_bodies: count, unread: unreadOf(count) }
 }
 
-function seqsOf(params: Params): number[] {
+/** Empty where none are named. */
+export function seqsIn(params: Params): number[] {
   const text = params.text('seqs')
   if (text === undefined) return []
   const seqs = text.split(',').map(Number)

@@ -55,7 +55,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-const HEADERS: Record<string, string> = {
+export const PAGE_HEADERS: Record<string, string> = {
   'content-security-policy': POLICY,
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -104,7 +104,7 @@ export class Guard {
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse, routes: RequestListener): Promise<void> {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value)
     const foreign = this.#foreign(request)
     if (foreign) return answerRefused(request, response, foreign)
     if (await this.#letIn(request, response)) return

@@ -1,16 +1,23 @@
 // What stands behind the question mark, checked: a wrong value is an error with its place, never a silent default.
 
-import type { Context } from 'hono'
 import { RecollectError } from '../../errors.ts'
 import { TimeZone } from '../../query/timezone.ts'
 import { SLOT_MS } from '../../store/slots.ts'
 import { parseTime, TIME_FORMS } from '../../times.ts'
 
+/** What stands behind the question mark of a request. */
+export interface Asked {
+  req: {
+    query(name: string): string | undefined
+    queries(name: string): string[] | undefined
+  }
+}
+
 export class Params {
   readonly #of: (name: string) => string | undefined
   readonly #all: (name: string) => string[] | undefined
 
-  constructor({ req }: Pick<Context, 'req'>) {
+  constructor({ req }: Asked) {
     this.#of = (name) => req.query(name)
     this.#all = (name) => req.queries(name)
   }

@@ -26,7 +26,7 @@ function cell(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-export function usageCsv({ rows }: UsageReport): string {
+export function usageCsv({ rows }: Pick<UsageReport, 'rows'>): string {
   const line = (row: UsageRow & { name?: string }): string =>
     FIELDS.map((field) => cell(row[field])).join(',')
   return `${[FIELDS.join(','), ...rows.map(line)].join('\r\n')}\r\n`

@@ -11,6 +11,7 @@ import { Legend, type Series, ShareBar, StackedBars } from '../charts/bars.tsx'
 import { Calendar, dayParams } from '../charts/calendar.tsx'
 import { dayOf, keysOf } from '../days.ts'
 import { ago, bytes, count, duration, exactly, plural, share, short, usd } from '../format.ts'
+import { isTeam } from '../here.ts'
 import {
   Answered,
   AnsweredLine,
@@ -38,14 +39,7 @@ export function OverviewView(): JSX.Element {
     <>
       <div class="view-head">
         <h1>Overview</h1>
-        <fieldset class="segmented">
-          <legend class="visually-hidden">span</legend>
-          {SPANS.map((span) => (
-            <button type="button" aria-pressed={span === days} onClick={() => setParams({ days: span })}>
-              {span === '365' ? '1 year' : `${span} days`}
-            </button>
-          ))}
-        </fieldset>
+        <Spans days={days} />
         <SweepButton />
       </div>
       <Answered answer={answer}>
@@ -70,6 +64,19 @@ export function OverviewView(): JSX.Element {
         )}
       </Answered>
     </>
+  )
+}
+
+export function Spans({ days }: { days: string }): JSX.Element {
+  return (
+    <fieldset class="segmented">
+      <legend class="visually-hidden">span</legend>
+      {SPANS.map((span) => (
+        <button type="button" aria-pressed={span === days} onClick={() => setParams({ days: span })}>
+          {span === '365' ? '1 year' : `${span} days`}
+        </button>
+      ))}
+    </fieldset>
   )
 }
 
@@ -133,10 +140,20 @@ function toSeries(rows: readonly DayModelCost[], days: number): { labels: string
   return { labels, series }
 }
 
-function CostCard({ overview }: { overview: Overview }): JSX.Element {
+export function CostCard(props: {
+  overview: Pick<Overview, 'cost_by_day' | 'days' | 'timezone'>
+}): JSX.Element {
+  const { overview } = props
   const { labels, series } = toSeries(overview.cost_by_day, overview.days)
   return (
-    <Card title="Cost per day" aside={<span class="muted">by model, list prices, {overview.timezone}</span>}>
+    <Card
+      title="Cost per day"
+      aside={
+        <span class="muted">
+          {!isTeam && 'by model, '}list prices, {overview.timezone}
+        </span>
+      }
+    >
       {overview.cost_by_day.length === 0 ? (
         <Empty title="No model answered in this span" />
       ) : (
@@ -278,10 +295,11 @@ function CalendarCard({ overview }: { overview: Overview }): JSX.Element {
 const LATEST = 8
 
 /** Where one left off: what runs, then what was begun last, each with how it ended and why. */
-function LatestCard({ overview }: { overview: Overview }): JSX.Element {
+export function LatestCard(props: { overview: Pick<Overview, 'live'>; title?: string }): JSX.Element {
+  const { overview, title = 'Where you left off' } = props
   const answer = useAnswer<BriefPage>(`sessions?limit=${LATEST}`)
   return (
-    <Card title="Where you left off" aside={<a href="/sessions">all sessions</a>} class="wide">
+    <Card title={title} aside={<a href="/sessions">all sessions</a>} class="wide">
       <AnsweredLine answer={answer}>
         {({ sessions }) => {
           const live = new Set(overview.live.map((one) => one.session_uid))
@@ -321,9 +339,12 @@ function LatestCard({ overview }: { overview: Overview }): JSX.Element {
 
 const DEAREST = 5
 
-function DearestCard({ overview }: { overview: Overview }): JSX.Element {
+export function DearestCard({ overview }: { overview: Pick<Overview, 'dearest'> }): JSX.Element {
   return (
-    <Card title="Dearest sessions" aside={<a href="/sessions?sort=cost">all</a>}>
+    <Card
+      title={isTeam ? 'Largest sessions' : 'Dearest sessions'}
+      aside={<a href={`/sessions?sort=${isTeam ? 'tokens' : 'cost'}`}>all</a>}
+    >
       <ul class="list two-lines">
         {overview.dearest.slice(0, DEAREST).map((session) => (
           <li>

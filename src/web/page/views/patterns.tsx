@@ -25,8 +25,11 @@ const KIND_NAMES: Record<string, string> = {
 export const signalName = (kind: string): string =>
   KIND_NAMES[kind] ?? `${kind[0]?.toUpperCase()}${kind.slice(1).replaceAll('_', ' ')}`
 
+/** A team server counts where it was seen, and does not say where. */
+type TeamPattern = Pattern & { where?: string[] }
+
 interface Patterns {
-  patterns: Pattern[]
+  patterns: TeamPattern[]
   /** What sessions are called, by uid. */
   names: Record<string, string>
 }
@@ -77,7 +80,7 @@ function PatternList({ patterns, names }: Patterns): JSX.Element {
   )
 }
 
-function PatternCard({ pattern, names }: { pattern: Pattern; names: Patterns['names'] }): JSX.Element {
+function PatternCard({ pattern, names }: { pattern: TeamPattern; names: Patterns['names'] }): JSX.Element {
   const [best, ...others] = pattern.mends
   return (
     <li class="card pattern">
@@ -105,7 +108,7 @@ function PatternCard({ pattern, names }: { pattern: Pattern; names: Patterns['na
           ))}
         </details>
       )}
-      <p class="muted">Seen in {[...pattern.repos, ...pattern.flavors].join(' · ')}</p>
+      <p class="muted">Seen in {(pattern.where ?? [...pattern.repos, ...pattern.flavors]).join(' · ')}</p>
       <Places
         all={pattern.evidence.map((one) => ({ uid: one.session_uid, seq: one.seqs[0] ?? 1 }))}
         total={pattern.sessions}
@@ -138,7 +141,9 @@ function Places(props: {
           </a>
         </li>
       ))}
-      {props.total > shown.length && <li class="muted">and {props.total - shown.length} more</li>}
+      {shown.length > 0 && props.total > shown.length && (
+        <li class="muted">and {props.total - shown.length} more</li>
+      )}
     </ul>
   )
 }

@@ -5,6 +5,7 @@ import { timezone, useAnswer } from '../api.ts'
 import { ShareBar, StackedBars } from '../charts/bars.tsx'
 import { namedSpans } from '../days.ts'
 import { duration, idOf, secondsUnit, usd } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { Answered, AsTable, Card, Command, Empty, Figure, Table } from '../parts.tsx'
 import { param, sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
@@ -15,7 +16,7 @@ export function RetroView(): JSX.Element {
   const query = new URLSearchParams({ timezone })
   if (since !== undefined) query.set('since', since)
   if (until !== undefined) query.set('until', until)
-  const answer = useAnswer<{ totals: { sessions: number }; document: RetroDocument }>(`retro?${query}`)
+  const answer = useAnswer<{ totals: { sessions: number } | null; document: RetroDocument }>(`retro?${query}`)
   return (
     <>
       <div class="view-head">
@@ -23,11 +24,13 @@ export function RetroView(): JSX.Element {
         <nav class="spans" aria-label="days">
           <SpanChips spans={[{ name: 'Last 7 days' }, ...namedSpans().slice(0, 4)]} />
         </nav>
-        <Command text="recollect retro --format md" />
+        <Command
+          text={isTeam ? `recollect --server ${location.origin} retro` : 'recollect retro --format md'}
+        />
       </div>
       <Answered answer={answer}>
         {({ totals, document: told }) =>
-          totals.sessions === 0 ? (
+          totals?.sessions === 0 ? (
             <Empty title="No session ended on these days">
               <p>{told.subtitle}</p>
             </Empty>

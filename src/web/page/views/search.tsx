@@ -8,6 +8,7 @@ import type { NextQuery } from '../../../query/next-queries.ts'
 import type { SearchPage } from '../../../query/search-page.ts'
 import { useAnswer } from '../api.ts'
 import { bytes, count, plural, titleOf } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { useKeys } from '../keys.ts'
 import { Answered, Empty, OutcomeBadge, UnreadNote, When } from '../parts.tsx'
 import { param, paramValues, sessionPath, setParams, to } from '../router.ts'
@@ -49,6 +50,10 @@ export function SearchView(): JSX.Element {
             At least one word of letters or digits, without a minus: <kbd>error -docker</kbd>
           </p>
         </Empty>
+      ) : query.trim() === '' && isTeam ? (
+        <Empty title="What machines told of their sessions">
+          <p>Type words: sessions whose digest holds all of them are found.</p>
+        </Empty>
       ) : query.trim() === '' ? (
         <Empty title="Everything your agents and you said, every command and its output">
           <p>
@@ -75,8 +80,8 @@ function SearchHead({ query }: { query: string }): JSX.Element {
         ref={input}
         class="search-box"
         type="search"
-        placeholder='words, a question, "a phrase", prefix*, -not'
-        aria-label="search everything that was said"
+        placeholder={isTeam ? 'words of a digest' : 'words, a question, "a phrase", prefix*, -not'}
+        aria-label={isTeam ? 'search digests' : 'search everything that was said'}
         value={query}
         onInput={(event) =>
           setParams(
@@ -84,13 +89,13 @@ function SearchHead({ query }: { query: string }): JSX.Element {
             { replace: true },
           )
         }
-        onKeyDown={(event) => event.key === 'Enter' && setParams({ deep: '1' }, { replace: true })}
+        onKeyDown={(event) => event.key === 'Enter' && !isTeam && setParams({ deep: '1' }, { replace: true })}
       />
       <div class="head-choices">
-        <Chosen name="kind" label="what" choices={KINDS} />
+        {!isTeam && <Chosen name="kind" label="what" choices={KINDS} />}
         <Chosen name="since" label="when" choices={SPANS} />
-        <Chosen name="how" label="how" choices={WAYS} />
-        <Chosen name="sort" label="order" choices={SORTS} />
+        {!isTeam && <Chosen name="how" label="how" choices={WAYS} />}
+        <Chosen name="sort" label="order" choices={SORTS.filter(([value]) => !isTeam || value !== 'cost')} />
         {isNarrowed && (
           <a class="button quiet" href={to('/search', { q: query || undefined })}>
             clear all
@@ -158,6 +163,7 @@ function Found({ found, query }: { found: Results; query: string }): JSX.Element
 }
 
 function NothingFound({ found, query }: { found: Results; query: string }): JSX.Element {
+  if (isTeam) return <Empty title={`No digest that you may read holds all words of ${query}`} />
   return (
     <Empty title={`Nothing found for ${query}`} command="recollect sweep">
       <Next next={found.next} />
@@ -191,7 +197,11 @@ function Hits({ found, query }: { found: Results; query: string }): JSX.Element 
   return (
     <>
       <p role="status">
-        <strong>{count(found.match_total)}</strong> {found.match_total === 1 ? 'hit' : 'hits'} in{' '}
+        {!isTeam && (
+          <>
+            <strong>{count(found.match_total)}</strong> {found.match_total === 1 ? 'hit' : 'hits'} in{' '}
+          </>
+        )}
         {!isExact && 'at least '}
         <strong>{count(total)}</strong> {total === 1 ? 'session' : 'sessions'}
         {rest > 0 && <span class="muted">, the first {count(sessions.length)} below</span>}

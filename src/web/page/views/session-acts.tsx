@@ -6,6 +6,7 @@ import type { ForgetDocument } from '../../../retention/json.ts'
 import { change, type Problem, useAnswer } from '../api.ts'
 import { CopyButton } from '../copy.tsx'
 import { bytes, plural } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { Answered, When } from '../parts.tsx'
 import { go, param, sessionPath, setParams, to } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
@@ -35,12 +36,15 @@ export function SessionActs({ document: shown }: { document: SessionDocument }):
   const { session } = shown
   const uid = session.session_uid
   const open = WINDOWS.find((name) => name === param('act'))
+  const link = <CopyButton name="link" text={new URL(sessionPath(uid), location.origin).href} />
+  // What is done with a session is done on its machine.
+  if (isTeam) return <div class="acts">{link}</div>
   return (
     <div class="acts">
       <Toggle session={session} name="star" isOn={session.starred_at !== null} />
       <Toggle session={session} name="pin" isOn={session.is_pinned} />
       {shown.resume !== null && <CopyButton name="resume command" text={shown.resume} />}
-      <CopyButton name="link" text={new URL(sessionPath(uid), location.origin).href} />
+      {link}
       <details class="menu">
         <summary>more</summary>
         <div class="menu-body">

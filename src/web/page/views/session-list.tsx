@@ -6,11 +6,13 @@ import { type BriefPage, FACETS } from '../../../query/narrow.ts'
 import { ask, changes, isOnline, type Problem } from '../api.ts'
 import { Sparkline } from '../charts/lines.tsx'
 import { count, duration, plural, titleOf, usd } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { basisOf, isFresh, Loading, OutcomeBadge, ProblemBox, When } from '../parts.tsx'
 import { cameBack, paramValues, sessionPath } from '../router.ts'
 
 type Row = Brief & { context_fill: number[] }
-type Page = Omit<BriefPage, 'sessions'> & { sessions: Row[] }
+/** `newest`: of so many alone, where a server has more. */
+type Page = Omit<BriefPage, 'sessions'> & { sessions: Row[]; newest?: number | null }
 
 const ROW = 52
 const PAGE = 100
@@ -205,6 +207,8 @@ function SessionRow(props: { row: Row | undefined; at: number; isChosen: boolean
             <When at={row.started_at} />
           </span>
           <span>{row.flavor}</span>
+          {isTeam && <span>{row.user}</span>}
+          {isTeam && <span>{row.host}</span>}
           {row.repo && <span>{row.repo}</span>}
           <span class="row-model">{row.model ?? 'unknown model'}</span>
           <span class="narrow-only">{row.error_count > 0 && plural(row.error_count, 'error')}</span>

@@ -11,6 +11,7 @@ import type { TreeCost } from '../../../query/tree-cost.ts'
 import type { Verdict } from '../../server/verdict.ts'
 import { ask, useAnswer } from '../api.ts'
 import { bytes, plural, titleOf } from '../format.ts'
+import { here, isTeam } from '../here.ts'
 import { useKeys } from '../keys.ts'
 import { useOutlines } from '../outlines.ts'
 import { Answered, ProblemBox, useCurrentInView, When } from '../parts.tsx'
@@ -40,8 +41,12 @@ export interface SessionDocument {
   lineage: Lineage
 }
 
-const TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw'] as const
-type Tab = (typeof TABS)[number]
+const ALL_TABS = ['transcript', 'timeline', 'files', 'context', 'cost', 'lineage', 'signals', 'raw'] as const
+type Tab = (typeof ALL_TABS)[number]
+const TABS = here.tabs === null ? ALL_TABS : (here.tabs as Tab[])
+const FIRST = TABS[0] as Tab
+/** Those that show text: that it was read is written down by a team server. */
+const WITH_TEXT: ReadonlySet<Tab> = new Set(['transcript', 'timeline', 'raw'])
 
 interface Neighbours {
   newer: string | null
@@ -66,7 +71,7 @@ function goBeside(side: keyof Neighbours): void {
 }
 
 export function SessionView({ uid }: { uid: string }): JSX.Element {
-  useKeys({ ']': () => goBeside('older'), '[': () => goBeside('newer') })
+  useKeys(isTeam ? {} : { ']': () => goBeside('older'), '[': () => goBeside('newer') })
   const answer = useAnswer<SessionDocument>(`sessions/${encodeURIComponent(uid)}`)
   return <Answered answer={answer}>{(document) => <Session document={document} />}</Answered>
 }
@@ -74,7 +79,7 @@ export function SessionView({ uid }: { uid: string }): JSX.Element {
 function Session({ document: shown }: { document: SessionDocument }): JSX.Element {
   const { session } = shown
   const asked = param('tab') as Tab | undefined
-  const tab = asked !== undefined && TABS.includes(asked) ? asked : 'transcript'
+  const tab = asked !== undefined && TABS.includes(asked) ? asked : FIRST
   useCurrentInView('.tabs', tab)
   useEffect(() => {
     document.title = `${titleOf(session)} · Recollect`
@@ -85,7 +90,7 @@ function Session({ document: shown }: { document: SessionDocument }): JSX.Elemen
       <nav class="tabs" aria-label="ways to look at it">
         {TABS.map((name) => (
           <a
-            href={withParams({ tab: name === 'transcript' ? undefined : name })}
+            href={withParams({ tab: name === FIRST ? undefined : name })}
             aria-current={name === tab ? 'page' : undefined}
           >
             {name[0]?.toUpperCase()}
@@ -106,7 +111,7 @@ function TabBody({ tab, document: shown }: { tab: Tab; document: SessionDocument
   const toggled = (param('agents') ?? '').split(',').filter((one) => one !== '')
   const subagents = shown.lineage.nodes.filter((node) => node.edge?.kind === 'subagent')
   const open = subagents.map((node) => node.session_uid).filter((one) => toggled.includes(one))
-  const { outlines, problem } = useOutlines([uid, ...open])
+  const { outlines, problem } = useOutlines(isTeam && !WITH_TEXT.has(tab) ? [] : [uid, ...open])
   const outline = outlines.get(uid)
   if (tab === 'files')
     return <FilesTab uid={uid} editor={shown.editor} edits={shown.digest?.markers.edits ?? 0} />

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { BriefSort } from '../../../query/narrow.ts'
 import { count } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { useKeys } from '../keys.ts'
 import { Empty } from '../parts.tsx'
 import { go, param, paramValues, sessionPath, setParams } from '../router.ts'
@@ -26,6 +27,8 @@ const SORTS: [BriefSort, string][] = [
   ['errors', 'most errors'],
   ['turns', 'most turns'],
 ]
+/** A team server prices what it shows, and knows no active time. */
+const UNTOLD: ReadonlySet<string> = new Set(['cost', 'active'])
 export const SPANS: [string, string][] = [
   ['', 'any time'],
   ['1d', 'last 24 hours'],
@@ -48,7 +51,7 @@ export function SessionsView(): JSX.Element {
         isHidden={head ? telling(head.facets).length === 0 : problem !== undefined}
       />
       <div class="main-column">
-        <ListHead total={total} isKnown={head !== undefined} />
+        <ListHead total={total} isKnown={head !== undefined} newest={head?.newest ?? null} />
         <ListBox list={list} isChosen={(_, i) => i === chosen} empty={<NothingFound />} />
       </div>
     </div>
@@ -69,12 +72,17 @@ export function SessionsBeside({ uid }: { uid: string }): JSX.Element {
   )
 }
 
-function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.Element {
+function ListHead(props: { total: number; isKnown: boolean; newest: number | null }): JSX.Element {
+  const { total, isKnown, newest } = props
   const isNarrowed = NARROWING.some((name) => param(name) !== undefined)
   return (
     <div class="view-head">
       <h1>
-        Sessions <span class="total">{isKnown ? count(total) : ''}</span>
+        Sessions{' '}
+        <span class="total">
+          {isKnown ? count(total) : ''}
+          {newest !== null && ` of the newest ${count(newest)}`}
+        </span>
       </h1>
       <input
         id="filter"
@@ -91,7 +99,7 @@ function ListHead({ total, isKnown }: { total: number; isKnown: boolean }): JSX.
           value={param('sort') ?? 'recent'}
           onChange={(event) => setParams({ sort: event.currentTarget.value })}
         >
-          {SORTS.map(([value, name]) => (
+          {SORTS.filter(([value]) => !isTeam || !UNTOLD.has(value)).map(([value, name]) => (
             <option value={value}>{name} first</option>
           ))}
         </select>

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Digest } from '../../../digest/digest.ts'
 import { duration, plural } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { Card, Empty, When } from '../parts.tsx'
 import { sessionPath } from '../router.ts'
 import { redacted } from '../text/plain.tsx'
@@ -23,6 +24,7 @@ export function Jumps({ uid, seqs }: { uid: string; seqs: readonly number[] }): 
 
 export function SignalsTab({ document }: { document: SessionDocument }): JSX.Element {
   const { digest } = document
+  if (!digest && isTeam) return <Empty title="Its machine pushes figures, and no digest of it" />
   if (!digest) return <Empty title="This session has no digest yet" command="recollect sweep" />
   return (
     <div class="columns">

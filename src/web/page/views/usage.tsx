@@ -5,10 +5,13 @@ import { type Answer, timezone, useAnswer } from '../api.ts'
 import { StackedBars } from '../charts/bars.tsx'
 import { dayOf, keysOf, namedSpans, spanOfKey, unitFor } from '../days.ts'
 import { count, short, titleOf, usd } from '../format.ts'
+import { isTeam } from '../here.ts'
 import { Answered, Card, ChartWithTable, type Column, Empty, Figure, Table } from '../parts.tsx'
 import { param, sessionPath, setParams, to, withParams } from '../router.ts'
 
-const GROUPS: [UsageGroup, string][] = [
+type Report = Omit<UsageReport, 'total'> & { total: UsageRow | null }
+
+const ALL_GROUPS: [UsageGroup, string][] = [
   ['month', 'Month'],
   ['week', 'Week'],
   ['day', 'Day'],
@@ -18,6 +21,8 @@ const GROUPS: [UsageGroup, string][] = [
   ['flavor', 'Agent'],
   ['domain', 'Domain'],
 ]
+/** A session is of one person: a team server tells no sum of it. */
+const GROUPS = ALL_GROUPS.filter(([group]) => !isTeam || group !== 'session')
 /** What a click on a row leads to: ever more of what it was spent on. */
 const NEXT: Partial<Record<UsageReport['group'], UsageGroup>> = {
   month: 'repo',
@@ -40,7 +45,8 @@ const isDay = (text: string | undefined): text is string => /^\d{4}-\d\d-\d\d$/.
 /** The address as the server is asked, with another group where one is given. */
 function question(group: string): string {
   const query = new URLSearchParams({ group, timezone })
-  for (const name of ['since', 'until', ...FILTERS]) {
+  // The part of a few people would be the difference between two answers: a team's sums are not narrowed.
+  for (const name of ['since', 'until', ...(isTeam ? [] : FILTERS)]) {
     const value = param(name)
     if (value !== undefined && value !== '') query.set(name, value)
   }
@@ -51,7 +57,7 @@ export function UsageView(): JSX.Element {
   const group = (param('group') ?? 'repo') as UsageGroup
   const [since, until] = [param('since'), param('until')]
   const unit = isDay(since) ? unitFor(since, isDay(until) ? until : dayOf(new Date())) : 'month'
-  const answer = useAnswer<UsageReport>(`usage?${question(group)}`)
+  const answer = useAnswer<Report>(`usage?${question(group)}`)
   const times = useAnswer<UsageReport>(`usage?${question(unit)}`)
   return (
     <>
@@ -59,7 +65,11 @@ export function UsageView(): JSX.Element {
       <Spans />
       <Answered answer={answer}>
         {(report) =>
-          report.rows.length === 0 ? (
+          !hasTotal(report) ? (
+            <Empty title="Fewer than five people used anything in this span">
+              <p>Their figures are not shown.</p>
+            </Empty>
+          ) : report.rows.length === 0 ? (
             <Empty title="No model answered in this span">
               <p>
                 Choose another span above, or <a href="/usage">look at all of it</a>.
@@ -84,7 +94,7 @@ export function UsageView(): JSX.Element {
                   caption={`Usage by ${nameOf(report.group).toLowerCase()}`}
                 />
               </Card>
-              <Models report={report} />
+              {report.models.length > 0 && <Models report={report} />}
             </>
           )
         }
@@ -92,6 +102,8 @@ export function UsageView(): JSX.Element {
     </>
   )
 }
+
+const hasTotal = (report: Report): report is UsageReport => report.total !== null
 
 function Head({ group }: { group: string }): JSX.Element {
   return (
@@ -250,8 +262,8 @@ function Models({ report }: { report: UsageReport }): JSX.Element {
           {
             title: 'Model',
             cell: (row) =>
-              row.model === null ? (
-                'unknown'
+              row.model === null || isTeam ? (
+                (row.model ?? 'unknown')
               ) : (
                 <a href={withParams({ group: 'session', model: row.model })}>{row.model}</a>
               ),
@@ -309,12 +321,18 @@ function keyCell(group: UsageReport['group'], { key, name }: NamedRow): JSX.Elem
       </a>
     )
   const next = { group: NEXT[group], order: undefined }
+  // What few people did stands together, under words of its own.
+  if (isTeam && key.startsWith('(')) return key
   if (isTime(group)) return <a href={withParams({ ...next, ...spanOfKey(key) })}>{key}</a>
   return (
     <span class="clip-line">
-      <a href={withParams({ ...next, [group]: key })} title={key}>
-        {key}
-      </a>{' '}
+      {isTeam ? (
+        key
+      ) : (
+        <a href={withParams({ ...next, [group]: key })} title={key}>
+          {key}
+        </a>
+      )}{' '}
       <a class="row-aside" href={to('/sessions', { [group]: key })}>
         sessions
       </a>

@@ -5,6 +5,7 @@ import type { ErrorSnippet } from '../../../digest/digest.ts'
 import { LIVE_MS, sureness } from '../../../model.ts'
 import { useAnswer } from '../api.ts'
 import { ago, count, duration, plural, short, usd } from '../format.ts'
+import { hasTab, isTeam } from '../here.ts'
 import { LIVE_WORDS, type LiveState, liveState, useNow } from '../live-state.ts'
 import { OutcomeBadge, When } from '../parts.tsx'
 import { param, sessionPath, setParams, to } from '../router.ts'
@@ -104,7 +105,7 @@ function LiveLine({ live, endedAt }: { live: LiveState; endedAt: string | null }
 
 /** By which rule, how sure, and where to look. */
 function Basis({ document: { digest, session } }: Props): JSX.Element {
-  if (!digest) return <span class="muted">there is no digest of it yet</span>
+  if (!digest) return <span class="muted">there is no digest of it {isTeam ? 'here' : 'yet'}</span>
   const { reason, rule, confidence, seqs } = digest.outcome_detail
   const understood = digest.coverage.share
   return (
@@ -167,6 +168,12 @@ function Deciding({ document: shown, isLive }: Props & { isLive: boolean }): JSX
       {!mend && <p class="muted">Nothing is known to have fixed it, here or in another session.</p>}
     </Fact>
   )
+}
+
+/** Leads to another side of the session, where there is one. */
+function SideLink(props: { uid: string; tab: string; children: ComponentChildren }): JSX.Element {
+  const { uid, tab, children } = props
+  return hasTab(tab) ? <a href={sessionPath(uid, { tab })}>{children}</a> : <span>{children}</span>
 }
 
 /** What was asked first, and what the agent said last: who comes back after a week begins here. */
@@ -280,7 +287,7 @@ function Changed({ document: { digest, session } }: Props): JSX.Element | null {
   const uid = session.session_uid
   const edits = digest?.markers.edits ?? 0
   const data = useAnswer<ChangeSummary>(
-    edits === 0 ? undefined : `sessions/${encodeURIComponent(uid)}/changes?limit=1`,
+    edits === 0 || !hasTab('files') ? undefined : `sessions/${encodeURIComponent(uid)}/changes?limit=1`,
   ).match<ChangeSummary | undefined>({
     loading: () => undefined,
     // The files' own tab says why; the digest knows how many there are.
@@ -296,10 +303,10 @@ function Changed({ document: { digest, session } }: Props): JSX.Element | null {
   const shown = data?.edit_count ?? 0
   return (
     <Fact name="Changes">
-      <a href={sessionPath(uid, { tab: 'files' })}>
+      <SideLink uid={uid} tab="files">
         {shown > 0 && `${plural(data?.file_count ?? 0, 'file')}, `}
         {plural(shown > 0 ? shown : edits, 'edit')}
-      </a>{' '}
+      </SideLink>{' '}
       {data && <DiffSize {...data} />}
       {shown > 0 && edits > shown && <p class="muted">and {edits - shown} whose text is not known</p>}
     </Fact>
@@ -313,9 +320,9 @@ function Cost({ document: { digest, session } }: Props): JSX.Element {
   const inside = digest?.subagents.filter((one) => one.session_uid === '').length ?? 0
   return (
     <Fact name="Cost">
-      <a href={sessionPath(session.session_uid, { tab: 'cost' })}>
+      <SideLink uid={session.session_uid} tab="cost">
         <strong>{usd(session.cost_usd, session.unpriced_responses)}</strong>
-      </a>{' '}
+      </SideLink>{' '}
       <span class="muted" title={`${count(tokens)} tokens`}>
         {short(tokens)} tokens{inside > 0 && `, with ${plural(inside, 'sub-agent')} inside it`}
       </span>
@@ -332,13 +339,14 @@ function Cost({ document: { digest, session } }: Props): JSX.Element {
   )
 }
 
-function Time({ document: { session } }: Props): JSX.Element {
+function Time({ document: { digest, session } }: Props): JSX.Element {
   return (
     <Fact name="When">
       <When at={session.started_at} /> <span class="muted">for {duration(session.cost.wall_clock_s)}</span>
       <p class="muted">
-        {duration(session.active_s)} active · {plural(session.cost.turns, 'turn')} ·{' '}
-        {plural(session.tool_calls, 'tool call')}
+        {(digest || !isTeam) && `${duration(session.active_s)} active · `}
+        {plural(session.cost.turns, 'turn')}
+        {(digest || !isTeam) && ` · ${plural(session.tool_calls, 'tool call')}`}
       </p>
     </Fact>
   )
