@@ -14,6 +14,7 @@ function asked(cluster) {
   // Any week of the time there is.
   const week = (n) => END - ((n % 10) + 1) * 7 * day
   const span = (n, days) => `since=${week(n)}&until=${week(n) + days * day}`
+  const iso = (time) => new Date(time).toISOString()
   const at = (list, n) => encodeURIComponent(list[(n * 37) % list.length])
   return {
     'sessions, newest 50': () => '/v1/sessions?limit=50',
@@ -37,6 +38,11 @@ function asked(cluster) {
       `/v1/digest?uid=${decodeURIComponent(at(uids, n)).split(':')[1].slice(0, 12)}`,
     lineage: (n) => `/v1/lineage?uid=${at(forks, n)}`,
     audit: () => '/v1/audit',
+    'page: newest 100 sessions, facets': () => '/api/sessions?limit=100',
+    'page: sessions of a week': (n) =>
+      `/api/sessions?limit=100&since=${iso(week(n))}&until=${iso(week(n) + 7 * day)}`,
+    'page: overview of 30 days': () => '/api/overview?days=30',
+    'page: a session': (n) => `/api/sessions/${at(uids, n)}`,
   }
 }
 

@@ -3,21 +3,18 @@
 
 import { type ROLES, USAGE_KEYS } from '../../contract.ts'
 import type { Digest } from '../../digest/digest.ts'
-import type { Mend } from '../../digest/mends.ts'
-import type { Pattern } from '../../digest/patterns.ts'
 import { decidingError } from '../../digest/verdict.ts'
 import { DAY } from '../../model.ts'
 import type { Brief } from '../../query/briefs.ts'
 import { type Lineage, lineageDocument } from '../../query/lineage.ts'
 import { type BriefQuestion, pageOf } from '../../query/narrow.ts'
 import type { TimeZone } from '../../query/timezone.ts'
-import { reportOf, type UsageRow } from '../../query/usage.ts'
+import { reportOf } from '../../query/usage.ts'
 import { before, labelOf, periodOf, startOf } from '../../retro/period.ts'
 import type { Caller } from '../../store/postgres/access.ts'
 import {
   type FleetLine,
   linesOf,
-  type MetFailure,
   MOST_LINES,
   placesOf,
   relatedUids,
@@ -40,6 +37,7 @@ import { teamDocument } from '../retro-document.ts'
 import { ROUTES } from '../routes.ts'
 import { type Serving, settledUsage, uidNamed, wordless } from './answers.ts'
 import { Refusal } from './guard.ts'
+import { briefOf, HELD, isoOf, mendOf, NOTHING_ELSE, patternOf, toldBy } from './page-documents.ts'
 import { Texts } from './texts.ts'
 
 type Ask = (caller: Caller, params: Params) => Promise<unknown>
@@ -303,8 +301,6 @@ export class PageAnswers {
   }
 }
 
-const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 const NO_PARAMS = { req: { query: () => undefined, queries: () => undefined } }
 
 const manyIn = (query: URLSearchParams, name: string): string[] | undefined =>
@@ -328,117 +324,5 @@ function decoded(part: string): string {
     return decodeURIComponent(part)
   } catch {
     throw new Refusal(400, 'BAD_INPUT', 'the address is not understood', 'name a session')
-  }
-}
-
-/** A digest that holds the words is one hit. */
-const HELD = {
-  also_in: [],
-  holds: 'all_in_event',
-  missing: [],
-  evicted: null,
-  match_count: 0,
-  score: 0,
-  first_prompt: '',
-}
-const NOTHING_ELSE = { ignored: [], instead: [], next: [], scanned: null, unread_bodies: 0, unread: null }
-
-function briefOf(line: FleetLine, spent: UsageRow | undefined): Brief {
-  const { started_at: start, ended_at: end, host, user, helper, tags: _, ...facts } = line
-  const cache = (row: UsageRow): number =>
-    row.cache_read_tokens + row.cache_write_5m_tokens + row.cache_write_1h_tokens
-  return {
-    ...UNKNOWN,
-    ...facts,
-    native_session_id: line.session_uid.slice(line.session_uid.indexOf(':') + 1),
-    host,
-    user,
-    is_helper: helper !== null,
-    started_at: isoOf(start),
-    ended_at: isoOf(end),
-    evicted_at: null,
-    starred_at: null,
-    is_sole_copy: false,
-    cost_usd: spent?.cost_usd ?? null,
-    unpriced_responses: spent?.unpriced_responses ?? 0,
-    cost: {
-      input_tokens: spent?.input_tokens ?? 0,
-      output_tokens: spent?.output_tokens ?? 0,
-      cache_tokens: spent ? cache(spent) : 0,
-      wall_clock_s: start === null || end === null ? 0 : (end - start) / 1000,
-      turns: line.turns,
-      retries: 0,
-      usd: spent?.cost_usd ?? null,
-    },
-  }
-}
-
-const UNKNOWN = {
-  cwd: null,
-  title_source: null,
-  task_ref: null,
-  source_path: null,
-  source_bytes: 0,
-  schema_version: 1,
-  ingested_at: null,
-  analyzed_at: null,
-  redactions: {},
-  decisions: [],
-  tags: [],
-  notes: [],
-  host_id: null,
-}
-
-/** Where the digest was pushed, what it counts. */
-const toldBy = (session: Brief, { metrics, markers, commits, outcome_detail: detail }: Digest): Brief => ({
-  ...session,
-  active_s: metrics.active_s,
-  tool_calls: metrics.tool_calls,
-  edits: markers.edits,
-  commits: commits.length,
-  outcome_reason: detail.reason,
-  outcome_confidence: detail.confidence,
-})
-
-/** The steps are words here: which events they were only their machine knows. */
-function mendOf(met: readonly MetFailure[]): Mend | undefined {
-  const mended = met.filter((one) => one.mend !== null)
-  const [newest] = mended
-  if (!newest) return undefined
-  return {
-    times: mended.length,
-    last_at: isoOf(newest.seen_at),
-    sessions: mended.map((one) => ({ session_uid: one.session_uid, failed_seq: 0, resolved_seq: 0 })),
-    steps: [{ what: newest.mend ?? '', seq: 0 }] as Mend['steps'],
-  }
-}
-
-function patternOf(
-  found: Awaited<ReturnType<typeof findPatterns>>[number],
-  met: readonly MetFailure[],
-): Omit<Pattern, 'last_resolution'> & { where: string[] } {
-  const here = met.filter((one) => one.fingerprint === found.fingerprint)
-  const mend = mendOf(here)
-  const counted = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`
-  return {
-    kind: 'error',
-    subject: found.fingerprint,
-    tool: found.tool,
-    sample: found.sample ?? '',
-    count: found.count,
-    sessions: found.sessions,
-    repos: [],
-    flavors: [],
-    where: [
-      counted(found.repos, 'repository', 'repositories'),
-      counted(found.hosts, 'machine', 'machines'),
-      ...(found.mended_sessions === 0
-        ? []
-        : [`overcome in ${counted(found.mended_sessions, 'session', 'sessions')}`]),
-    ],
-    first_seen: found.first_seen,
-    last_seen: found.last_seen,
-    evidence: here.map((one) => ({ session_uid: one.session_uid, seqs: [] })),
-    mends: mend ? [{ ...mend, times: found.mended_sessions }] : [],
   }
 }
