@@ -70,29 +70,24 @@ async function usageSpan(
 }
 
 /** Few rows, however many sessions; undefined where all of it is of too few people. `offsetsIn` tells how far the zone's days are off. */
-export function usageSlots(
+export async function usageSlots(
   fleet: Fleet,
-  question: Omit<FleetUsage, 'offsets'>,
+  asked: Omit<FleetUsage, 'offsets'>,
   offsetsIn: (firstSlot: number, lastSlot: number) => FleetUsage['offsets'],
 ): Promise<SlotSum[] | undefined> {
-  return fleet.inTeam(question.team, async (connection) => {
-    const slots = await usageSpan(connection, question.team)
-    const offsets = slots ? offsetsIn(slots.firstSlot, slots.lastSlot) : []
-    return await sumsOf(connection, { ...question, offsets })
-  })
-}
-
-async function sumsOf(connection: Connection, question: FleetUsage): Promise<SlotSum[] | undefined> {
+  const { team, prices } = asked
+  const slots = await fleet.inTeam(team, (connection) => usageSpan(connection, team))
+  const question = { ...asked, offsets: slots ? offsetsIn(slots.firstSlot, slots.lastSlot) : [] }
   const { where, values } = spanOf(question)
-  const folded = await foldedGroups(connection, question, where, values)
-  if (folded === undefined) return undefined
-  const rows = await summed(connection, question.prices, {
-    key: keyOf(question),
-    part: `${partOf(question.by)} AS part, `,
-    where,
-    values,
-  })
-  return rows.map(({ part, ...one }) => (folded.has(part as Part) ? { ...one, key: FOLDED } : one))
+  const part = `${partOf(question.by)} AS part, `
+  // Beside each other. What was pushed in between is in the sums alone, and is not shown on its own.
+  const [shown, rows] = await Promise.all([
+    fleet.inTeam(team, (connection) => shownGroups(connection, question, where, values)),
+    fleet.inTeam(team, (connection) =>
+      summed(connection, prices, { key: keyOf(question), part, where, values }),
+    ),
+  ])
+  return shown && rows.map(({ part: of, ...one }) => (shown.has(of as Part) ? one : { ...one, key: FOLDED }))
 }
 
 /** Of each session by itself: for a page that shows some. */
@@ -149,8 +144,8 @@ async function summed(
 
 type Part = string | number | null
 
-/** The parts that are not shown on their own. */
-async function foldedGroups(
+/** The parts that are shown on their own. */
+async function shownGroups(
   connection: Connection,
   question: FleetUsage,
   where: string,
@@ -158,17 +153,15 @@ async function foldedGroups(
 ): Promise<Set<Part> | undefined> {
   const { rows } = await connection.query(
     // First who did anything by key: few rows, where a count of who is distinct would sort all there are.
-    `SELECT ${partOf(question.by)} AS part, count(DISTINCT person) AS people FROM (
-       SELECT DISTINCT ${keyOf(question)} AS key, u.person FROM ${SLOTS} WHERE ${where}) did GROUP BY part ORDER BY people, part`,
+    `SELECT part, count(*) AS people FROM (SELECT DISTINCT ${partOf(question.by)} AS part, person FROM (
+       SELECT DISTINCT ${keyOf(question)} AS key, u.person FROM ${SLOTS} WHERE ${where}) did) each_one GROUP BY part ORDER BY people, part`,
     values,
   )
-  const few = rows.findIndex((one) => one.people >= FEWEST_PEOPLE)
-  const count = few === -1 ? rows.length : few
-  // As many as its largest part has at least; one more part makes it as many as that has.
-  const folded = count > 0 && count < rows.length ? rows.slice(0, count + 1) : rows.slice(0, count)
-  if (count === rows.length && rows.length > 0 && (await peopleIn(connection, where, values)) < FEWEST_PEOPLE)
+  const few = rows.filter((one) => one.people < FEWEST_PEOPLE).length
+  if (few === rows.length && few > 0 && (await peopleIn(connection, where, values)) < FEWEST_PEOPLE)
     return undefined
-  return new Set(folded.map((one) => one.part as Part))
+  // As many as its largest part has at least; one more part makes it as many as that has.
+  return new Set(rows.slice(few === 0 ? 0 : few + 1).map((one) => one.part as Part))
 }
 
 async function peopleIn(connection: Connection, where: string, values: unknown[]): Promise<number> {
