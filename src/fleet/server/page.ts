@@ -37,6 +37,7 @@ import { teamDocument } from '../retro-document.ts'
 import { ROUTES } from '../routes.ts'
 import { type Serving, settledUsage, uidNamed, wordless } from './answers.ts'
 import { Refusal } from './guard.ts'
+import { Kept } from './kept.ts'
 import { briefOf, HELD, isoOf, mendOf, NOTHING_ELSE, patternOf, toldBy } from './page-documents.ts'
 import { Texts } from './texts.ts'
 
@@ -51,6 +52,7 @@ const ownOf = ({ role, person }: Caller): string | undefined => (role === 'viewe
 export class PageAnswers {
   readonly #serving: Serving
   readonly #texts: Texts
+  readonly #lists = new Kept<FleetLine[]>(15_000, 8)
   readonly #asked: Record<string, Ask>
   readonly #askedOne: Record<string, AskOne>
 
@@ -116,12 +118,12 @@ export class PageAnswers {
     const now = Math.floor(Date.now() / 60_000) * 60_000
     const span = { sinceAt: Math.floor((now - days * DAY) / SLOT_MS) * SLOT_MS, untilAt: undefined }
     await settle(fleet, team)
-    const usage = await settledUsage(this.#serving, team, 'day', zone, span)
-    const ended = await countSpan(fleet, { team, ...span, untilAt: Number.MAX_SAFE_INTEGER })
-    const dearest =
-      caller.role === 'viewer'
-        ? []
-        : await findSessions(fleet, { team, ...span, order: 'tokens', limit: DEAREST })
+    // Beside each other: each reads rows of its own.
+    const [usage, ended, dearest] = await Promise.all([
+      settledUsage(this.#serving, team, 'day', zone, span),
+      countSpan(fleet, { team, ...span, untilAt: Number.MAX_SAFE_INTEGER }),
+      caller.role === 'viewer' ? [] : findSessions(fleet, { team, ...span, order: 'tokens', limit: DEAREST }),
+    ])
     const uids = dearest.slice(0, DEAREST).map((one) => one.session_uid)
     return {
       days,
@@ -155,6 +157,17 @@ export class PageAnswers {
     })
   }
 
+  /** Whoever types a filter or scrolls asks many times for parts of one list. */
+  #listed(caller: Caller, { sinceAt, untilAt }: BriefQuestion): Promise<FleetLine[]> {
+    // The span moves with the clock: a minute is fine enough.
+    const minute = (at: number | undefined): number | undefined => at && Math.floor(at / 60_000) * 60_000
+    const span = { sinceAt: minute(sinceAt), untilAt: minute(untilAt) }
+    const key = [caller.team, ownOf(caller) ?? '', span.sinceAt, span.untilAt].join('\0')
+    return this.#lists.get(key, () =>
+      linesOf(this.#serving.fleet, { team: caller.team, person: ownOf(caller), ...span }),
+    )
+  }
+
   /** With what each cost. */
   async #briefs(caller: Caller, zone: TimeZone, lines: readonly FleetLine[]): Promise<Brief[]> {
     const { fleet, overrides } = this.#serving
@@ -171,7 +184,7 @@ export class PageAnswers {
   async #sessions(caller: Caller, params: Params): Promise<unknown> {
     for (const name of ['touched', 'tool']) if (params.text(name) !== undefined) throw untold(name)
     const question = briefQuestion(params)
-    const all = await this.#lines(caller, question)
+    const all = await this.#listed(caller, question)
     const { lines, ...page } = pageOf(all, question)
     const sessions = await this.#briefs(caller, params.zone(), lines as FleetLine[])
     return {

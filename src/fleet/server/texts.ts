@@ -6,6 +6,7 @@ import { type Outline, outlineFrom } from '../../query/outline.ts'
 import type { Caller } from '../../store/postgres/access.ts'
 import { FLAG, ROLES } from '../../store/rows.ts'
 import { type Serving, textOf } from './answers.ts'
+import { Kept } from './kept.ts'
 
 const KEPT_MS = 10 * 60_000
 const MOST_KEPT = 8
@@ -26,7 +27,7 @@ interface Window {
 
 export class Texts {
   readonly #serving: Serving
-  readonly #kept = new Map<string, { until: number; lines: Promise<TextLine[]> }>()
+  readonly #kept = new Kept<TextLine[]>(KEPT_MS, MOST_KEPT)
 
   constructor(serving: Serving) {
     this.#serving = serving
@@ -74,22 +75,14 @@ export class Texts {
 
   #lines(caller: Caller, uid: string): Promise<TextLine[]> {
     const key = [caller.team, caller.person, caller.role, uid].join('\0')
-    const known = this.#kept.get(key)
-    if (known && known.until > Date.now()) return known.lines
-    const lines = textOf(this.#serving, caller, uid).then((text) =>
-      text
+    return this.#kept.get(key, async () => {
+      const text = await textOf(this.#serving, caller, uid)
+      return text
         .toString('utf8')
         .split('\n')
         .filter(Boolean)
-        .map((line) => JSON.parse(line) as TextLine),
-    )
-    // What failed is asked for again.
-    lines.catch(() => this.#kept.delete(key))
-    this.#kept.delete(key)
-    for (const old of [...this.#kept.keys()].slice(0, Math.max(0, this.#kept.size + 1 - MOST_KEPT)))
-      this.#kept.delete(old)
-    this.#kept.set(key, { until: Date.now() + KEPT_MS, lines })
-    return lines
+        .map((line) => JSON.parse(line) as TextLine)
+    })
   }
 }
 

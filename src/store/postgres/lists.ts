@@ -6,7 +6,7 @@ import type { Fleet } from './database.ts'
 import { slotsBySession } from './usage.ts'
 
 /** The newest that are narrowed, counted and sorted; what is older is found by a span. */
-export const MOST_LINES = 20_000
+export const MOST_LINES = 10_000
 
 export interface FleetLine extends Line {
   host: string
