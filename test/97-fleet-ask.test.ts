@@ -194,6 +194,11 @@ withPostgres('recollect --server', () => {
     expect((await ask(tokens.lead, 'search', 'axolotl')).stdout).toMatch(/holds all of these words/)
   })
 
+  it('opens the page of the server, for whoever has no token too', async () => {
+    expect(await ask('', 'ui', '--no-open')).toMatchObject({ code: 0, stdout: `${server.url}/\n` })
+    expect((await ask('', 'ui', 'quetzal-1', '--no-open')).stdout).toBe(`${server.url}/s/quetzal-1\n`)
+  })
+
   it('draws the tree of a session over machines', async () => {
     const { stdout, code } = await ask(tokens.lead, 'lineage', 'quetzal-1')
     expect(code).toBe(0)

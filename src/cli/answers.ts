@@ -125,6 +125,13 @@ export async function answerFrom<K extends keyof Answers>(name: K, memory: Answe
   return teamAnswers(chosen)[name]
 }
 
+/** Where the page of the server is that `--server` says; undefined for the one of a memory. */
+export async function teamPage(): Promise<string | undefined> {
+  if (chosen === undefined) return undefined
+  const { pageOf } = await import('./team-answers.ts')
+  return pageOf(chosen)
+}
+
 /** How a command is typed that asks the same. */
 export const typedHere = (words: string): string =>
   chosen === undefined ? `recollect ${words}` : `recollect --server ${chosen} ${words}`
@@ -133,7 +140,7 @@ export const typedHere = (words: string): string =>
 export const sweepHint = (): string =>
   chosen === undefined ? '; recollect sweep reads what agents left' : ', of what you may see'
 
-const ASKING = ['sessions', 'search', 'usage', 'patterns', 'digest', 'lineage', 'retro']
+const ASKING = ['sessions', 'search', 'usage', 'patterns', 'digest', 'lineage', 'retro', 'ui']
 
 /** Whether a command can be asked of a team server. */
 export const isAsking = (command: string): boolean => ASKING.includes(command)

@@ -52,11 +52,14 @@ export function teamAnswers(address: string): Answers {
   }
 }
 
+export const pageOf = (address: string): string => new URL('/', urlOf(address, new Config())).href
+
+function refuse(message: string, where: string, hint: string): never {
+  throw new RecollectError('BAD_CONFIG', message, { where, hint })
+}
+
 /** The address that was typed, or with `team` the one in the settings. */
-function serverOf(address: string, config: Config, env: Record<string, string | undefined>): Server {
-  const refuse = (message: string, where: string, hint: string): never => {
-    throw new RecollectError('BAD_CONFIG', message, { where, hint })
-  }
+function urlOf(address: string, config: Config): string {
   const isNamed = address === 'team'
   const url = isNamed ? config.get('server.url') || config.get('push.url') : address
   const where = isNamed ? config.place('server.url') : '--server'
@@ -65,6 +68,11 @@ function serverOf(address: string, config: Config, env: Record<string, string | 
     return refuse(`${url} is no address of a team server`, where, 'such as https://fleet.example, or team')
   if (!isPrivate(url))
     return refuse('a team server is asked by https only, or on this machine', where, 'write https://')
+  return url
+}
+
+function serverOf(address: string, config: Config, env: Record<string, string | undefined>): Server {
+  const url = urlOf(address, config)
   const name = config.get('server.token_env')
   const token = env[name]?.trim() ?? ''
   if (!/^(?:rct_[\w-]+$|[^:]+:.)/.test(token))

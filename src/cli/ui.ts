@@ -6,6 +6,7 @@ import { ensureDirectory } from '../files/directory.ts'
 import { resolveSession } from '../query/ids.ts'
 import { sweepRunner } from '../web/server/changes.ts'
 import { type Server, type ServerOptions, startServer } from '../web/server/index.ts'
+import { teamPage } from './answers.ts'
 import { DemoPage } from './demo-page.ts'
 import { EXIT } from './exit.ts'
 import { openBrowser, removeOpening, writeOpening } from './open-browser.ts'
@@ -23,6 +24,13 @@ export interface UiCommand {
 const DEFAULT_PORT = 7077
 
 export async function runUi(typed: string | undefined, options: UiCommand): Promise<void> {
+  const there = await teamPage()
+  if (there !== undefined) {
+    const url = typed === undefined ? there : `${there}s/${encodeURIComponent(typed)}`
+    print(url)
+    if (options.open) openBrowser(url)
+    return
+  }
   const config = new Config()
   const session = typed === undefined ? undefined : await sessionNamed(typed)
   // So that the server can watch for a memory that the first sweep will make.
