@@ -142,6 +142,7 @@ describe('the task', () => {
     ['branch', 'fix/SHOP-12-basket', 'SHOP-12'],
     ['branch', 'AGENTIC-WP-0002-T01', 'AGENTIC-WP-0002-T01'],
     ['branch', 'fix/UTF-8-decoding', undefined],
+    ['branch', 'feat/LLAMA-3-prompts', undefined],
     ['branch', 'feature/issue-123-login', '#123'],
     ['branch', 'planned/add-worker-02-22-0447', undefined],
     ['branch', 'release-2026-01', undefined],

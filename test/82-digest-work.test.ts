@@ -229,7 +229,7 @@ describe('what was kept', () => {
         push: { branch: 'main' },
       },
     })
-    ran('gh pr merge 42', '', { gitOperation: { pr: { number: 42, url: URL, action: 'merged' } } })
+    ran('gh pr create --fill', '', { gitOperation: { pr: { number: 42, url: URL, action: 'created' } } })
     const told = await digest('So it is.')
     expect(told.commits).toEqual([{ sha: 'abc1234', subject: '', seqs: [2, 3] }])
     expect(told.pull_requests).toEqual([{ url: URL, seqs: [4, 5] }])
@@ -242,8 +242,11 @@ describe('what was kept', () => {
     expect((await digest()).commits).toEqual([{ sha: 'abc1234', subject: 'Say why', seqs: [2, 3] }])
   })
 
-  it('is not a pull request that was only talked about', async () => {
-    ran('gh pr comment 42', '', { gitOperation: { pr: { number: 42, url: URL, action: 'commented' } } })
+  it.each([
+    ['talked about', 'gh pr comment 42', 'commented'],
+    ['merged', 'gh pr merge 42 --squash', 'merged'],
+  ])('is not a pull request that was only %s', async (_, command, action) => {
+    ran(command, '', { gitOperation: { pr: { number: 42, url: URL, action } } })
     expect((await digest()).pull_requests).toEqual([])
   })
 
@@ -258,6 +261,7 @@ describe('what was kept', () => {
       return (await digest()).pull_requests.map(({ url }) => url)
     }
     expect(await linked('gh pr comment 42 --body-file -')).toEqual([])
+    expect(await linked('gh pr merge 42')).toEqual([])
     expect(await linked('gh pr create --fill')).toEqual([URL])
   })
 })

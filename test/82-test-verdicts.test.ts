@@ -100,6 +100,8 @@ describe('an exit code', () => {
     'npm test; echo done',
     'npm test\necho done',
     'sh -c "npm test | tail"',
+    'bash -lc "npm test | tail"',
+    'wsl.exe -- zsh -i -c "npm test | tail"',
     `cd ${'long/'.repeat(60)} && npm test\nls`,
   ])('is not that of the tests in %s', (command) => {
     expect(verdictOf(command, 'done')).toBe('unknown')

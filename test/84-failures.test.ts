@@ -360,6 +360,16 @@ describe('a failure is', () => {
   })
 })
 
+it('a shell inside the command says that something is not there', () => {
+  for (const [said, line] of [
+    ['widget: MISSING\nzsh:7: command not found: own_widget', 'zsh:7: command not found: own_widget'],
+    ['size:\nzsh:4: no such file or directory: /tmp/own-1', 'zsh:4: no such file or directory: /tmp/own-1'],
+  ] as const) {
+    const { failures } = new Script().run("wsl -- zsh -i -c 'own_widget; echo $?'", 0, said).facts()
+    expect([...failures.values()].map(({ sample }) => sample)).toEqual([line])
+  }
+})
+
 it('one failure of two files is told twice, with one fingerprint', () => {
   const script = new Script()
     .edit(

@@ -99,6 +99,23 @@ describe('a program that is not there is overcome', () => {
   })
 })
 
+it('what a provider refused is overcome by asking again, and what no program did by no verb they share', () => {
+  const refused = work()
+    .agent('Sort the comments', 'Sort them.', 'API Error: 404 no such model')
+    .agent('Sort the comments', 'Sort them.', 'Two of them ask for a change.')
+  expect(mends(refused)).toEqual([['Task Sort the comments']])
+  const other = work()
+    .run('cp tool /tmp/own-1 && /tmp/own-1 init zsh', 1, 'zsh:4: no such file or directory: /tmp/own-1')
+    .run('$script = & tool.exe init pwsh; $script | Invoke-Expression', 0, 'ok')
+  expect(mends(other)).toEqual([null])
+})
+
+it('a command is known by its end too, whatever long text it writes before', () => {
+  const text = `cat > notes.md <<'EOF'\n${'a line of the notes\n'.repeat(200)}EOF\n`
+  const script = work().run(`${text}post notes.md -P x`, 2, "error: unexpected argument '-P' found")
+  expect(mends(script.run('post notes.md --file x', 0, 'sent'))).toEqual([['post notes.md --file x']])
+})
+
 describe('a file', () => {
   it('has to be read before it is changed', () => {
     const script = work()

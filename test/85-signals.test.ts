@@ -36,6 +36,15 @@ describe('signals', () => {
       { signal: 'test_fixed', subject: 'npm test', count: 1, seqs: [1, 5] },
     ])
     expect(names(fixed)).not.toContain('tests_left_failing')
+    // The summary of a long command ends within the name of a test; all of a module holds each of its packages.
+    const long = (rest: string): string => `wsl -- bash -lc "cd ${'far/'.repeat(20)} && go test ${rest}`
+    for (const [failed, passed] of [
+      ['./segments/... -run TestOneThingThat…', './segments/... -run TestOneThingThatFails -v'],
+      ['./segments/...', './...'],
+    ] as const)
+      expect(names(new Script().test(long(failed), 1).edit('a.go').test(long(passed), 0))).toEqual([
+        'test_fixed',
+      ])
     const left = new Script().test('npm test', 0).edit('a.ts').test('npm test', 1)
     expect(names(left)).toEqual(['tests_left_failing'])
   })

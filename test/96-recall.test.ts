@@ -143,6 +143,12 @@ describe('recall', () => {
     expect(await asked(NO_PROGRAM, { onlyMends: true })).toMatchObject({ kind: null })
   })
 
+  it('says of a failure that was only met that no mend is known, and not how the session ended', async () => {
+    const found = await asked(NEVER)
+    expect(found.kind).toBe('task')
+    for (const { what } of found.items) expect(what).toContain('(met there; no mend is known)')
+  })
+
   it('is silent for failures that were met and never mended', async () => {
     const handle = openForReading(world.paths)
     const never = listPatterns(handle, {}).filter((one) => one.kind === 'error' && one.mends.length === 0)

@@ -83,6 +83,9 @@ interface Words {
   isPiped: boolean
 }
 
+/** Letters that mean nothing but themselves. */
+const PLAIN = /[^\s'"\\;|&$)]+/y
+
 /** Where a word ends, where a program ends, and what is quoted. */
 function split(command: string): Words[] {
   const all: Words[] = []
@@ -98,6 +101,12 @@ function split(command: string): Words[] {
     now = { words: [], isPiped }
   }
   for (let at = 0; at < command.length; at++) {
+    PLAIN.lastIndex = at
+    if (PLAIN.test(command)) {
+      word = (word ?? '') + command.slice(at, PLAIN.lastIndex)
+      at = PLAIN.lastIndex - 1
+      continue
+    }
     const one = command[at] as string
     if (one === "'" || one === '"') {
       const close = closing(command, at, one)

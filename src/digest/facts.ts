@@ -15,7 +15,7 @@ import { Ending, type EndingFacts, type EndingState, newEnding } from './ending.
 import { type DigestEvent, isRefusal, isResult, isStop } from './event.ts'
 import { type FailureFact, Failures, type LastNoted } from './failures.ts'
 import { isToCheck } from './hidden.ts'
-import { type Commit, headIn, keptIn, mayKeep, onlyTouchesRequest, pullRequestsIn } from './kept.ts'
+import { type Commit, headIn, keptIn, mayKeep, merges, onlyTouchesRequest, pullRequestsIn } from './kept.ts'
 import { isMeantToFail } from './meant.ts'
 import { isReading } from './reading.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
@@ -196,7 +196,7 @@ export class Gatherer {
     const command = body?.command ?? subject
     const isTest = does === 'shell' ? isTestCommand(command) : event.kind === 'test_run'
     const told = does === 'spawn' && isToCheck(subject) ? toldAgent(subject, event) : command
-    const asked = told.slice(0, COMMAND_LENGTH)
+    const asked = does === 'shell' ? bothEnds(told) : told.slice(0, COMMAND_LENGTH)
     const writes = does === 'shell' ? writesIn(command) : []
     if (isTest) addTest(tests, testNameOf({ subject, asked }), null)
     this.#steps.begin({
@@ -278,7 +278,7 @@ export class Gatherer {
     for (const commit of commits) list.push({ ...commit, seqs })
     if (list.length > KEPT.commits) list.splice(0, list.length - KEPT.commits)
     if (pushed) this.#nameCommit({ sha: pushed, subject: '' }, result.seq)
-    this.#notePullRequests(pullRequests, seqs)
+    if (!merges(step.asked)) this.#notePullRequests(pullRequests, seqs)
   }
 
   /** What the last commit is called, where that was not shown when it was made. */
@@ -303,6 +303,12 @@ export class Gatherer {
     if (list.length > KEPT.pullRequests) list.splice(0, list.length - KEPT.pullRequests)
   }
 }
+
+/** What is put into a file or a program is often longer than the commands before and behind it. */
+const bothEnds = (command: string): string =>
+  command.length <= COMMAND_LENGTH
+    ? command
+    : `${command.slice(0, COMMAND_LENGTH / 2)}\n${command.slice(-COMMAND_LENGTH / 2)}`
 
 /** What a call is for, where the client lets the agent say so. */
 function describedIn(body: Body | undefined): string {

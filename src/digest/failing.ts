@@ -113,9 +113,9 @@ function kindOf(sample: string, about: string, program: string | undefined): Fai
   // What was to be made is there: it is changed, or taken as it is.
   if (/\b(?:pull request|branch)\b/.test(sample) && / already exists\b/.test(sample)) return 'exists'
   if (/\btimed out\b|\bkilled by a signal\b/.test(sample)) return 'time'
-  // No edit of the code lets a sandbox or a network through.
+  // No edit of the code lets a sandbox, a network or a provider through.
   if (
-    /\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bfailed to (?:download|fetch)|\bECONN|\bConnection (?:refused|reset)\b/i.test(
+    /^API Error: [45]|\bnot permitted\b|\bPermission denied\b|\bto bind\b|\bresolve host\b|\bfailed to (?:download|fetch)|\bECONN|\bConnection (?:refused|reset)\b/i.test(
       sample,
     )
   )

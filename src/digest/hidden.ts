@@ -50,11 +50,11 @@ export function wrongCallIn(text: string): string | undefined {
 }
 
 const SHELL_SAYS =
-  /^(?:\S{0,200}\/)?(?:(?:(?:ba|z|da|k)?sh): (?:line )?(?:\d{1,6}: )?[\w.+-]{1,60}: (?:command )?not found|zsh:\d{1,6}: command not found: \S{1,60}|python[\d.]{0,9}: (?:No module named|can't open file|Error while finding module) .{1,200})$/m
+  /^(?:\S{0,200}\/)?(?:(?:(?:ba|z|da|k)?sh): (?:line )?(?:\d{1,6}: )?[\w.+-]{1,60}: (?:command )?not found|zsh:\d{1,6}: (?:command not found: \S{1,60}|no such file or directory: \S{1,200})|python[\d.]{0,9}: (?:No module named|can't open file|Error while finding module) .{1,200})$/m
 
 /** A shell or an interpreter that does not find what it was to run. */
 export const saidByShell = (text: string): string | undefined =>
-  /not found|No module|can't open|finding module/.test(text)
+  /not found|no such file|No module|can't open|finding module/.test(text)
     ? SHELL_SAYS.exec(text.slice(-20_000))?.[0]
     : undefined
 

@@ -30,13 +30,17 @@ const MAY_COMMIT =
   /\b(?:pr|mr)[ -]?(?:create|submit)\b|\b(?:gt|jj|sl|make|just|mise|task|npm run|pnpm|yarn|bun run|rtk|cz|aicommits)\b[^|;&\n]{0,80}\b(?:commit|submit|ship|release|create|modify|amend)/
 
 const TOUCHES_REQUEST =
-  /\b(?:pr|mr) (?:comment|note|review|edit|update|view|diff|checks|checkout|ready|close|reopen)\b/
+  /\b(?:pr|mr) (?:comment|note|review|edit|update|view|diff|checks|checkout|ready|merge|close|reopen)\b/
 
 /** Clients also link a request that was only commented on or read: what ran then tells. */
 export function onlyTouchesRequest(open: readonly Step[]): boolean {
   const asked = open.findLast((one) => one.does === 'shell' && one.hasFailed === null)?.asked ?? ''
   return TOUCHES_REQUEST.test(asked) && !OPENS_REQUEST.test(asked)
 }
+
+/** One that is merged was opened by somebody before. */
+export const merges = (command: string): boolean =>
+  /\b(?:pr|mr) merge\b/.test(command) && !OPENS_REQUEST.test(command)
 
 /** Null for most commands. */
 export function mayKeep(command: string): Keeps | null {

@@ -152,10 +152,11 @@ async function likeTasks(
     .filter(({ holds }) => holds === 'all_in_event' || (holds === 'all_in_session' && !isFailure))
     .filter(({ session }) => !notShown?.has(session.session_uid))
     .slice(0, MOST)
-    .map(taskOf)
+    .map((one) => taskOf(one, isFailure))
 }
 
-function taskOf({ session, hits }: AnsweredSession): Recalled {
+/** How a session ended is not how a failure did that it only met. */
+function taskOf({ session, hits }: AnsweredSession, isFailure: boolean): Recalled {
   const [hit] = hits
   const seq = hit?.seq ?? null
   const name = session.title ?? hit?.line ?? ''
@@ -163,7 +164,7 @@ function taskOf({ session, hits }: AnsweredSession): Recalled {
     id: `${session.session_uid}${seq === null ? '' : `#${seq}`}`,
     repo: session.repo,
     at: session.ended_at,
-    what: `${name} (${OUTCOME_WORDS[session.outcome]})${hit && hit.line !== name ? `: ${hit.line}` : ''}`,
+    what: `${name} (${isFailure ? 'met there; no mend is known' : OUTCOME_WORDS[session.outcome]})${hit && hit.line !== name ? `: ${hit.line}` : ''}`,
     steps: [],
     times: 1,
   }

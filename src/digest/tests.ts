@@ -99,11 +99,18 @@ function clear({ byCommand }: TestState, { command, seq }: Test): void {
 }
 
 const isWithin = (words: readonly string[], others: readonly string[]): boolean =>
-  words.every((word) => others.some((other) => other === word || isBelow(other, word)))
+  words.every((word) =>
+    others.some((other) => other === word || isBelow(other, word) || isCutOff(other, word)),
+  )
 
-/** A file of a directory, a test of a module. */
+/** The name of a command is cut where it is long. */
+const isCutOff = (one: string, whole: string): boolean =>
+  one.endsWith('…') && one.length > 1 && whole.startsWith(one.slice(0, -1))
+
+/** A file of a directory, a test of a module; Go calls all of a module so. */
 const isBelow = (one: string, above: string): boolean =>
-  one.startsWith(above) && /^[:/\\.]/.test(one.slice(above.replace(/\/$/, '').length))
+  (above === './...' && one.startsWith('./')) ||
+  (one.startsWith(above) && /^[:/\\.]/.test(one.slice(above.replace(/\/$/, '').length)))
 
 /** Runner and what it was to run, without options and where its output went. */
 const wordsOf = (command: string): string[] =>
@@ -234,7 +241,7 @@ const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*("?)/g
 /** Whether the exit code of a call is that of another program than the tests: of one behind a pipe, or after them. */
 export function hidesExit(command: string): boolean {
   // What stands in quotes is an argument, unless a shell is to run it.
-  const isShellText = /\bsh -\w*c\b/.test(command)
+  const isShellText = /\b(?:ba|z|da|k|fi)?sh (?:-\S{1,20} ){0,4}-\w*c\b/.test(command)
   const bare = isShellText
     ? command
     : command.replace(QUOTED, (all, end?: string) => (end === '' ? all : '""'))

@@ -225,5 +225,11 @@ export const sharesWord = (failed: Try, now: Try): boolean => shared(failed, now
 export function isSameObject(failed: Try, now: Try): boolean {
   const [one, object] = failed.name.split(' ')
   const [other, same] = now.name.split(' ')
-  return one !== other && object !== undefined && object === same && now.family === null
+  return (
+    one !== other && object !== undefined && object === same && !VERBS.test(object) && now.family === null
+  )
 }
+
+/** What many programs can be told to do is not what it is done to. */
+const VERBS =
+  /^(?:init|run|exec|start|stop|install|add|remove|list|show|get|set|create|update|status|version|help)$/

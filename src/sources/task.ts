@@ -36,7 +36,7 @@ export function taskFinder(patterns: readonly string[]): TaskFinder {
 const KEY = '[A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]*)*-\\d+(?:-T\\d+)?'
 /** Standards, algorithms and models, whose names look the same. */
 const NO_TRACKER =
-  /^(?:UTF|UCS|ISO|RFC|PEP|IEEE|ECMA|ES|SHA|MD|AES|RSA|DES|CRC|BLAKE|ED|HTTP|TLS|SSL|IPV|CVE|CWE|GPT|BASE|WIN|CP|LATIN|KOI|COVID)\d*-/
+  /^(?:UTF|UCS|ISO|RFC|PEP|IEEE|ECMA|ES|SHA|MD|AES|RSA|DES|CRC|BLAKE|ED|HTTP|TLS|SSL|IPV|CVE|CWE|GPT|LLAMA|GEMMA|GLM|PHI|MI[SX]TRAL|DEEPSEEK|BASE|WIN|CP|LATIN|KOI|COVID)\d*-/
 
 const isTicket = (key: string): boolean => !NO_TRACKER.test(key)
 

@@ -43,7 +43,7 @@ export const ADD_TO_SLOT = `INSERT INTO usage_slots ${summed('session_uid = ? AN
   ${SUMS.map((name) => `${name} = coalesce(${name} + excluded.${name}, ${name}, excluded.${name})`).join(', ')}`
 
 export function hasStaleSlots(memory: Database): boolean {
-  return memory.prepare('SELECT 1 FROM stale_slots LIMIT 1').get() !== undefined
+  return prepared(memory, 'SELECT 1 FROM stale_slots LIMIT 1').get() !== undefined
 }
 
 /** Sums up again what is stale; runs inside the caller's transaction. */
