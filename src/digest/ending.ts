@@ -62,7 +62,7 @@ export class Ending {
     this.#now = state
   }
 
-  /** `hasFailed`: of a result, as far as it is one to be called a failure; `isLook`: of a call that changes nothing. */
+  /** `hasFailed`: of a result, as far as it is one to be called a failure; `isLook`: of one that failed, and changes nothing. */
   add(event: DigestEvent, hasFailed: boolean, isLook: boolean): void {
     if (event.isSidechain || event.isPart) return
     this.#now.lastSeq = event.seq

@@ -125,7 +125,7 @@ export class Gatherer {
       if (event.kind === 'error') this.#failures.note(event)
       else this.#noteRest(event)
     }
-    this.#ending.add(event, hasFailed, step !== undefined && onlyLooks(step))
+    this.#ending.add(event, hasFailed, hasFailed && step !== undefined && onlyLooks(step))
   }
 
   /** To go on from here another time. Before `finish`. */
@@ -324,7 +324,7 @@ const onlyLooks = ({ does, asked }: Step): boolean =>
 
 /** What was looked for is not there. */
 function foundNothing(step: Step, result: DigestEvent): boolean {
-  return onlyLooks(step) && ((result.exitCode ?? 0) !== 0 || NOTHING.test(result.summary.trim()))
+  return ((result.exitCode ?? 0) !== 0 || NOTHING.test(result.summary.trim())) && onlyLooks(step)
 }
 
 const newState = (): State => ({

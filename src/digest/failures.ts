@@ -7,6 +7,7 @@ import {
   failureInJson,
   failureInReport,
   isChecking,
+  isOfPowerShell,
   isToCheck,
   mayHide,
   providerError,
@@ -16,7 +17,7 @@ import {
   saidByShell,
   wrongCallIn,
 } from './hidden.ts'
-import { isFiltered, isProbing, isReading } from './reading.ts'
+import { isFiltered, isReading } from './reading.ts'
 import { addSeq, noSeqs, type Seqs } from './seqs.ts'
 import type { Step } from './step.ts'
 import { tellingLine } from './telling.ts'
@@ -88,7 +89,7 @@ function hiddenIn(event: DigestEvent, step: Step): string | undefined {
       providerError(event.summary) ?? (isToCheck(step.asked) ? failureInReport(fullText(event)) : undefined)
     )
   if (step.does !== 'shell' || !mayHide(step.asked)) return undefined
-  const told = isProbing(step.asked) ? undefined : saidByPowerShell(step.asked, () => fullText(event))
+  const told = isOfPowerShell(step.asked) ? saidByPowerShell(step.asked, fullText(event)) : undefined
   if (told !== undefined || !hidesExit(step.asked) || isReading(step.asked)) return told
   // Who runs the programs speaks for itself, unless another one was to come in that case.
   const text = fullText(event)

@@ -1,7 +1,7 @@
 // Failures that an exit code of 0 hides: what a program says of itself in JSON, what a runner or a compiler reports before a
 // pipe or `|| true`, and what a sub-agent reports of the checks it was to run.
 import { type Part, partsOf } from './command.ts'
-import { lookingOf } from './reading.ts'
+import { isProbing, lookingOf } from './reading.ts'
 
 const MAX_JSON = 200_000
 
@@ -132,15 +132,18 @@ export function saidByProgram(command: string, text: string): string | undefined
   return text.split('\n').find((line) => patterns.some((pattern) => pattern.test(line)))
 }
 
-const IS_POWERSHELL = /\b[A-Z][a-z]+-[A-Z]\w|^\$\w/
+/** One that only asks whether something is there is told that it is not. */
+export const isOfPowerShell = (command: string): boolean =>
+  /\b[A-Z][a-z]+-[A-Z]\w|^\$\w/.test(command) && !isProbing(command)
+
 const PLACE = /^At line:\d+ char:\d+\s*$/
 const CMDLET = /^[\w.-]{1,100} : \S/
 const MESSAGE_LINES = 6
 
 /** PowerShell goes on behind an error and ends well. What it says then quotes the command, and not what that printed. */
-export function saidByPowerShell(command: string, output: () => string): string | undefined {
-  if (!IS_POWERSHELL.test(command)) return undefined
-  const lines = output().split('\n')
+export function saidByPowerShell(command: string, output: string): string | undefined {
+  if (!output.includes('At line:')) return undefined
+  const lines = output.split('\n')
   const at = lines.findIndex((line, at) => PLACE.test(line) && command.includes(quotedIn(lines[at + 1])))
   const before = lines.slice(Math.max(0, at - MESSAGE_LINES), Math.max(0, at))
   const from = before.findLastIndex((line) => CMDLET.test(line))
