@@ -16,6 +16,8 @@ describe('a command', () => {
     'cargo test --no-run && cargo test',
     'pytest -c setup.cfg',
     './gradlew check',
+    'echo y | npx vitest run',
+    "zsh -i -c 'npm test'",
   ])('runs tests: %s', (command) => expect(isTestCommand(command)).toBe(true))
 
   it.each([
@@ -28,6 +30,7 @@ describe('a command', () => {
     'go test -c ./pkg',
     'cat test/notes.md',
     'git commit -m tests',
+    'rg -n "assert|vitest|jest" src',
   ])('runs none: %s', (command) => expect(isTestCommand(command)).toBe(false))
 })
 

@@ -37,14 +37,18 @@ describe('signals', () => {
     ])
     expect(names(fixed)).not.toContain('tests_left_failing')
     // The summary of a long command ends within the name of a test; all of a module holds each of its packages.
-    const long = (rest: string): string => `wsl -- bash -lc "cd ${'far/'.repeat(20)} && go test ${rest}`
-    for (const [failed, passed] of [
-      ['./segments/... -run TestOneThingThat…', './segments/... -run TestOneThingThatFails -v'],
-      ['./segments/...', './...'],
-    ] as const)
-      expect(names(new Script().test(long(failed), 1).edit('a.go').test(long(passed), 0))).toEqual([
-        'test_fixed',
-      ])
+    const far = 'wsl -- bash -lc "cd far && go version && go test ./segments/... -run TestOneThingThat'
+    const long = (script: Script, rest: string, exitCode: number): Script =>
+      script.run(`${far}…`, exitCode, '', { kind: 'test_run', body: { command: `${far}${rest}"` } })
+    const within = (rest: string): SignalName[] =>
+      names(long(long(new Script(), 'Fails', 1).edit('a.go'), rest, 0))
+    expect(within('Fails -v')).toEqual(['test_fixed'])
+    expect(found(long(new Script(), 'Fails', 1), 'tests_left_failing')).toMatchObject([
+      { subject: 'go test ./segments/... -run TestOneThingThatFails' },
+    ])
+    expect(within('Passes')).toEqual(['tests_left_failing'])
+    const all = new Script().test('go test ./segments/...', 1).edit('a.go').test('go test ./...', 0)
+    expect(names(all)).toEqual(['test_fixed'])
     const left = new Script().test('npm test', 0).edit('a.ts').test('npm test', 1)
     expect(names(left)).toEqual(['tests_left_failing'])
   })

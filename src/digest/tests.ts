@@ -99,13 +99,7 @@ function clear({ byCommand }: TestState, { command, seq }: Test): void {
 }
 
 const isWithin = (words: readonly string[], others: readonly string[]): boolean =>
-  words.every((word) =>
-    others.some((other) => other === word || isBelow(other, word) || isCutOff(other, word)),
-  )
-
-/** The name of a command is cut where it is long. */
-const isCutOff = (one: string, whole: string): boolean =>
-  one.endsWith('…') && one.length > 1 && whole.startsWith(one.slice(0, -1))
+  words.every((word) => others.some((other) => other === word || isBelow(other, word)))
 
 /** A file of a directory, a test of a module; Go calls all of a module so. */
 const isBelow = (one: string, above: string): boolean =>
@@ -118,6 +112,8 @@ const wordsOf = (command: string): string[] =>
     .split(/[|>]/, 1)
     .join('')
     .split(/\s+/)
+    // Behind the last of them a shell's text may end.
+    .map((word) => word.replace(/["']$/, ''))
     .filter((word) => word !== '' && !/^-|^\w+=|^\d?>|^2$/.test(word))
 
 /** A run that went on in the background after its first result: what comes later tells how it ended. */
@@ -163,9 +159,15 @@ const COUNTED_PASSES = new RegExp(
 export const failureCountIn = (output: string): string | undefined =>
   COUNTED_FAILURES.test(output) ? output.split('\n').find((line) => COUNTED_FAILURES.test(line)) : undefined
 
-/** The first line of a command may be another program than the tests. */
+/** The first line of a command may be another program than the tests, or end within the name of one. */
 export const testNameOf = ({ subject, asked }: Pick<Step, 'subject' | 'asked'>): string =>
-  isTestCommand(subject) ? subject : (testsIn(asked)[0] ?? subject)
+  isTestCommand(subject) && !subject.endsWith('…')
+    ? subject
+    : (testsIn(asked)[0]
+        ?.slice(0, NAME_LENGTH)
+        .replace(/^([^"']*)["']$/, '$1') ?? subject)
+
+const NAME_LENGTH = 400
 
 /** Null where no test was run. */
 export function testVerdict(step: Step, result: DigestEvent): Test | null {

@@ -26,7 +26,8 @@ const BEFORE = [
   String.raw`nice(?: -n ?-?\d{1,2})?`,
   'cross-env',
 ]
-const WORD = String.raw`(?:^|[;&|(]\s*|sh (?:-\w{1,5} ){1,3}["']\s*|\b(?:${BEFORE.join('|')})\s+)${VALUES}`
+// What stands in a pattern between two bars is no program.
+const WORD = String.raw`(?:^|[;&(]\s*|\|\s+|sh (?:-\w{1,5} ){1,3}["']\s*|\b(?:${BEFORE.join('|')})\s+)${VALUES}`
 const RUNNERS = [
   String.raw`(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-\S{1,60}\s+){0,6}(?:t|test|tests)(?::\S{1,60})?`,
   String.raw`(?:vitest|jest|mocha|ava|tap|c8|nyc|karma|cypress|playwright test|pytest|py\.test|nosetests|tox|nox|unittest|rspec|minitest|phpunit|pest|ctest|bats|busted|prove|gotestsum|nextest)`,
