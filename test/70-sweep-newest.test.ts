@@ -70,6 +70,24 @@ describe('a first sweep', () => {
     world.remove()
   })
 
+  it('begins with the newest of all, also where more are found than are planned at a time', async () => {
+    const world = worldOf()
+    const ended = new AbortController()
+    const first = await world.sweep({
+      slice: 3,
+      signal: ended.signal,
+      onProgress: ({ doneSources }) => {
+        if (doneSources === 3) ended.abort()
+      },
+    })
+    expect(first.interrupted).toBe(true)
+    expect(remembered(world, false)).toEqual(days(0, 1, 2))
+    const { counts } = await world.sweep({ slice: 3 })
+    expect(counts).toMatchObject({ new: COUNT - 3, unchanged: 3, missing: 0 })
+    expect(remembered(world)).toHaveLength(COUNT)
+    world.remove()
+  })
+
   it('makes sessions of what it has read while it reads on', async () => {
     const world = worldOf()
     // A clock by which every look takes a second: what is due after seconds is due here after a few sessions.

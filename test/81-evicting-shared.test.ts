@@ -5,8 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { IdleDigest } from '../src/digest/idle-digest.ts'
-import { digestChanged } from '../src/digest/index.ts'
+import { digestAll, digestChanged } from '../src/digest/index.ts'
 import { syncFiles } from '../src/hub/files.ts'
 import { allocatedBytes } from '../src/retention/usage.ts'
 import { databasesOf } from '../src/store/databases.ts'
@@ -78,9 +77,7 @@ describe('a fork of a session that is gone', () => {
     }[]
     store.archive.evict([{ uid: origin?.uid as string, reason: 'age', bytes: 1 }], Date.now())
     const { sessions } = store.ingest.write(lines('b', 400))
-    const idle = new IdleDigest(store)
-    idle.add(sessions.keys())
-    while (idle.next());
+    digestAll(store, [...sessions.keys()], { buckets: {} })
     store.ingest.settle(place)
     digestChanged(store, { buckets: {} })
     const digests = databasesOf(store.reader)

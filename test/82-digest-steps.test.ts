@@ -4,13 +4,16 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ADAPTERS } from '../src/adapters/index.ts'
+import { Config } from '../src/config.ts'
 import { Gatherer } from '../src/digest/facts.ts'
-import { IdleDigest } from '../src/digest/idle-digest.ts'
 import { digestChanged } from '../src/digest/index.ts'
 import type { Told } from '../src/event/body.ts'
 import { DEEDS, END_STATES, EVENT_KINDS, MARKS } from '../src/model.ts'
 import { databasesOf } from '../src/store/databases.ts'
 import { openStore } from '../src/store/sqlite.ts'
+import { newReport } from '../src/sweep/report.ts'
+import { Telling } from '../src/sweep/telling.ts'
 import { type Made, Script } from './setup/digest-events.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { growingTree, randomFrom } from './setup/growing.ts'
@@ -280,7 +283,7 @@ describe('what was kept', () => {
     world.remove()
   })
 
-  it('can be made ahead of the digest, of what is long and wholly written', async () => {
+  it('can be made while others are still read, of what is wholly written', async () => {
     const { world, path } = longSession()
     writeFileSync(path.replace('1111-', '2222-'), line(500, { sessionId: 'short' }))
     await world.sweep()
@@ -291,18 +294,27 @@ describe('what was kept', () => {
     const { memory, cache } = databasesOf(store.reader)
     cache.exec('DELETE FROM folds')
     memory.exec('UPDATE sessions SET analyzed_at = NULL')
-    const idle = new IdleDigest(store)
-    idle.add(uids)
-    idle.withdraw(new Set(uids))
-    expect(idle.next()).toBe(false)
-    idle.add(uids)
-    expect([idle.next(), idle.next()]).toEqual([true, false])
+    memory.exec('DELETE FROM digests')
+    const telling = new Telling(
+      store,
+      { config: new Config({ env: world.env }), adapters: ADAPTERS },
+      newReport(true),
+    )
+    const settled = (): void => {
+      telling.add(uids)
+      expect(telling.hasNews).toBe(true)
+      telling.settle()
+      expect(telling.hasNews).toBe(false)
+    }
+    settled()
+    telling.withdraw(new Set(uids))
+    expect(await telling.next()).toBe(false)
+    expect(digests(world)).toEqual({})
+    settled()
+    while (await telling.next());
     expect(kept(world)).toEqual([{ last_seq: 400 }])
-    idle.add(uids)
-    expect(idle.next()).toBe(false)
-    store.close()
-    await world.sweep()
     expect(digests(world)).toEqual(before)
+    store.close()
     world.remove()
   })
 

@@ -7,19 +7,25 @@ import { keepPrices, sessionPrices } from '../query/prices.ts'
 import type { Store } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
 
+type Options = Pick<DigestOptions, 'signal' | 'onUnread'>
+
 /** Returns how many sessions were digested. */
-export async function analyze(
-  store: Store,
-  config: Config,
-  options: Pick<DigestOptions, 'signal' | 'onUnread'> = {},
-): Promise<number> {
-  const overrides = overridesOf(config)
-  const buckets = config.get('digest.buckets')
+export async function analyze(store: Store, config: Config, options: Options = {}): Promise<number> {
   let count = 0
-  for (const uids of store.ingest.undigested(ruleVersion(buckets), FINGERPRINT_PREFIX)) {
-    const prices = await keepPrices(store, overrides, uids)
-    count += digestAll(store, uids, { buckets, priceOf: sessionPrices(store.reader, prices), ...options })
+  for (const uids of store.ingest.undigested(ruleVersion(config.get('digest.buckets')), FINGERPRINT_PREFIX)) {
+    count += await analyzeThese(store, uids, config, options)
     if (options.signal?.aborted) break
   }
   return count
+}
+
+/** The same of sessions that are known to be due. */
+export async function analyzeThese(
+  store: Store,
+  uids: readonly string[],
+  config: Config,
+  options: Options,
+): Promise<number> {
+  const priceOf = sessionPrices(store.reader, await keepPrices(store, overridesOf(config), uids))
+  return digestAll(store, uids, { buckets: config.get('digest.buckets'), priceOf, ...options })
 }

@@ -4,9 +4,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
-import { ADAPTERS } from '../adapters/index.ts'
 import type { Config } from '../config.ts'
-import { IdleDigest } from '../digest/idle-digest.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { hasNews, tellHub } from '../hub/index.ts'
 import { loadRedactionKey } from '../redact/index.ts'
@@ -15,7 +13,6 @@ import { isClockAhead } from '../retention/clock.ts'
 import { isDue, type Trigger } from '../retention/due.ts'
 import { policyOf } from '../retention/policy.ts'
 import { dropBallastIfFull, keepBallast } from '../retention/usage.ts'
-import { placeResolver } from '../sources/place.ts'
 import { addProblem, problemOf } from '../sources/problem.ts'
 import type { Batch } from '../store/batch.ts'
 import { storePaths } from '../store/reading.ts'
@@ -39,6 +36,7 @@ import {
   type SweepReport,
 } from './report.ts'
 import { type Meanwhile, type ReaderSettings, readTasks, signalsAreIn } from './tasks.ts'
+import { Telling } from './telling.ts'
 
 export interface SweepOptions {
   config: Config
@@ -70,8 +68,8 @@ export interface SweepOptions {
 const GROUP_BYTES = 32 << 20
 const GROUP_BATCHES = 512
 const GROUP_MS = 2000
-/** What came in is settled and digested after so long, then after half of the time that has gone by: seldom enough to cost little. */
-const FIRST_TOLD_MS = 2000
+/** The same where nothing else is to be done. */
+const IDLE_MS = 500
 /** Sources, or sessions that went, after which it is worth the time to collect garbage: some 50 ms. */
 const MANY_TASKS = 4000
 /** Bytes of payloads that a repair looks at before it collects garbage. */
@@ -187,60 +185,44 @@ async function run(
 ): Promise<SweepReport> {
   const report = newReport(scope.isFull)
   const evicted = new EvictedFilter(store.reader)
+  const telling = new Telling(store, options, report)
   const progress: SweepProgress = { doneBytes: 0, totalBytes: 0, doneSources: 0, totalSources: 0 }
   for (const planned of plans(store.reader.sources, options, scope, evicted, report, options.slice)) {
     carryOut(store, planned, evicted)
-    await readAll(store, planned.tasks, { ...options, progress, lock }, settings, evicted, report)
+    await readAll(store, planned.tasks, { ...options, progress, lock, telling }, settings, evicted, report)
     report.interrupted = options.signal?.aborted ?? false
     // What is in stays; the next sweep goes on from here, as after a kill.
     if (report.interrupted) break
-    await tellAll(store, options, report)
+    await telling.tellAll()
     // What one slice leaves behind would be there beside the next.
     if (planned.tasks.length > MANY_TASKS) collectAfter(Number.POSITIVE_INFINITY)
   }
   return report
 }
 
-/** Makes sessions of what was read. */
-async function tellAll(store: Store, options: SweepOptions, report: SweepReport): Promise<void> {
-  const domains = options.config.get('domains')
-  report.settledCount += store.ingest.settle(placeResolver(domains, [...ADAPTERS, ...options.adapters]))
-  report.digestedCount += await analyze(store, options.config, {
-    signal: options.signal,
-    onUnread: (path, count) =>
-      addProblem(report, {
-        path,
-        code: 'CORRUPT',
-        reason: `${count === 1 ? '1 body' : `${count} bodies`} cannot be read`,
-        hint: 'recollect verify tells what is damaged, recollect sweep --repair reads it again',
-      }),
-  })
-}
-
 async function readAll(
   store: Store,
   tasks: readonly Task[],
-  options: SweepOptions & { progress: SweepProgress; lock: SweepLock },
+  options: SweepOptions & { progress: SweepProgress; lock: SweepLock; telling: Telling },
   settings: ReaderSettings,
   evicted: EvictedFilter,
   report: SweepReport,
 ): Promise<void> {
   if (tasks.length === 0) return
-  const { progress } = options
+  const { progress, telling } = options
   const totalBytes = tasks.reduce((sum, task) => sum + task.bytes, 0)
   progress.totalBytes += totalBytes
   progress.totalSources += tasks.length
   options.lock.tell(progress)
-  const group = new CommitGroup(store, report)
+  const group = new CommitGroup(store, report, telling)
   const accounts = tasks.map(newAccount)
   const meanwhile: Meanwhile = {
     ...options,
     whenIdle: () => group.useIdleTime(),
-    isDue: () => group.isDue,
+    isDue: () => telling.isDue,
     catchUp: async () => {
       await group.commit()
-      await tellAll(store, options, report)
-      group.caughtUp()
+      await telling.tellAll()
     },
   }
   for await (const read of readTasks(tasks, settings, totalBytes, meanwhile)) {
@@ -285,17 +267,15 @@ function tally(account: SourceReport, batch: Batch, report: SweepReport): void {
 class CommitGroup {
   readonly #store: Store
   readonly #report: SweepReport
-  readonly #idle: IdleDigest
+  readonly #telling: Telling
   #batchCount = 0
   #bytes = 0
-  readonly #begunAt = performance.now()
-  #committedAt = this.#begunAt
-  #toldAt = this.#begunAt
+  #committedAt = performance.now()
 
-  constructor(store: Store, report: SweepReport) {
+  constructor(store: Store, report: SweepReport, telling: Telling) {
     this.#store = store
     this.#report = report
-    this.#idle = new IdleDigest(store)
+    this.#telling = telling
   }
 
   get isFull(): boolean {
@@ -306,18 +286,8 @@ class CommitGroup {
     )
   }
 
-  /** Whether there are sessions that nobody has been told of for long. */
-  get isDue(): boolean {
-    const pause = Math.max(FIRST_TOLD_MS, (this.#toldAt - this.#begunAt) / 2)
-    return performance.now() - this.#toldAt >= pause
-  }
-
-  caughtUp(): void {
-    this.#toldAt = performance.now()
-  }
-
   add(batch: Batch): void {
-    this.#idle.withdraw(this.#store.ingest.write([batch], true).sessions)
+    this.#telling.withdraw(this.#store.ingest.write([batch], true).sessions)
     this.#batchCount++
     this.#bytes += batch.payloads.length
     collectAfter(batch.payloads.length)
@@ -334,13 +304,18 @@ class CommitGroup {
     this.#report.newEventCount += written.newEventCount
     this.#report.changedEventCount += written.changedEventCount
     for (const [uid, id] of written.sessions) addSession(this.#report, uid, id)
-    this.#idle.add(written.sessions.keys())
+    this.#telling.add(written.sessions.keys())
     this.#batchCount = 0
     this.#bytes = 0
   }
 
   /** False when there is nothing to do until the next batch. */
-  useIdleTime(): boolean {
-    return this.#idle.next()
+  async useIdleTime(): Promise<boolean> {
+    if (await this.#telling.next()) return true
+    const pause = this.#batchCount > 0 ? IDLE_MS - (performance.now() - this.#committedAt) : 0
+    if (pause > 0 || (this.#batchCount === 0 && !this.#telling.hasNews)) return false
+    await this.commit()
+    this.#telling.settle()
+    return true
   }
 }

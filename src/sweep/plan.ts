@@ -17,7 +17,7 @@ import type { Reader } from '../store/reader/index.ts'
 import type { Store } from '../store/store.ts'
 import type { EvictedFilter } from './evicted-filter.ts'
 import type { SweepOptions } from './index.ts'
-import type { SweepReport } from './report.ts'
+import { newReport, type SweepReport } from './report.ts'
 import type { ReadTask } from './tasks.ts'
 
 export interface Task extends ReadTask {
@@ -38,8 +38,8 @@ interface Plan {
 
 type Known = Pick<Reader['sources'], 'mark' | 'marks' | 'marksOf' | 'cursor'>
 
-/** Sources of a slice that there is something to do about. More than nearly anyone has: their order, and sessions whose files are in two slices, are seen to only within one. */
-const SLICE = 20_000
+/** Sources of a slice that there is something to do about. More than nearly anyone has: sessions whose files are in two slices are seen to only within one. */
+const SLICE = 10_000
 
 /** At least one, which may be empty; the last ones name what is gone. Each is to be carried out before the next is asked for. */
 export function* plans(
@@ -51,13 +51,25 @@ export function* plans(
   slice = SLICE,
 ): Generator<Plan> {
   const { found, where } = look(options, scope, report)
-  const marks = new Marks(known, where, 2 * slice)
+  const marks = new Marks(known, where, 4 * slice)
   const planner = new Planner(known, marks, options, evicted, report)
+  const again = (): Iterable<Found> => look(options, scope, newReport(true)).found
+  // Where there is more to do than fits into a slice, the newest of all come first, whatever directories they lie in.
+  let count = 0
+  let since: number | undefined
   for (const one of found) {
+    if (since === undefined) count++
+    else if (changedAt(one) <= since) continue
     planner.add(one)
-    if (planner.size < slice) continue
-    yield planner.take([])
-    planner.forgetMoves()
+    if (planner.size >= slice) since ??= newestSince(again(), slice)
+  }
+  for (const one of since === undefined ? [] : again()) {
+    if (count-- > 0 || changedAt(one) > (since as number)) continue
+    if (planner.size >= slice) {
+      yield planner.take([])
+      planner.forgetMoves()
+    }
+    planner.add(one)
   }
   let lost: string[] = []
   for (const { path, flavor, missingAt } of marks.unseen()) {
@@ -71,6 +83,26 @@ export function* plans(
     lost = []
   }
   yield planner.take(lost)
+}
+
+/** A time after which no more than so many sources changed. */
+function newestSince(found: Iterable<Found>, most: number): number {
+  const times: number[] = []
+  for (const one of found) times.push(changedAt(one))
+  return (
+    Float64Array.from(times)
+      .sort()
+      .at(-most - 1) ?? 0
+  )
+}
+
+/** One that cannot be looked at is as new as any: it has to be named. */
+function changedAt({ source }: Found): number {
+  try {
+    return lstatSync(source.path).mtimeMs
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /**

@@ -55,7 +55,7 @@ const workerFile = new URL('./reader.js', import.meta.url)
 
 export interface Meanwhile extends Pick<SweepOptions, 'signal' | 'onDeaf'> {
   /** Does a piece of other work while nothing has arrived; false where there is none. */
-  whenIdle: () => boolean
+  whenIdle: () => Promise<boolean>
   /** Whether it is time to make sessions of what has arrived, which `catchUp` does. */
   isDue: () => boolean
   catchUp: () => Promise<void>
