@@ -11,7 +11,7 @@ import type { SweepReport } from './report.ts'
 /** Where the writer never waits: what came in is told after so long, then after half of the time that has gone by. */
 const FIRST_TOLD_MS = 2000
 /** Sessions that are digested before it is looked whether there is more to write. */
-const AT_ONCE = 8
+const AT_ONCE = 16
 
 type Options = Pick<SweepOptions, 'config' | 'adapters' | 'signal'>
 
