@@ -30,6 +30,7 @@ let failed: ToldSession
 let mended: ToldSession
 let live: ToldSession
 let windows: ToldSession
+let retried: ToldSession
 let parent: string
 
 const ask = async <T>(path: string): Promise<T> =>
@@ -88,6 +89,11 @@ function writeSessions(root: string): void {
     .edit('c:/code/shop/src/a.ts', 'const b', 'const c')
     .call('Bash', { command: "sed -i 's/one/two/' src/b.ts" }, '')
   windows.say('Done.')
+  const rename = { file_path: '/home/dev/again/a.ts', old_string: 'one', new_string: 'two' }
+  retried = at('again', id(5), Date.now() - 60 * HOUR, '/home/dev/again').prompt('Rename it.')
+  retried.call('Edit', rename, 'File has not been read yet. Read it first.', { isError: true })
+  retried.call('Read', { file_path: rename.file_path }, 'const one = 1')
+  retried.edit(rename.file_path, 'one', 'two').say('Done.')
 }
 
 describeInBrowser('one session', () => {
@@ -122,7 +128,7 @@ describeInBrowser('one session', () => {
     expect(text).toContain('Deciding error')
     expect(text).toContain('AssertionError: expected 2 items, got 3')
     expect(text).toMatch(/Fixed in 1 other session by .*cart\.ts/)
-    expect(text).toMatch(/AskedCount the items of the cart\..*Last answerThe tests do not pass\./)
+    expect(text).toMatch(/Asked #\d+Count the items of the cart\..*Last answer #\d+The tests do not pass\./)
     await expect.poll(() => card.textContent()).toMatch(/2 files, 4 edits\s*\+\d+ −\d+/)
     await card
       .locator('.verdict-fact', { hasText: 'Deciding error' })
@@ -166,6 +172,17 @@ describeInBrowser('one session', () => {
     }
     expect(minutes(/^active/) + minutes(/^waiting/)).toBeLessThanOrEqual(minutes(/^from first/) + 1)
     expect(minutes(/^from first/)).toBe(Math.round(session.cost.wall_clock_s / 60))
+  })
+
+  it('counts an edit that was tried again in the outline of prompts, too', async () => {
+    const { digest } = await ask<Answered>(`sessions/${encodeURIComponent(retried.uid)}`)
+    expect(digest?.markers.edits).toBe(1)
+    await open(retried.uid)
+    const changes = web.page.locator('.verdict-fact', { hasText: 'Changes' })
+    await expect.poll(() => changes.textContent()).toContain('1 file, 1 edit')
+    await expect
+      .poll(() => web.page.locator('.rail-facts').allTextContents())
+      .toEqual([expect.stringMatching(/ · 1 edit · 1 error · /)])
   })
 
   it('says of how many edits the text is not known, in the verdict and beside the files', async () => {

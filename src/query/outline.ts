@@ -1,9 +1,9 @@
 // A session's events without their bodies, column by column: small enough to send whole, so that a reader can jump, filter
 // and draw a timeline over 50,000 events and fetch only the bodies it shows.
-import { EVENT_KINDS, type EventKind } from '../model.ts'
+import { DEEDS, EVENT_KINDS, type EventKind, isEdit } from '../model.ts'
 import type { EventHead } from '../store/reader/events.ts'
 import type { Reader } from '../store/reader/index.ts'
-import { FLAG, ROLES } from '../store/rows.ts'
+import { FLAG, ROLES, wordOf } from '../store/rows.ts'
 
 export interface Outline {
   session_uid: string
@@ -24,7 +24,7 @@ export interface Outline {
   exit_code: (number | null)[]
   /** For a result, the seq of the call it answers; otherwise 0. */
   call_seq: number[]
-  /** 1 sub-agent, 2 inherited, 4 taken back, 8 an instruction of a program. */
+  /** 1 sub-agent, 2 inherited, 4 taken back, 8 an instruction of a program, 16 a call that edits. */
   flags: number[]
   /** It is all of the session, though less was asked for: of what is new something stands before what was there. */
   is_whole: boolean
@@ -61,7 +61,9 @@ export function outlineFrom(uid: string, rows: readonly EventHead[], afterSeq: n
     outline.duration_ms.push(row.duration_ms)
     outline.exit_code.push(row.exit_code)
     outline.call_seq.push(callSeq)
-    outline.flags.push(shownFlags(row.flags) | (isInstruction(row) ? 8 : 0))
+    const isOfEdit =
+      !isResult && isEdit({ kind: EVENT_KINDS[row.kind] as EventKind, does: wordOf(DEEDS, row.does) })
+    outline.flags.push(shownFlags(row.flags) | (isInstruction(row) ? 8 : 0) | (isOfEdit ? 16 : 0))
   }
   outline.anchors = outline.agents.map((name) => anchors.get(name) ?? 0)
   return outline

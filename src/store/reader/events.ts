@@ -164,6 +164,7 @@ export interface EventHead {
   parent_seq: number | null
   role: number
   flags: number
+  does: number | null
 }
 
 /** All of them, by number. */
@@ -171,7 +172,7 @@ const heads = ({ cache }: Databases, uid: string): EventHead[] =>
   rows(
     cache,
     `SELECT e.seq, e.kind, e.tool, e.agent, e.ts, e.duration_ms, e.exit_code, hex(e.call) AS call, e.parent_seq,
-       e.role, e.flags ${OF_SESSION} ORDER BY e.seq`,
+       e.role, e.flags, e.does ${OF_SESSION} ORDER BY e.seq`,
     uid,
   )
 

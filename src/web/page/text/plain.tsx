@@ -22,12 +22,14 @@ export function redacted(text: string): ComponentChildren {
 }
 
 const SIGNS = /^[|:-]+$/
+/** With the name of the language, where one stands there. */
+const FENCE = /```\w*/g
 const BOLD = /(?<![\w)*])\*\*([^*\s][^*]*)\*\*/g
 
 /** What was written in Markdown, where there is room for a few lines only: without the signs of tables and headings, of bold and code. */
 export function plainly(text: string): string {
   const words: string[] = []
-  for (const word of text.replace(BOLD, '$1').replaceAll('`', '').split(/\s+/)) {
+  for (const word of text.replace(BOLD, '$1').replace(FENCE, ' ').replaceAll('`', '').split(/\s+/)) {
     if (/^#{1,6}$/.test(word)) continue
     if (!word.includes('|') || !SIGNS.test(word)) words.push(word)
     else if (words.at(-1) !== '·') words.push('·')

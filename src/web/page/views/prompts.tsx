@@ -1,11 +1,13 @@
 // The prompts of a session as an outline to jump by: what each led to, in a few figures.
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { wordsOf } from '../../../event/words.ts'
 import type { Outline } from '../../../query/outline.ts'
+import type { EventWithBody } from '../../server/events.ts'
 import type { Bodies } from '../bodies.ts'
 import { count, duration, plural } from '../format.ts'
 import { withParams } from '../router.ts'
-import { redacted } from '../text/plain.tsx'
+import { plainly, redacted } from '../text/plain.tsx'
 import { isPrompt } from './transcript-keys.ts'
 import type { Row } from './transcript-rows.ts'
 
@@ -19,6 +21,13 @@ interface Turn {
   tookMs: number
 }
 
+const EDIT = 16
+const NAME_LENGTH = 200
+
+/** How it begins, as far as two lines can show it: a first line alone may be a heading that all of them have. */
+const nameOf = (event: EventWithBody | undefined): string =>
+  event ? plainly(wordsOf(event, event.told).slice(0, NAME_LENGTH)) : ''
+
 /** Each prompt with what came until the next. */
 function turnsOf(rows: readonly Row[], outline: Outline | undefined, errors: ReadonlySet<number>): Turn[] {
   const turns: Turn[] = []
@@ -26,11 +35,11 @@ function turnsOf(rows: readonly Row[], outline: Outline | undefined, errors: Rea
   for (const row of rows) {
     if (isPrompt(row)) turns.push({ row, steps: 0, errors: 0, edits: 0, tookMs: 0 })
     const turn = turns.at(-1)
-    if (!turn || turn.row === row || row.agent) continue
+    if (!turn || turn.row === row || row.agent || row.uid !== turn.row.uid) continue
     turn.steps++
     const hasFailed = errors.has(row.seq) || errors.has(row.answer)
     if (hasFailed) turn.errors++
-    else if (row.kind === 'edit') turn.edits++
+    else if ((row.flags & EDIT) !== 0) turn.edits++
     const [from, to] = [timeOf(turn.row), row.depth === 0 ? timeOf(row) : null]
     if (from !== null && to !== null) turn.tookMs = Math.max(turn.tookMs, to - from)
   }
@@ -64,7 +73,7 @@ export function PromptRail(props: {
               aria-current={turn === turns[at] ? 'location' : undefined}
             >
               <span class="rail-prompt">
-                {redacted(bodies.get(turn.row.uid, turn.row.seq)?.summary ?? `#${turn.row.seq}`)}
+                {redacted(nameOf(bodies.get(turn.row.uid, turn.row.seq)) || `#${turn.row.seq}`)}
               </span>
               <span class="rail-facts muted">
                 {plural(turn.steps, 'step')}
