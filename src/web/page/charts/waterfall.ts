@@ -1,5 +1,5 @@
 // The timeline of a session as spans on lanes, and how they are drawn. Times are milliseconds after the session's start.
-import type { EventKind } from '../../../model.ts'
+import { type EventKind, isCallKind } from '../../../model.ts'
 import type { LineageNode } from '../../../query/lineage.ts'
 import type { Outline } from '../../../query/outline.ts'
 import type { SpentResponse } from '../../../query/spend.ts'
@@ -47,6 +47,7 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
   const lanes = new Lanes(outline, subagents)
   const spans: Span[] = []
   const places = new Map(outline.seq.map((seq, i) => [seq, i]))
+  const answered = new Set(outline.call_seq)
   /** When each speaker was last heard: what comes next took this long. */
   const heard = new Map<number, number>()
   const bounds = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY] as [number, number]
@@ -71,8 +72,16 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
         seq: call,
         name: outline.tools[tool as number] ?? '',
       })
-    } else if (kind === 'user_msg' && agent === -1 && before !== undefined)
-      spans.push({ lane: 0, from: before, to: at, kind: 'waiting', seq, name: 'waiting for you' })
+    } else if (kind === 'user_msg' && agent === -1 && (before ?? bounds[0]) < at)
+      // Nothing was heard before the first prompt but notes of the program: it waited since then.
+      spans.push({
+        lane: 0,
+        from: before ?? bounds[0],
+        to: at,
+        kind: 'waiting',
+        seq,
+        name: 'waiting for you',
+      })
     else if (MODEL_KINDS.has(kind) && before !== undefined)
       spans.push({
         lane: lanes.agent(agent),
@@ -81,6 +90,17 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
         kind: 'model',
         seq,
         name: MODEL_WORDS[kind] ?? 'model, up to a call',
+      })
+    // Of some calls the log tells no answer: a mark where they were made, so that no lane looks unused.
+    const tool = outline.tool[i] as number
+    if (call === 0 && agent === -1 && tool !== -1 && isCallKind(kind) && !answered.has(seq))
+      spans.push({
+        lane: lanes.tool(tool),
+        from: at,
+        to: at,
+        kind: 'tool',
+        seq,
+        name: outline.tools[tool] ?? '',
       })
     // Notes of the program itself say nothing about who was at work.
     if (kind !== 'lifecycle') heard.set(agent, at)
@@ -183,6 +203,8 @@ export function spend(
 
 /** A pause that is longer is not counted as active; the digest says the same. */
 const IDLE_MS = 5 * 60_000
+/** At most so many notes of the program stand before what somebody said. */
+const MAX_NOTES = 20
 
 export interface Times {
   activeMs: number
@@ -193,6 +215,12 @@ export interface Times {
 
 /** The time from the first event to the last, each moment once. */
 export function timesOf(outline: Outline): Times {
+  const kindAt = (i: number): EventKind => outline.kinds[outline.kind[i] as number] as EventKind
+  // Some programs note that a turn begins before they note what was said.
+  const isBeforePrompt = (next: number[]): boolean => {
+    const said = next.find((i) => kindAt(i) !== 'lifecycle')
+    return said !== undefined && kindAt(said) === 'user_msg'
+  }
   const times: Times = { activeMs: 0, waitingMs: 0, callsMs: 0, otherMs: 0 }
   const isOwn = (i: number): boolean => ((outline.flags[i] as number) & 6) === 0 && outline.at[i] !== null
   const order = outline.seq.map((_, i) => i).filter(isOwn)
@@ -201,17 +229,17 @@ export function timesOf(outline: Outline): Times {
     const before = order[place - 1]
     if (before === undefined) continue
     const pause = (outline.at[i] as number) - (outline.at[before] as number)
-    const kind = outline.kinds[outline.kind[i] as number]
     if (pause <= IDLE_MS) times.activeMs += pause
     else if ((outline.call_seq[i] as number) > 0) times.callsMs += pause
-    else if (kind === 'user_msg') times.waitingMs += pause
+    else if (isBeforePrompt(order.slice(place, place + MAX_NOTES))) times.waitingMs += pause
     else times.otherMs += pause
   }
   return times
 }
 
 const STEPS_S = [
-  0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800,
+  0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600,
+  43_200, 86_400, 604_800,
 ]
 
 /** Round times after the first event to draw a line at, at most about so many. */

@@ -48,8 +48,9 @@ export function LongestTable({
           { title: 'Event', cell: (row) => <a href={spanPath(uid, row)}>#{row.seq}</a> },
           {
             title: 'What',
+            isRest: true,
             cell: (row) => (
-              <span class="clip step-what">
+              <span class="clip-line">
                 {redacted(whatOf(row, bodies.get(uid, row.seq)))}
                 {row.kind === 'failed' && ', failed'}
               </span>
@@ -96,7 +97,7 @@ export function TimeTables({ outline, waterfall }: { outline: Outline; waterfall
     ['waiting for you', times.waitingMs],
     ['in calls over 5 min', times.callsMs],
     ['other pauses', times.otherMs],
-    ['from first to last', times.activeMs + times.waitingMs + times.callsMs + times.otherMs],
+    ['from first to last event', times.activeMs + times.waitingMs + times.callsMs + times.otherMs],
   ]
   const lanes = waterfall.lanes
     .map((name, lane): [string, number] => [
