@@ -20,7 +20,7 @@ export function duration(seconds: number): string {
   const minutes = Math.round(seconds / 60)
   return minutes < 60
     ? `${minutes} min`
-    : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`
+    : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
 }
 
 export const percent = (part: number, whole: number): string =>
@@ -29,6 +29,8 @@ export const percent = (part: number, whole: number): string =>
 /** Against the days before; nothing is said where there was nothing, or nothing changed. */
 export function changeOf(now: number, then: number): string {
   if (then === 0) return now === 0 ? 'as before' : 'none before'
+  // A percentage of four figures is read by nobody.
+  if (now >= 10 * then) return `×${Math.round(now / then)}`
   const change = Math.round((100 * (now - then)) / then)
   if (change === 0) return 'as before'
   return `${change > 0 ? '+' : '−'}${Math.abs(change)} %`
