@@ -320,6 +320,50 @@ describeInBrowser('the second round', () => {
     await web.page.locator('.slot.target', { hasText: 'cart.ts' }).waitFor()
   })
 
+  it('names in the list of errors what mended each, as the verdict does', async () => {
+    const { uid } = mended[0] as ToldSession
+    await open(uid, '?tab=signals')
+    const error = web.page.locator('.error-kind', { hasText: 'expected 2 items, got 3' })
+    expect(await error.locator('.mended-by').textContent()).toMatch(/✓ fixed by edit .*cart\.ts/)
+    await error.getByRole('link', { name: /cart\.ts/ }).click()
+    await web.page.locator('.slot.target', { hasText: 'cart.ts' }).waitFor()
+  })
+
+  it('lists the keys so that they can be read on a telephone, too', async () => {
+    await web.page.setViewportSize({ width: 360, height: 700 })
+    try {
+      await web.goto('/tools')
+      await web.page.getByRole('button', { name: 'keys' }).click()
+      const texts = web.page.locator('.keys dd')
+      const widths = await texts.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width))
+      expect(Math.min(...widths)).toBeGreaterThan(120)
+    } finally {
+      await web.page.setViewportSize({ width: 1280, height: 900 })
+    }
+  })
+
+  it('shows a session in the list beside it, however far down it stands', async () => {
+    const { sessions } = await ask<{ sessions: { session_uid: string }[] }>('sessions?limit=200')
+    expect(sessions.length).toBeGreaterThan(30)
+    const { session_uid: uid } = sessions.at(-1) as { session_uid: string }
+    await web.page.setViewportSize({ width: 2000, height: 500 })
+    try {
+      await open(uid)
+      const row = web.page.locator(`.beside .row.chosen[data-uid="${uid}"]`)
+      await row.waitFor()
+      const isInSight = (): Promise<boolean> =>
+        row.evaluate((one) => {
+          const [inner, outer] = [one, one.closest('.session-list') as Element].map((box) =>
+            box.getBoundingClientRect(),
+          ) as [DOMRect, DOMRect]
+          return inner.top >= outer.top && inner.bottom <= outer.bottom
+        })
+      await expect.poll(isInSight).toBe(true)
+    } finally {
+      await web.page.setViewportSize({ width: 1280, height: 900 })
+    }
+  })
+
   it('shows the list beside a session where there is room for both', async () => {
     const { uid } = mended[3] as ToldSession
     await web.page.setViewportSize({ width: 2000, height: 900 })

@@ -391,7 +391,7 @@ describeInBrowser('the views', () => {
 
   it('has nothing left to read where all was read', async () => {
     await web.goto('/health')
-    const left = web.page.locator('dt:text-is("not read yet") + dd')
+    const left = web.page.getByRole('table', { name: 'What was read' }).locator('tbody td:nth-child(4)')
     await expect.poll(async () => new Set(await left.allInnerTexts())).toEqual(new Set(['0 B']))
   })
 

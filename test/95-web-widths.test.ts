@@ -13,6 +13,8 @@ let memory: TestMemory
 let web: BrowserSession
 let uid: string
 
+const LONG = 'claude:ddddddd1-0000-4000-8000-000000000001'
+
 /** What failed and what mended it, in words that no line holds. */
 function tellOfLongWords(root: string, n: number): void {
   const id = `ddddddd${n}-0000-4000-8000-000000000001`
@@ -61,7 +63,7 @@ describeInBrowser('widths', () => {
       ...views,
       ...more,
       `/compare?a=${uid}&b=${uid}`,
-      ...TABS.map((tab) => `/s/${uid}?tab=${tab}`),
+      ...[uid, LONG].flatMap((one) => TABS.map((tab) => `/s/${one}?tab=${tab}`)),
     ]) {
       await web.goto(path)
       await web.page

@@ -243,39 +243,52 @@ function useTitle(): void {
   }, [now])
 }
 
-const KEYS: [string, string][] = [
-  ['j  k', 'next and previous: session in a list, event in a transcript'],
-  ['J  K', 'next and previous prompt'],
-  ['e  E', 'next and previous error'],
-  ['[  ]', 'the session before and after this one in the list'],
-  ['space, End, arrows', 'move the transcript'],
-  ['enter', 'open the session that is chosen'],
-  ['/', 'filter, search, or find in the session'],
-  ['n  N', 'next and previous hit in the session'],
-  ['Ctrl k', 'go to a session or a view, or do something'],
-  [
-    `g then ${VIEWS.map(([, , , key]) => key).join(' ')}`,
-    `go to ${VIEWS.map(([, name]) => name.toLowerCase()).join(', ')}`,
-  ],
-  ['?', 'this list'],
+/** What is pressed, and what it does. */
+const KEYS: [keys: string[], text: string][] = [
+  [['j', 'k'], 'next and previous: session in a list, event in a transcript'],
+  [['J', 'K'], 'next and previous prompt'],
+  [['e', 'E'], 'next and previous error'],
+  [['[', ']'], 'the session before and after this one in the list'],
+  [['space', 'End', 'arrows'], 'move the transcript'],
+  [['enter'], 'open the session that is chosen'],
+  [['/'], 'filter, search, or find in the session'],
+  [['n', 'N'], 'next and previous hit in the session'],
+  [['Ctrl k'], 'go to a session or a view, or do something'],
+  [['?'], 'this list'],
 ]
 
 function KeysDialog({ dialog }: { dialog: { current: HTMLDialogElement | null } }): JSX.Element {
   return (
     <dialog ref={dialog} aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <dl class="pairs">
-        {KEYS.map(([key, text]) => (
+      <dl class="pairs keys">
+        {KEYS.map(([keys, text]) => (
           <>
             <dt>
-              <kbd>{key}</kbd>
+              {keys.map((key) => (
+                <>
+                  <kbd>{key}</kbd>{' '}
+                </>
+              ))}
             </dt>
             <dd>{text}</dd>
           </>
         ))}
+        <dt>
+          <kbd>g</kbd> then
+        </dt>
+        <dd class="key-views">
+          {VIEWS.map(([, name, , key]) => (
+            <span>
+              <kbd>{key}</kbd> {name.toLowerCase()}
+            </span>
+          ))}
+        </dd>
       </dl>
       <form method="dialog">
-        <button type="submit">Close</button>
+        <button type="submit" class="quiet">
+          Close
+        </button>
       </form>
     </dialog>
   )

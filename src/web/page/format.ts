@@ -28,8 +28,11 @@ export function usd(amount: string | null | undefined, unpriced = 0): string {
   return unpriced > 0 ? `≥ ${text}` : text
 }
 
-export const share = (value: number | null): string =>
-  value === null ? '–' : `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`
+export const share = (value: number | null): string => {
+  if (value === null) return '–'
+  if (value === 0 || value === 1) return `${value * 100} %`
+  return value < 0.0005 ? '<0.1 %' : `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`
+}
 
 /** In what seconds are counted by people: whole hours, minutes or seconds. */
 export const secondsUnit = (most: number): number => (most > 7200 ? 3600 : most > 120 ? 60 : 1)

@@ -8,6 +8,8 @@ export interface Column<T> {
   title: string
   cell: (row: T) => ComponentChildren
   isNumber?: boolean
+  /** Takes the room that the others leave; what does not fit is clipped. */
+  isRest?: boolean
   /** What it can be sorted by. */
   value?: (row: T) => number | string
 }
@@ -48,7 +50,9 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
   const limit = isAll ? props.rows.length : (props.limit ?? 100)
   const { columns } = props
   const cells = (row: T): JSX.Element[] =>
-    columns.map((column) => <td class={column.isNumber ? 'number' : ''}>{column.cell(row)}</td>)
+    columns.map((column) => (
+      <td class={column.isNumber ? 'number' : column.isRest ? 'rest' : ''}>{column.cell(row)}</td>
+    ))
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
     <section class="table-scroll" tabIndex={0} aria-label={props.caption}>

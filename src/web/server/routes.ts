@@ -222,12 +222,19 @@ function listOf(memory: Memory, params: Params): string {
 }
 
 /** The sessions before and after one, as the plain list has them; a sub-agent's among all of them. */
-function neighboursOf(memory: Memory, uid: string): { newer: string | null; older: string | null } {
+function neighboursOf(
+  memory: Memory,
+  uid: string,
+): { place: number; newer: string | null; older: string | null } {
   const { lines: all } = memory.briefs()
   const { lines } = pageOf(all, { limit: all.length })
   const listed = lines.some((line) => line.session_uid === uid) ? lines : all
   const at = listed.findIndex((line) => line.session_uid === uid)
-  return { newer: listed[at - 1]?.session_uid ?? null, older: listed[at + 1]?.session_uid ?? null }
+  return {
+    place: at,
+    newer: listed[at - 1]?.session_uid ?? null,
+    older: listed[at + 1]?.session_uid ?? null,
+  }
 }
 
 const treeOfCosts = (memory: Memory, uid: string): TreeCost | null =>

@@ -41,6 +41,10 @@ const LEFT = 52
 const TOP = 20
 const BOTTOM = 26
 
+/** On the side where there is room for its name. */
+const besideMark = (x: number, width: number): { x: number; 'text-anchor': 'start' | 'end' } =>
+  x > width - 110 ? { x: x - 4, 'text-anchor': 'end' } : { x: x + 4, 'text-anchor': 'start' }
+
 /** The value as a line over a lighter area, a part of it as a darker area; marks as named lines. */
 export function Area(props: {
   points: AreaPoint[]
@@ -78,7 +82,7 @@ export function Area(props: {
         {props.marks.map((mark) => (
           <g class="area-mark">
             <line x1={x(mark.at)} x2={x(mark.at)} y1={TOP} y2={HEIGHT - BOTTOM} />
-            <text x={x(mark.at) + 4} y={TOP - 6}>
+            <text {...besideMark(x(mark.at), width)} y={TOP - 6}>
               {mark.name}
             </text>
           </g>

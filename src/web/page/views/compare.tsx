@@ -102,7 +102,7 @@ function difference(a: number, b: number): string {
   if (a === b) return 'same'
   if (a === 0 || b === 0) return a === 0 ? 'only second' : 'only first'
   const times = Math.max(a, b) / Math.min(a, b)
-  return `${a > b ? 'first' : 'second'} ×${times < 10 ? times.toFixed(1) : Math.round(times)}`
+  return `${a > b ? 'first' : 'second'} ×${times < 10 ? Number(times.toFixed(1)) : Math.round(times)}`
 }
 
 /** Who was chosen, and how it ended. */

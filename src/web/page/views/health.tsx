@@ -4,9 +4,18 @@ import type { Finding, Severity } from '../../../doctor/finding.ts'
 import type { DoctorDocument } from '../../../doctor/index.ts'
 import type { Coverage, FlavorCoverage } from '../../../query/coverage.ts'
 import { type Answer, useAnswer } from '../api.ts'
-import { ShareBar } from '../charts/bars.tsx'
 import { ago, bytes, count, plural } from '../format.ts'
-import { Answered, AnsweredLine, Card, Command, Empty, SweepButton, Table, When } from '../parts.tsx'
+import {
+  Answered,
+  AnsweredLine,
+  Card,
+  type Column,
+  Command,
+  Empty,
+  SweepButton,
+  Table,
+  When,
+} from '../parts.tsx'
 import { to } from '../router.ts'
 import { GapTable } from './raw.tsx'
 
@@ -24,13 +33,10 @@ export function HealthView(): JSX.Element {
       <Answered answer={answer}>
         {(coverage) => (
           <>
-            <div class="columns thirds">
-              {coverage.flavors.map((flavor) => (
-                <FlavorCard flavor={flavor} />
-              ))}
-            </div>
-            {coverage.flavors.length === 0 && (
+            {coverage.flavors.length === 0 ? (
               <Empty title="No agent has left anything yet" command="recollect sweep" />
+            ) : (
+              <Flavors flavors={coverage.flavors} />
             )}
             <Card title="Gaps" aside={<span class="muted">{count(coverage.gap_count)}</span>}>
               {coverage.gaps.length === 0 ? (
@@ -131,61 +137,85 @@ function Findings({ list }: { list: readonly Finding[] }): JSX.Element {
   )
 }
 
-function FlavorCard({ flavor }: { flavor: FlavorCoverage }): JSX.Element {
-  const secrets = Object.entries(flavor.redactions)
+const percent = (coverage: number): string => `${(coverage * 100).toFixed(coverage === 1 ? 0 : 2)} %`
+
+/** Of numbers by name, the sums over all agents. */
+function summed(all: readonly Record<string, number>[]): [string, number][] {
+  const sums = new Map<string, number>()
+  for (const one of all)
+    for (const [name, n] of Object.entries(one)) sums.set(name, (sums.get(name) ?? 0) + n)
+  return [...sums].sort((a, b) => b[1] - a[1])
+}
+
+const told = (counts: readonly [string, number][]): string =>
+  counts.map(([name, n]) => `${name} ×${count(n)}`).join(', ')
+
+/** Every agent in one line, so that they can be compared. */
+function Flavors({ flavors }: { flavors: readonly FlavorCoverage[] }): JSX.Element {
+  const bytesRead = flavors.reduce((sum, one) => sum + one.read_bytes, 0)
+  const secrets = summed(flavors.map((one) => one.redactions))
+  const figure = (
+    title: string,
+    of: (row: FlavorCoverage) => number,
+    cell: (row: FlavorCoverage) => string = (row) => count(of(row)),
+  ): Column<FlavorCoverage> => ({ title, cell, isNumber: true, value: of })
   return (
     <Card
-      title={flavor.flavor}
+      title="What was read"
       aside={
-        <a href={to('/sessions', { flavor: flavor.flavor, all: '1' })}>
-          {plural(flavor.sessions, 'session')}
-        </a>
+        <span class="muted">
+          {bytes(bytesRead)} of {plural(flavors.length, 'agent')}
+        </span>
       }
     >
-      <p>
-        <strong>{(flavor.coverage * 100).toFixed(flavor.coverage === 1 ? 0 : 2)} %</strong>{' '}
-        <span class="muted">understood of {bytes(flavor.read_bytes)}</span>
-      </p>
-      <ShareBar
-        value={flavor.coverage}
-        most={1}
-        isGoal
-        label={`${(flavor.coverage * 100).toFixed(2)} % understood`}
+      <Table
+        caption="What was read, by agent"
+        rows={flavors}
+        columns={[
+          {
+            title: 'Agent',
+            cell: ({ flavor }) => <a href={to('/sessions', { flavor, all: '1' })}>{flavor}</a>,
+            value: ({ flavor }) => flavor,
+          },
+          figure(
+            'Understood',
+            (row) => row.coverage,
+            (row) => percent(row.coverage),
+          ),
+          figure(
+            'Read',
+            (row) => row.read_bytes,
+            (row) => bytes(row.read_bytes),
+          ),
+          figure('Not read yet', unreadBytes, (row) => bytes(unreadBytes(row))),
+          figure(
+            'Gaps',
+            (row) => row.gaps,
+            (row) => (row.gaps > 0 ? `${count(row.gaps)}, ${bytes(row.gap_bytes)}` : '0'),
+          ),
+          figure('Sessions', (row) => row.sessions),
+          figure('Events', (row) => row.events),
+          figure(
+            'Files',
+            (row) => row.sources,
+            (row) => count(row.sources) + (row.missing_sources > 0 ? `, ${row.missing_sources} gone` : ''),
+          ),
+          figure('Secrets out', (row) => Object.values(row.redactions).reduce((sum, n) => sum + n, 0)),
+          { title: 'Last read in', cell: (row) => ago(row.last_ingested_at), isNumber: true },
+          { title: 'Last active', cell: (row) => ago(row.last_active_at), isNumber: true },
+        ]}
       />
-      <dl class="pairs">
-        <dt>events</dt>
-        <dd>{count(flavor.events)}</dd>
-        <dt>files</dt>
-        <dd>
-          {count(flavor.sources)}
-          {flavor.missing_sources > 0 && `, ${flavor.missing_sources} gone`}
-        </dd>
-        <dt>not read yet</dt>
-        <dd>{bytes(Math.max(0, flavor.source_bytes - flavor.read_bytes))}</dd>
-        <dt>gaps</dt>
-        <dd>
-          {count(flavor.gaps)}
-          {flavor.gaps > 0 && `, ${bytes(flavor.gap_bytes)}`}
-        </dd>
-        <dt>last read in</dt>
-        <dd>{ago(flavor.last_ingested_at)}</dd>
-        <dt>last active</dt>
-        <dd>{ago(flavor.last_active_at)}</dd>
-        <dt>secrets taken out</dt>
-        <dd>{secrets.length === 0 ? 'none' : secrets.map(([rule, n]) => `${rule} ×${n}`).join(', ')}</dd>
-      </dl>
-      {flavor.unknown_records.length > 0 && (
-        <details>
-          <summary>{plural(flavor.unknown_records.length, 'kind')} of records nobody described</summary>
-          <ul class="list">
-            {flavor.unknown_records.map((record) => (
-              <li>
-                <code>{record.name}</code> ×{count(record.count)}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      {secrets.length > 0 && <p class="muted">Secrets taken out: {told(secrets)}</p>}
+      {flavors
+        .filter((one) => one.unknown_records.length > 0)
+        .map((one) => (
+          <p class="muted">
+            Records of {one.flavor} that nobody described:{' '}
+            {told(one.unknown_records.map((record) => [record.name, record.count]))}
+          </p>
+        ))}
     </Card>
   )
 }
+
+const unreadBytes = (row: FlavorCoverage): number => Math.max(0, row.source_bytes - row.read_bytes)

@@ -74,7 +74,7 @@ export function LineageList({ lineage, here }: { lineage: Lineage; here?: string
   return (
     <div class="card lineage">
       {here !== undefined && lineage.nodes.length === 1 && (
-        <p class="muted">This session came from no other and led to none.</p>
+        <p class="muted lineage-alone">This session came from no other and led to none.</p>
       )}
       <ul>
         {lineage.nodes.map((node) => (

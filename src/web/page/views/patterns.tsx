@@ -108,7 +108,11 @@ function PatternCard({ pattern, names }: { pattern: TeamPattern; names: Patterns
           ))}
         </details>
       )}
-      <p class="muted">Seen in {(pattern.where ?? [...pattern.repos, ...pattern.flavors]).join(' · ')}</p>
+      <p class="muted">
+        {pattern.where !== undefined
+          ? `Seen in ${pattern.where.join(' · ')}`
+          : `Seen${pattern.repos.length > 0 ? ` in ${pattern.repos.join(' · ')}` : ''} with ${pattern.flavors.join(' · ')}`}
+      </p>
       <Places
         all={pattern.evidence.map((one) => ({ uid: one.session_uid, seq: one.seqs[0] ?? 1 }))}
         total={pattern.sessions}

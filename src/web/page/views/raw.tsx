@@ -57,7 +57,7 @@ function Record(props: { seq: number; event: EventWithBody | undefined; load: ()
     <details class="record">
       <summary>
         <span class="seq">#{seq}</span> <span class="record-time muted">{event ? time(event.ts) : '…'}</span>{' '}
-        <span class="record-kind">{event && `${event.kind} · ${event.tool ?? event.role}`}</span>{' '}
+        <span class="record-kind">{event && [event.kind, event.tool].filter(Boolean).join(' · ')}</span>{' '}
         <span class="muted clip">{event && redacted(event.summary.replace(ESCAPES, ''))}</span>
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}

@@ -20,7 +20,7 @@ export function RetroView(): JSX.Element {
   return (
     <>
       <div class="view-head">
-        <h1>Retrospective</h1>
+        <h1>Retro</h1>
         <nav class="spans" aria-label="days">
           <SpanChips spans={[{ name: 'Last 7 days' }, ...namedSpans().slice(0, 4)]} />
         </nav>
@@ -73,7 +73,7 @@ function SectionCard({ section }: { section: Section }): JSX.Element {
   return (
     <Card title={section.title}>
       {section.lines.map((line) => (
-        <p class="muted retro-line">{line.split(' ').map((word, at) => [at > 0 && ' ', linked(word)])}</p>
+        <p class="retro-line">{line.split(' ').map((word, at) => [at > 0 && ' ', linked(word)])}</p>
       ))}
       <div class={section.charts.length > 1 ? 'columns' : ''}>
         {section.charts.map((chart) => (
@@ -121,7 +121,7 @@ function Drawing({ chart }: { chart: Chart }): JSX.Element {
         .filter((one) => one.value > 0)
         .map((one) => (
           <li>
-            <span>{one.label}</span> <span class="muted">{one.shown}</span>
+            <span>{one.label}</span> <span class="number">{one.shown}</span>
             <ShareBar value={one.value} most={most} label={`${one.label}: ${one.shown}`} isGoal />
           </li>
         ))}

@@ -74,7 +74,7 @@ function SearchHead({ query }: { query: string }): JSX.Element {
   useKeys({ '/': () => input.current?.focus() })
   const isNarrowed = [...FACETS, 'kind', 'since', 'until', 'tool'].some((name) => param(name) !== undefined)
   return (
-    <div class="view-head">
+    <div class="view-head is-over-side">
       <h1>Search</h1>
       <input
         ref={input}

@@ -48,25 +48,24 @@ export function SessionActs({ document: shown }: { document: SessionDocument }):
       <details class="menu">
         <summary>more</summary>
         <div class="menu-body">
-          {WINDOWS.map((name) => (
-            <button
-              type="button"
-              class="quiet"
-              onClick={({ currentTarget }) => {
-                currentTarget.closest('details')?.removeAttribute('open')
-                setParams({ act: name })
-              }}
-            >
-              {NAMES[name]}
-            </button>
+          {WINDOWS.filter((name) => name !== 'forget').map((name) => (
+            <Item act={name} />
           ))}
-          <a href={to('/compare', { a: uid })}>compare</a>
-          <span class="muted">export as</span>
+          <a class="item" href={to('/compare', { a: uid })}>
+            compare with…
+          </a>
+          <span class="menu-part muted">export as</span>
           {FORMATS.map(([format, name]) => (
-            <a href={`/api/sessions/${encodeURIComponent(uid)}/export?format=${format}`} download>
+            <a
+              class="item"
+              href={`/api/sessions/${encodeURIComponent(uid)}/export?format=${format}`}
+              download
+            >
               {name}
             </a>
           ))}
+          <span class="menu-part" />
+          <Item act="forget" />
         </div>
       </details>
       <Labels session={session} />
@@ -76,6 +75,21 @@ export function SessionActs({ document: shown }: { document: SessionDocument }):
         </Dialog>
       )}
     </div>
+  )
+}
+
+function Item({ act }: { act: Act }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={`item ${act}`}
+      onClick={({ currentTarget }) => {
+        currentTarget.closest('details')?.removeAttribute('open')
+        setParams({ act })
+      }}
+    >
+      {NAMES[act]}
+    </button>
   )
 }
 
@@ -210,7 +224,7 @@ function Writing({ act, session }: { act: keyof typeof WRITING; session: Brief }
         defaultValue={act === 'rename' ? (session.title ?? '') : ''}
       />
       {problem && <p role="alert">{problem}</p>}
-      <button type="submit">Save</button>
+      <button type="submit">Save</button>{' '}
       {act === 'rename' && session.title_source === 'person' && (
         <button
           type="button"

@@ -148,6 +148,28 @@ export function usePlace(
   })
 }
 
+/** Beside a session the list stands where it is: where one left it, or where the list of all sessions has it. */
+export function usePlaceBeside(uid: string, list: SessionList): void {
+  const isLoaded = list.head !== undefined
+  useLayoutEffect(() => {
+    const element = list.scroller.current
+    if (!isLoaded || !element) return
+    if (left.asked !== '') {
+      element.scrollTop = left.top
+      return
+    }
+    ask<{ place: number }>(`sessions/${encodeURIComponent(uid)}/neighbours`).then(
+      ({ place }) => {
+        const [top, height] = [place * ROW, element.clientHeight]
+        const isInSight = top >= element.scrollTop && top + ROW <= element.scrollTop + height
+        if (!isInSight) element.scrollTop = top - (height - ROW) / 2
+      },
+      // The list stands at its beginning then.
+      () => {},
+    )
+  }, [uid, isLoaded])
+}
+
 /** The row stays in sight. */
 export function scrollTo({ scroller }: SessionList, at: number): void {
   const element = scroller.current

@@ -16,6 +16,7 @@ import {
   type SessionList,
   scrollTo,
   usePlace,
+  usePlaceBeside,
   useSessionList,
 } from './session-list.tsx'
 
@@ -44,23 +45,24 @@ export function SessionsView(): JSX.Element {
   const [chosen, setChosen] = useListKeys(list)
   usePlace(asked, list, chosen, setChosen)
   return (
-    <div class="with-side">
-      <FacetSide
-        facets={head?.facets}
-        label="narrow the list"
-        isHidden={head ? telling(head.facets).length === 0 : problem !== undefined}
-      />
-      <div class="main-column">
-        <ListHead total={total} isKnown={head !== undefined} newest={head?.newest ?? null} />
+    <>
+      <ListHead total={total} isKnown={head !== undefined} newest={head?.newest ?? null} />
+      <div class="with-side">
+        <FacetSide
+          facets={head?.facets}
+          label="narrow the list"
+          isHidden={head ? telling(head.facets).length === 0 : problem !== undefined}
+        />
         <ListBox list={list} isChosen={(_, i) => i === chosen} empty={<NothingFound />} />
       </div>
-    </div>
+    </>
   )
 }
 
 /** The list one came from, beside the session that is open. */
 export function SessionsBeside({ uid }: { uid: string }): JSX.Element {
   const list = useSessionList(lastAsked())
+  usePlaceBeside(uid, list)
   return (
     <aside class="beside" aria-label="other sessions">
       <h2>
@@ -76,7 +78,7 @@ function ListHead(props: { total: number; isKnown: boolean; newest: number | nul
   const { total, isKnown, newest } = props
   const isNarrowed = NARROWING.some((name) => param(name) !== undefined)
   return (
-    <div class="view-head">
+    <div class="view-head is-over-side">
       <h1>
         Sessions{' '}
         <span class="total">

@@ -1,6 +1,6 @@
 // What the digest says of a session, each statement with jumps to the events it rests on.
 import type { ComponentChildren, JSX } from 'preact'
-import type { Digest } from '../../../digest/digest.ts'
+import type { Digest, ErrorSnippet } from '../../../digest/digest.ts'
 import { duration, plural } from '../format.ts'
 import { isTeam } from '../here.ts'
 import { Card, Empty, When } from '../parts.tsx'
@@ -19,6 +19,28 @@ export function Jumps({ uid, seqs }: { uid: string; seqs: readonly number[] }): 
       ))}
       {seqs.length > 8 && <span class="muted">+{seqs.length - 8}</span>}
     </span>
+  )
+}
+
+/** Some agents do not show what git said. */
+export const commitName = ({ sha, subject }: Digest['commits'][number]): string =>
+  subject === '' && sha === '' ? 'a commit whose name was not shown' : subject
+
+/** The steps that mended an error here, each a link to where it was taken. */
+export function MendedBy({ uid, error }: { uid: string; error: ErrorSnippet }): JSX.Element | null {
+  if (!error.resolved_by) return null
+  return (
+    <div class="mended-by">
+      <span class="mended">✓ fixed by</span>{' '}
+      {error.resolved_by.steps.map((step, i) => (
+        <>
+          {i > 0 && ', then '}
+          <a href={sessionPath(uid, { seq: String(step.seq) })} title={step.what}>
+            {redacted(step.what)}
+          </a>
+        </>
+      ))}
+    </div>
   )
 }
 
@@ -84,7 +106,7 @@ function SideLists({ digest }: { digest: Digest }): JSX.Element {
         title="Commits and pull requests"
         rows={[
           ...digest.commits.map((one) => ({
-            name: `${one.sha.slice(0, 8)} ${one.subject}`.trim() || 'a commit whose name was not shown',
+            name: `${one.sha.slice(0, 8)} ${commitName(one)}`.trim(),
             seqs: one.seqs,
           })),
           ...digest.pull_requests.map((one) => ({ name: one.url, seqs: one.seqs })),
@@ -162,18 +184,15 @@ function ErrorList({ digest }: { digest: Digest }): JSX.Element | null {
     <Card title="Errors" aside={<span class="muted">{plural(digest.error_snippets.length, 'kind')}</span>}>
       <ul class="list">
         {digest.error_snippets.map((error) => (
-          <li>
+          <li class="error-kind">
             <pre class="plain sample">{redacted(error.sample)}</pre>
-            <span class="muted">
-              {error.tool} ×{error.count}
-            </span>{' '}
-            <Jumps uid={digest.session_uid} seqs={error.seqs} />
-            {error.resolved_by && (
-              <span>
-                {' '}
-                ✓ fixed at <Jumps uid={digest.session_uid} seqs={[error.resolved_by.resolved_seq]} />
-              </span>
-            )}
+            <div>
+              <span class="muted">
+                {error.tool} {error.count > 1 && `×${error.count}`}
+              </span>{' '}
+              <Jumps uid={digest.session_uid} seqs={error.seqs} />
+            </div>
+            <MendedBy uid={digest.session_uid} error={error} />
           </li>
         ))}
       </ul>

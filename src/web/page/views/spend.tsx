@@ -112,7 +112,7 @@ function TurnsCard({ spend }: { spend: Spend }): JSX.Element {
   return (
     <Card title="Cost per turn" aside={<span class="muted">list prices on the day</span>}>
       <StackedBars
-        labels={spend.turns.map((turn) => `turn ${turnName(turn)}`)}
+        labels={spend.turns.map(turnName)}
         series={[{ name: 'cost', values: spend.turns.map((turn) => Number(turn.cost_usd ?? 0)) }]}
         format={(value) => usd(String(value))}
         name="Cost per turn; the figures are in the table below"
@@ -123,7 +123,7 @@ function TurnsCard({ spend }: { spend: Spend }): JSX.Element {
         limit={spend.turns.length}
         columns={[
           { title: 'Turn', cell: turnName },
-          { title: 'Prompt', cell: (turn) => <span class="clip-line">{link(turn)}</span> },
+          { title: 'Prompt', cell: (turn) => <span class="clip-line">{link(turn)}</span>, isRest: true },
           { title: 'Cost', cell: (turn) => usd(turn.cost_usd, turn.unpriced_responses), isNumber: true },
           { title: 'Responses', cell: (turn) => turn.responses, isNumber: true },
           ...SPENT.map(([title, of]) => ({

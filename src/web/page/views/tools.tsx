@@ -72,6 +72,7 @@ function ToolTable({ tools }: { tools: ToolRow[] }): JSX.Element {
         },
         {
           title: 'Most often with',
+          isRest: true,
           cell: ({ worst }) =>
             worst && (
               <a

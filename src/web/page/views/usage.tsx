@@ -4,7 +4,7 @@ import type { UsageGroup, UsageReport, UsageRow } from '../../../query/usage.ts'
 import { type Answer, timezone, useAnswer } from '../api.ts'
 import { StackedBars } from '../charts/bars.tsx'
 import { dayOf, keysOf, namedSpans, spanOfKey, unitFor } from '../days.ts'
-import { count, short, titleOf, usd } from '../format.ts'
+import { count, share, short, titleOf, usd } from '../format.ts'
 import { isTeam } from '../here.ts'
 import { Answered, Card, ChartWithTable, type Column, Empty, Figure, Table } from '../parts.tsx'
 import { param, sessionPath, setParams, to, withParams } from '../router.ts'
@@ -290,6 +290,7 @@ function columnsOf(report: UsageReport): Column<NamedRow>[] {
     {
       title: nameOf(report.group),
       cell: (row) => (row === report.total ? 'Total' : keyCell(report.group, row)),
+      isRest: report.group === 'session',
       value: (row) => row.name ?? row.key ?? '',
     },
     // Beside the name, in sight on a telephone: what one came for.
@@ -301,10 +302,15 @@ function columnsOf(report: UsageReport): Column<NamedRow>[] {
     },
     {
       title: 'Share',
-      cell: (row) => (cost > 0 ? `${Math.round((Number(row.cost_usd ?? 0) / cost) * 100)} %` : '–'),
+      cell: (row) => share(cost > 0 ? Number(row.cost_usd ?? 0) / cost : null),
       isNumber: true,
     },
-    figure('Responses', (row) => row.responses),
+    {
+      title: 'Responses',
+      cell: (row) => count(row.responses),
+      isNumber: true,
+      value: (row) => row.responses,
+    },
     figure('Input', (row) => row.input_tokens),
     figure('Cache read', (row) => row.cache_read_tokens),
     figure('Cache write', (row) => row.cache_write_5m_tokens + row.cache_write_1h_tokens),

@@ -12,7 +12,7 @@ import { param, sessionPath, setParams, to } from '../router.ts'
 import { DiffSize } from '../text/diff.tsx'
 import { plainly, redacted } from '../text/plain.tsx'
 import type { SessionDocument } from './session.tsx'
-import { Jumps } from './signals.tsx'
+import { commitName, Jumps, MendedBy } from './signals.tsx'
 
 interface Props {
   document: SessionDocument
@@ -73,11 +73,15 @@ function Fact(props: {
   name: string
   children: ComponentChildren
   size?: 'is-wide' | 'is-half'
+  /** Where it stands in the session. */
+  seqs?: { uid: string; seqs: readonly number[] }
 }): JSX.Element {
-  const { name, children } = props
+  const { name, children, seqs } = props
   return (
     <div class={`verdict-fact ${props.size ?? ''}`}>
-      <dt>{name}</dt>
+      <dt>
+        {name} {seqs && <Jumps {...seqs} />}
+      </dt>
       <dd>{children}</dd>
     </div>
   )
@@ -125,7 +129,7 @@ function Basis({ document: { digest, session } }: Props): JSX.Element {
 /** What a folded card still says. */
 function Brief({ document: { session } }: Props): JSX.Element {
   return (
-    <span class="muted">
+    <span class="muted brief">
       {usd(session.cost_usd, session.unpriced_responses)} · {duration(session.cost.wall_clock_s)} ·{' '}
       <When at={session.started_at} />
     </span>
@@ -135,13 +139,13 @@ function Brief({ document: { session } }: Props): JSX.Element {
 function Sample({ uid, error }: { uid: string; error: ErrorSnippet }): JSX.Element {
   const last = error.seqs.at(-1)
   return (
-    <>
+    <div class="error-told">
       <code class="error-line">{redacted(error.sample.split('\n')[0] ?? '')}</code>{' '}
       <span class="muted">
         {error.tool} {error.count > 1 && `×${error.count}`}
       </span>{' '}
       {last !== undefined && <Jumps uid={uid} seqs={[last]} />}
-    </>
+    </div>
   )
 }
 
@@ -182,9 +186,12 @@ function Words(props: Props & { name: string; of: 'first_prompt' | 'last_assista
   const text = digest?.[props.of]
   if (!digest || !text) return null
   return (
-    <Fact name={props.name} size="is-half">
+    <Fact
+      name={props.name}
+      size="is-half"
+      seqs={{ uid: digest.session_uid, seqs: digest.evidence[props.of] ?? [] }}
+    >
       <p class="few-lines">{redacted(plainly(text))}</p>
-      <Jumps uid={digest.session_uid} seqs={digest.evidence[props.of] ?? []} />
     </Fact>
   )
 }
@@ -200,20 +207,8 @@ function Mended({ document: { digest, session } }: Props): JSX.Element | null {
     <Fact name="Errors on the way" size="is-wide">
       {mended.slice(0, SHOWN_MENDS).map((error) => (
         <div class="mended-error">
-          <div>
-            <Sample uid={uid} error={error} />
-          </div>
-          <div class="mended-by">
-            <span class="mended">✓ fixed by</span>{' '}
-            {error.resolved_by?.steps.map((step, i) => (
-              <>
-                {i > 0 && ', then '}
-                <a href={sessionPath(uid, { seq: String(step.seq) })} title={step.what}>
-                  {redacted(step.what)}
-                </a>
-              </>
-            ))}
-          </div>
+          <Sample uid={uid} error={error} />
+          <MendedBy uid={uid} error={error} />
         </div>
       ))}
       <p class="muted">
@@ -273,7 +268,7 @@ function Kept({ document: { digest, session } }: Props): JSX.Element | null {
         ))}
         {commits.slice(0, SHOWN_KEPT).map((commit) => (
           <p>
-            <code>{commit.sha.slice(0, 8) || 'commit'}</code> {redacted(commit.subject)}{' '}
+            {commit.sha !== '' && <code>{commit.sha.slice(0, 8)}</code>} {redacted(commitName(commit))}{' '}
             <Jumps uid={session.session_uid} seqs={commit.seqs.slice(0, 1)} />
           </p>
         ))}
