@@ -320,6 +320,13 @@ describeInBrowser('the second round', () => {
     await web.page.locator('.slot.target', { hasText: 'cart.ts' }).waitFor()
   })
 
+  it('leads from the hits of a search that it does not list to the first of them', async () => {
+    await web.goto('/search?q=said')
+    await web.page.locator('.hit-group', { hasText: 'Count to forty.' }).getByText('find them in').click()
+    await web.page.locator('.slot.target', { hasText: 'said 0' }).waitFor()
+    await expect.poll(() => web.page.locator('.find-state').textContent()).toMatch(/^1 of \d+/)
+  })
+
   it('names in the list of errors what mended each, as the verdict does', async () => {
     const { uid } = mended[0] as ToldSession
     await open(uid, '?tab=signals')

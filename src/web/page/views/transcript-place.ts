@@ -12,7 +12,7 @@ interface Place {
   offset: number
 }
 
-const placeLeft = (): Place | undefined => (history.state as { place?: Place } | null)?.place
+export const placeLeft = (): Place | undefined => (history.state as { place?: Place } | null)?.place
 
 const SETTLED_MS = 150
 /** Whoever does one of these wants to be elsewhere. */

@@ -6,6 +6,7 @@ import { type Problem, useAnswer } from '../api.ts'
 import { count, plural } from '../format.ts'
 import { useKeys } from '../keys.ts'
 import { param, setParams } from '../router.ts'
+import { placeLeft } from './transcript-place.ts'
 
 export interface Find {
   query: string
@@ -32,8 +33,11 @@ export function useFind(uid: string): Find {
   const seqs = path === undefined || data?.query !== query ? NONE : data.seqs
   const now = Number(param('seq'))
   const known = seqs.indexOf(now)
-  /** Asked to move before the answer was here: done when it comes. */
-  const waiting = useRef(0)
+  /**
+   * Asked to move before the answer was here: done when it comes. Who comes with words, as from a search, and to no place
+   * comes for the first hit.
+   */
+  const waiting = useRef(query !== '' && param('seq') === undefined && !placeLeft() ? 1 : 0)
   const move = (by: number): void => {
     waiting.current = seqs.length === 0 ? by : 0
     if (seqs.length === 0) return
