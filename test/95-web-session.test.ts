@@ -93,7 +93,7 @@ function writeSessions(root: string): void {
   retried = at('again', id(5), Date.now() - 60 * HOUR, '/home/dev/again').prompt('Rename it.')
   retried.call('Edit', rename, 'File has not been read yet. Read it first.', { isError: true })
   retried.call('Read', { file_path: rename.file_path }, 'const one = 1')
-  retried.edit(rename.file_path, 'one', 'two').say('Done.')
+  retried.edit('/home/dev/.notes/names.md', 'none', 'two').edit(rename.file_path, 'one', 'two').say('Done.')
 }
 
 describeInBrowser('one session', () => {
@@ -176,13 +176,20 @@ describeInBrowser('one session', () => {
 
   it('counts an edit that was tried again in the outline of prompts, too', async () => {
     const { digest } = await ask<Answered>(`sessions/${encodeURIComponent(retried.uid)}`)
-    expect(digest?.markers.edits).toBe(1)
+    expect(digest?.markers.edits).toBe(2)
     await open(retried.uid)
     const changes = web.page.locator('.verdict-fact', { hasText: 'Changes' })
-    await expect.poll(() => changes.textContent()).toContain('1 file, 1 edit')
+    await expect.poll(() => changes.textContent()).toContain('2 files, 2 edits')
     await expect
       .poll(() => web.page.locator('.rail-facts').allTextContents())
-      .toEqual([expect.stringMatching(/ · 1 edit · 1 error · /)])
+      .toEqual([expect.stringMatching(/ · 2 edits · 1 error · /)])
+  })
+
+  it('lists the files of its own place before those that lie elsewhere', async () => {
+    await open(retried.uid, '?tab=files')
+    await expect
+      .poll(() => web.page.locator('.file-card summary .path').allTextContents())
+      .toEqual(['a.ts', '/home/dev/.notes/names.md'])
   })
 
   it('says of how many edits the text is not known, in the verdict and beside the files', async () => {

@@ -81,6 +81,8 @@ interface File {
   steps: (EditStep & { prompt: number })[]
 }
 
+const isAbsolute = (path: string): boolean => /^(?:\/|[A-Za-z]:\/)/.test(path)
+
 /** The edits of one session, read once and asked several times. */
 export class Changes {
   readonly #uid: string
@@ -127,7 +129,8 @@ export class Changes {
     const files = [...this.#files.values()]
       .map((file) => this.#fileOf(file, prompt))
       .filter((file) => file.edits + file.failed > 0)
-      .sort((a, b) => (a.path < b.path ? -1 : 1))
+      // What lies elsewhere, notes of the agent mostly, after the files of the session's own place.
+      .sort((a, b) => Number(isAbsolute(a.path)) - Number(isAbsolute(b.path)) || (a.path < b.path ? -1 : 1))
     const made = this.#made().filter((step) => prompt === undefined || step.prompt === prompt)
     return {
       session_uid: this.#uid,
@@ -147,11 +150,10 @@ export class Changes {
     const file = this.#files.get(path)
     if (!file) return undefined
     const patches = patchesOf(chosen(file.steps, scope), scope.only !== undefined)
-    const isRelative = !/^(?:\/|[A-Za-z]:\/)/.test(path)
     return {
       session_uid: this.#uid,
       path,
-      full_path: isRelative ? (this.#root === '' ? null : `${this.#root}/${path}`) : path,
+      full_path: isAbsolute(path) ? path : this.#root === '' ? null : `${this.#root}/${path}`,
       steps: file.steps.map((step) => ({
         seq: step.seq,
         ts: step.ts,
