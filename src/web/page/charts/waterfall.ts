@@ -47,7 +47,6 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
   const lanes = new Lanes(outline, subagents)
   const spans: Span[] = []
   const places = new Map(outline.seq.map((seq, i) => [seq, i]))
-  const answered = new Set(outline.call_seq)
   /** When each speaker was last heard: what comes next took this long. */
   const heard = new Map<number, number>()
   const bounds = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY] as [number, number]
@@ -91,26 +90,27 @@ export function waterfallOf(outline: Outline, subagents: readonly LineageNode[] 
         seq,
         name: MODEL_WORDS[kind] ?? 'model, up to a call',
       })
-    // Of some calls the log tells no answer: a mark where they were made, so that no lane looks unused.
-    const tool = outline.tool[i] as number
-    if (call === 0 && agent === -1 && tool !== -1 && isCallKind(kind) && !answered.has(seq))
-      spans.push({
-        lane: lanes.tool(tool),
-        from: at,
-        to: at,
-        kind: 'tool',
-        seq,
-        name: outline.tools[tool] ?? '',
-      })
     // Notes of the program itself say nothing about who was at work.
     if (kind !== 'lifecycle') heard.set(agent, at)
   }
-  for (const span of ownSpans(outline, subagents, lanes)) {
+  for (const span of [...unanswered(outline, lanes), ...ownSpans(outline, subagents, lanes)]) {
     spans.push(span)
     bounds[1] = Math.max(bounds[1], span.to)
   }
   const [from, to] = Number.isFinite(bounds[0]) ? bounds : [0, 1]
   return { lanes: lanes.names, spans, from, to: Math.max(to, from + 1) }
+}
+
+/** Of some calls the log tells no answer: a mark where they were made, so that no lane looks unused. */
+function unanswered(outline: Outline, lanes: Lanes): Span[] {
+  const answered = new Set(outline.call_seq)
+  return outline.seq.flatMap((seq, i) => {
+    const [at, tool] = [outline.at[i] ?? null, outline.tool[i] as number]
+    const isCall = outline.call_seq[i] === 0 && tool !== -1 && outline.agent[i] === -1
+    const kind = outline.kinds[outline.kind[i] as number] as EventKind
+    if (at === null || !isCall || !isCallKind(kind) || answered.has(seq)) return []
+    return [{ lane: lanes.tool(tool), from: at, to: at, kind: 'tool', seq, name: outline.tools[tool] ?? '' }]
+  })
 }
 
 /** Sub-agents with sessions of their own, each as one span from its start to its end. */

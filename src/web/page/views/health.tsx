@@ -150,15 +150,52 @@ function summed(all: readonly Record<string, number>[]): [string, number][] {
 const told = (counts: readonly [string, number][]): string =>
   counts.map(([name, n]) => `${name} ×${count(n)}`).join(', ')
 
+const unreadBytes = (row: FlavorCoverage): number => Math.max(0, row.source_bytes - row.read_bytes)
+
+const figure = (
+  title: string,
+  of: (row: FlavorCoverage) => number,
+  cell: (row: FlavorCoverage) => string = (row) => count(of(row)),
+): Column<FlavorCoverage> => ({ title, cell, isNumber: true, value: of })
+
+const COLUMNS: Column<FlavorCoverage>[] = [
+  {
+    title: 'Agent',
+    cell: ({ flavor }) => <a href={to('/sessions', { flavor, all: '1' })}>{flavor}</a>,
+    value: ({ flavor }) => flavor,
+  },
+  figure(
+    'Understood',
+    (row) => row.coverage,
+    (row) => percent(row.coverage),
+  ),
+  figure(
+    'Read',
+    (row) => row.read_bytes,
+    (row) => bytes(row.read_bytes),
+  ),
+  figure('Not read yet', unreadBytes, (row) => bytes(unreadBytes(row))),
+  figure(
+    'Gaps',
+    (row) => row.gaps,
+    (row) => (row.gaps > 0 ? `${count(row.gaps)}, ${bytes(row.gap_bytes)}` : '0'),
+  ),
+  figure('Sessions', (row) => row.sessions),
+  figure('Events', (row) => row.events),
+  figure(
+    'Files',
+    (row) => row.sources,
+    (row) => count(row.sources) + (row.missing_sources > 0 ? `, ${row.missing_sources} gone` : ''),
+  ),
+  figure('Secrets out', (row) => Object.values(row.redactions).reduce((sum, n) => sum + n, 0)),
+  { title: 'Last read in', cell: (row) => ago(row.last_ingested_at), isNumber: true },
+  { title: 'Last active', cell: (row) => ago(row.last_active_at), isNumber: true },
+]
+
 /** Every agent in one line, so that they can be compared. */
 function Flavors({ flavors }: { flavors: readonly FlavorCoverage[] }): JSX.Element {
   const bytesRead = flavors.reduce((sum, one) => sum + one.read_bytes, 0)
   const secrets = summed(flavors.map((one) => one.redactions))
-  const figure = (
-    title: string,
-    of: (row: FlavorCoverage) => number,
-    cell: (row: FlavorCoverage) => string = (row) => count(of(row)),
-  ): Column<FlavorCoverage> => ({ title, cell, isNumber: true, value: of })
   return (
     <Card
       title="What was read"
@@ -168,43 +205,7 @@ function Flavors({ flavors }: { flavors: readonly FlavorCoverage[] }): JSX.Eleme
         </span>
       }
     >
-      <Table
-        caption="What was read, by agent"
-        rows={flavors}
-        columns={[
-          {
-            title: 'Agent',
-            cell: ({ flavor }) => <a href={to('/sessions', { flavor, all: '1' })}>{flavor}</a>,
-            value: ({ flavor }) => flavor,
-          },
-          figure(
-            'Understood',
-            (row) => row.coverage,
-            (row) => percent(row.coverage),
-          ),
-          figure(
-            'Read',
-            (row) => row.read_bytes,
-            (row) => bytes(row.read_bytes),
-          ),
-          figure('Not read yet', unreadBytes, (row) => bytes(unreadBytes(row))),
-          figure(
-            'Gaps',
-            (row) => row.gaps,
-            (row) => (row.gaps > 0 ? `${count(row.gaps)}, ${bytes(row.gap_bytes)}` : '0'),
-          ),
-          figure('Sessions', (row) => row.sessions),
-          figure('Events', (row) => row.events),
-          figure(
-            'Files',
-            (row) => row.sources,
-            (row) => count(row.sources) + (row.missing_sources > 0 ? `, ${row.missing_sources} gone` : ''),
-          ),
-          figure('Secrets out', (row) => Object.values(row.redactions).reduce((sum, n) => sum + n, 0)),
-          { title: 'Last read in', cell: (row) => ago(row.last_ingested_at), isNumber: true },
-          { title: 'Last active', cell: (row) => ago(row.last_active_at), isNumber: true },
-        ]}
-      />
+      <Table caption="What was read, by agent" rows={flavors} columns={COLUMNS} />
       {secrets.length > 0 && <p class="muted">Secrets taken out: {told(secrets)}</p>}
       {flavors
         .filter((one) => one.unknown_records.length > 0)
@@ -217,5 +218,3 @@ function Flavors({ flavors }: { flavors: readonly FlavorCoverage[] }): JSX.Eleme
     </Card>
   )
 }
-
-const unreadBytes = (row: FlavorCoverage): number => Math.max(0, row.source_bytes - row.read_bytes)
