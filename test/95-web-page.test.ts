@@ -260,7 +260,7 @@ describeInBrowser('the page without a memory', () => {
       // No room is kept for what the list could be narrowed by.
       await web.goto('/sessions')
       await web.page.getByText('Nothing is remembered yet').first().waitFor()
-      expect((await web.page.locator('.main-column').boundingBox())?.x).toBeLessThan(100)
+      expect((await web.page.locator('.session-list').boundingBox())?.x).toBeLessThan(100)
       await web.goto('/usage')
       await web.page.getByRole('button', { name: 'Read in now' }).first().click()
       await web.page.getByText('Saved by caching').waitFor()
