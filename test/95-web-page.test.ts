@@ -26,7 +26,7 @@ const VIEWS: [path: string, heading: string, shows: string][] = [
   ['/lineage', 'Lineage', 'forked'],
   ['/compare', 'Compare', 'Choose two sessions'],
   ['/storage', 'Storage', 'What eviction would do now'],
-  ['/health', 'Health', 'understood of'],
+  ['/health', 'Health', 'Understood'],
 ]
 
 const TABS: [tab: string, shows: string][] = [

@@ -60,11 +60,14 @@ function Current(): JSX.Element {
   const found = VIEWS.find(([to]) => to === path.value)
   if (!found) {
     return (
-      <Empty title="There is nothing at this address">
-        <p>
-          <a href="/">Go to the overview</a>
-        </p>
-      </Empty>
+      <>
+        <h1 class="visually-hidden">Nowhere</h1>
+        <Empty title="There is nothing at this address">
+          <p>
+            <a href="/">Go to the overview</a>
+          </p>
+        </Empty>
+      </>
     )
   }
   const View = found[2]
@@ -152,7 +155,7 @@ function Tools(props: { ask: () => void; keys: () => void }): JSX.Element {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme
   return (
     <div class="top-tools">
-      <button type="button" class="quiet go-to" aria-label="go to (Ctrl K)" onClick={props.ask}>
+      <button type="button" class="quiet go-to" aria-label="Go to… Ctrl K" onClick={props.ask}>
         <span>Go to…</span> <kbd>Ctrl K</kbd>
       </button>
       <button

@@ -219,7 +219,11 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
             <p class="path">
               {change.path} <DiffSize {...sizeOf(change.before, change.after)} />
             </p>
-            <Diff before={change.before} after={change.after} label={`change of ${change.path}`} />
+            <Diff
+              before={change.before}
+              after={change.after}
+              label={`change of ${change.path}, #${event.seq}`}
+            />
           </div>
         ))}
       </>

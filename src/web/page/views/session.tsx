@@ -73,7 +73,13 @@ function goBeside(side: keyof Neighbours): void {
 export function SessionView({ uid }: { uid: string }): JSX.Element {
   useKeys(isTeam ? {} : { ']': () => goBeside('older'), '[': () => goBeside('newer') })
   const answer = useAnswer<SessionDocument>(`sessions/${encodeURIComponent(uid)}`)
-  return <Answered answer={answer}>{(document) => <Session document={document} />}</Answered>
+  const isHere = answer.match({ loading: () => false, failed: () => false, answered: () => true })
+  return (
+    <>
+      {!isHere && <h1 class="visually-hidden">Session</h1>}
+      <Answered answer={answer}>{(document) => <Session document={document} />}</Answered>
+    </>
+  )
 }
 
 function Session({ document: shown }: { document: SessionDocument }): JSX.Element {
