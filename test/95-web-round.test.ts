@@ -358,13 +358,14 @@ describeInBrowser('the second round', () => {
       await open(uid)
       const row = web.page.locator(`.beside .row.chosen[data-uid="${uid}"]`)
       await row.waitFor()
-      const isInSight = (): Promise<boolean> =>
-        row.evaluate((one) => {
-          const [inner, outer] = [one, one.closest('.session-list') as Element].map((box) =>
-            box.getBoundingClientRect(),
-          ) as [DOMRect, DOMRect]
-          return inner.top >= outer.top && inner.bottom <= outer.bottom
-        })
+      const isInSight = async (): Promise<boolean> => {
+        const [inner, outer] = [
+          await row.boundingBox(),
+          await web.page.locator('.beside .session-list').boundingBox(),
+        ]
+        if (inner === null || outer === null) return false
+        return inner.y >= outer.y && inner.y + inner.height <= outer.y + outer.height
+      }
       await expect.poll(isInSight).toBe(true)
     } finally {
       await web.page.setViewportSize({ width: 1280, height: 900 })

@@ -214,7 +214,7 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
   if (changes.length > 0)
     return (
       <>
-        {changes.slice(0, 20).map((change) => (
+        {changes.slice(0, 20).map((change, i) => (
           <div class="file-change">
             <p class="path">
               {change.path} <DiffSize {...sizeOf(change.before, change.after)} />
@@ -222,7 +222,7 @@ function Given({ event, answer }: { event: EventWithBody; answer: EventWithBody 
             <Diff
               before={change.before}
               after={change.after}
-              label={`change of ${change.path}, #${event.seq}`}
+              label={`change ${i + 1} in #${event.seq}: ${change.path}`}
             />
           </div>
         ))}
