@@ -7,13 +7,11 @@ import type { Spend, SpentResponse } from '../../../query/spend.ts'
 import type { EventWithBody } from '../../server/events.ts'
 import { useAnswer } from '../api.ts'
 import { type Bodies, useBodies } from '../bodies.ts'
+import { draw, LANE_HEIGHT, spanAt } from '../charts/lanes.ts'
 import { useWidth } from '../charts/size.ts'
 import {
   density,
-  draw,
-  LANE_HEIGHT,
   type Span,
-  spanAt,
   spend,
   ticksOf,
   type View,
