@@ -129,6 +129,19 @@ describeInBrowser('the second round', () => {
     await web.page.unrouteAll()
   })
 
+  it('says of the dearest sessions, too, that something of them has no price', async () => {
+    await web.page.route(/\/api\/overview/, async (route) => {
+      const response = await route.fetch()
+      const json = (await response.json()) as { dearest: object[] }
+      const dearest = json.dearest.map((one) => ({ ...one, cost_usd: '4.20', unpriced_responses: 2 }))
+      await route.fulfill({ response, json: { ...json, dearest } })
+    })
+    await web.goto('/')
+    const card = web.page.locator('.card', { hasText: 'Dearest sessions' })
+    await card.getByText('≥ $4.20').first().waitFor()
+    await web.page.unrouteAll()
+  })
+
   it('counts a compaction once, wherever it is told', async () => {
     const compacted = [...memory.digests().values()].filter((one) => one.compactions.length > 0)
     expect(compacted.length).toBeGreaterThan(0)

@@ -350,7 +350,8 @@ export function DearestCard({ overview }: { overview: Pick<Overview, 'dearest'> 
           <li>
             <SessionLink session={session} />
             <span class="muted">
-              <strong>{usd(session.cost_usd)}</strong> · {session.flavor} · <When at={session.started_at} /> ·{' '}
+              <strong>{usd(session.cost_usd, session.unpriced_responses)}</strong> · {session.flavor} ·{' '}
+              <When at={session.started_at} /> ·{' '}
               <OutcomeBadge outcome={session.outcome} endedAt={session.ended_at} basis={basisOf(session)} />
             </span>
           </li>
