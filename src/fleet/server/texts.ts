@@ -1,7 +1,7 @@
 // The text of sessions as the page reads it: outline, windows, what is found in it. A session is read from its segments once for
 // whoever reads it, which is committed to the audit log first, and is kept for some minutes: each look again is the same reading.
 import { picturesIn } from '../../event/pictures.ts'
-import { EVENT_KINDS, type SessionEvent } from '../../model.ts'
+import { DEEDS, EVENT_KINDS, type SessionEvent } from '../../model.ts'
 import { type Outline, outlineFrom } from '../../query/outline.ts'
 import type { Caller } from '../../store/postgres/access.ts'
 import { FLAG, ROLES } from '../../store/rows.ts'
@@ -101,4 +101,5 @@ const headOf = (line: TextLine): Parameters<typeof outlineFrom>[1][number] => ({
     (line.is_sidechain ? FLAG.sidechain : 0) |
     (line.is_inherited ? FLAG.inherited : 0) |
     (line.is_superseded ? FLAG.superseded : 0),
+  does: line.does ? DEEDS.indexOf(line.does) : null,
 })

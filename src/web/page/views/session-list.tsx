@@ -158,6 +158,8 @@ export function usePlaceBeside(uid: string, list: SessionList): void {
       element.scrollTop = left.top
       return
     }
+    // A team server does not say.
+    if (isTeam) return
     ask<{ place: number }>(`sessions/${encodeURIComponent(uid)}/neighbours`).then(
       ({ place }) => {
         const [top, height] = [place * ROW, element.clientHeight]
