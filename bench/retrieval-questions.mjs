@@ -210,6 +210,73 @@ export const FRESH = {
   ],
 }
 
+/** Sentences alone, by a hand that had read the raw files and not the rules; asked once before anything was changed. */
+export const LATER = {
+  sentences: [
+    [
+      ['codex:e242c65b'],
+      'how did the agents get a shared folder on the host where I can watch the project being written',
+    ],
+    [
+      ['claude:0ff75e51'],
+      'why did submit show nothing until it was finished when its output went through a pipe',
+    ],
+    [['codex:fce98fd7'], 'when did the orchestrator stop hardcoding the number guessing game'],
+    [
+      ['entire:30e54c59'],
+      'why does the prompt still show the old exit code after pressing enter on an empty line',
+    ],
+    [
+      ['entire:6c0a282a'],
+      'where did we compare the design of our website with starship and other competitors',
+    ],
+    [['codex:9aa1574a'], 'which session made the web search read its api keys from the env file'],
+    [['claude:9885c0f7'], 'when was an import moved out of a function in the tests of the pr body'],
+    [['claude:0821153b'], 'who documented which name validation is for agents and which for people'],
+    [['claude:44eda411'], 'when did the toast messages change from submitting to dispatching'],
+    [['claude:3a20b8a1'], 'why is the assert after the invariant not redundant'],
+    [['codex:019bc89d'], 'what were the proposed goals for sprint 28'],
+    [['claude:b3d26d70'], 'the review that wanted a conditional of the view bar as a ternary'],
+    [['codex:019bf174'], 'where did we add paging to the history of voice sessions'],
+    [['entire:019ed893'], 'what is agentv watch good for if exporting to opik does the same'],
+    [['claude:09b68bdd'], 'how do we detect that a new plan duplicates another one'],
+    [['claude:33ee02e2'], 'which session fixed how we pass the name of the branch to gt track'],
+    [['claude:f4caa9a1'], 'where do we ask a small model for a short name of the branch'],
+    [['codex:019c21dc'], 'why is claude not able to switch into our own subagents'],
+    [['claude:28ae40cb'], 'what happened when I tried to start claude with npx'],
+    [
+      ['entire:019f36b8'],
+      'make messages of the user look different from those of the assistant in the dashboard',
+    ],
+  ],
+}
+
+/** Asked once after the order of questions was changed with the ones above in view; nothing was changed for these. */
+export const LAST = {
+  sentences: [
+    [['claude:c8bfcab0'], 'where did we replace the bare except around the sync status'],
+    [['claude:e80e2b9e'], 'a command that reads a pull request without using up the graphql rate limit'],
+    [['claude:2de346eb'], 'which naming pattern do operation ids follow in the tui'],
+    [['codex:019c07ca'], 'who built the safety latch for isolating hosts'],
+    [['codex:019c1c4f'], 'where is the prioritized backlog of integrations that are missing'],
+    [['claude:b606f485'], 'when was the fallback to the issue number removed from the lifecycle update'],
+    [['claude:64dbbdc8'], 'why did plan check fail for plans in draft pull requests'],
+    [['entire:c3f091b3'], 'how do we resolve merge conflicts of the dashboard sync without force pushing'],
+    [['claude:5064441a'], 'when was the prefix of session branches changed to async-learn'],
+    [['codex:16853d29'], 'design a lab in which several instances of ocodex talk to each other'],
+    [['codex:019be667'], 'who could not find the ledger manager for the key rotation'],
+    [['entire:db0876fb'], 'write fizzbuzz with lowercase strings'],
+    [['codex:8b2b1191'], 'how can the container reach the model server on the host'],
+    [['claude:7b65f52b'], 'one place that formats dates as iso strings'],
+    [['claude:4fe8f744'], 'why is an assert for the repo root wrong as control flow'],
+    [['claude:27443127'], 'when did draft pull requests become the default backend for plans'],
+    [['claude:ebe65926'], 'when did we move the submit command below pr and call it dispatch'],
+    [['claude:22db8d99'], 'where did we add json output to the list of plans'],
+    [['claude:28a58d13'], 'remove the duplicate ensure methods by inheriting from the protocol'],
+    [['codex:019b94fd'], 'the plan of the ui ux engineer for sprint 5'],
+  ],
+}
+
 export const NEGATIVE = [
   'alpaca sweater knitting',
   'how do I knit a sweater from alpaca wool',

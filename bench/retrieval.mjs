@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { answer, getDigest, listSessions, openMemory, searchSessions, storePaths } from '../dist/index.js'
-import { CORPORA, FIXTURES, FRESH, NEGATIVE } from './retrieval-questions.mjs'
+import { CORPORA, FIXTURES, FRESH, LAST, LATER, NEGATIVE } from './retrieval-questions.mjs'
 
 const option = (name, fallback) => {
   const at = process.argv.indexOf(name)
@@ -193,6 +193,8 @@ else {
   const isAnswer = (uid, starts) => starts.some((start) => uid.startsWith(start))
   await measure('../shared/corpora', handle, inForms(CORPORA), isAnswer)
   await measure('../shared/corpora, asked by another hand', handle, FRESH, isAnswer)
+  await measure('../shared/corpora, asked by a third', handle, LATER, isAnswer)
+  await measure('../shared/corpora, asked by the third after it was mended', handle, LAST, isAnswer)
   await measureNothing(handle)
   handle.close()
 }

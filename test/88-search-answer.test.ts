@@ -203,6 +203,40 @@ describe('a question', () => {
     expect(found.sessions[0]?.session.session_uid).toBe(flaky.uid)
   })
 
+  it('is answered first by what holds most of it together, not by words that stand somewhere in a long session', async () => {
+    const own = new World()
+    try {
+      const far = (word: string) => ({ tool: 'Bash', input: { command: `echo ${word}` }, output: filler(9) })
+      tell(own.home, 'long', [
+        { ask: 'Tidy up.' },
+        ...['toaster', 'handle', 'melted', 'summer'].map(far),
+        { answer: 'I went through all of it, and it is tidy.' },
+      ])
+      const near = tell(own.home, 'near', [
+        { ask: 'The handle of the toaster melted again, what can we do?' },
+        { answer: 'Use another plastic.' },
+      ])
+      await own.sweep()
+      const found = await ask('why did the handle of the toaster melt in summer', {}, own)
+      expect(found.holds).toBe('all_in_session')
+      expect(uidsOf(found)[0]).toBe(near.uid)
+      expect(found.sessions.map((one) => one.holds)).toEqual(['most', 'all_in_session'])
+      // Some long text holds every word of a sentence by chance, common ones as well.
+      const odd =
+        'why is it that did not melt, of all in the drawer: a handle, and in summer the toaster was cold'
+      tell(own.home, 'chance', [
+        { ask: 'List it.' },
+        { tool: 'Bash', input: { command: 'ls' }, output: `${odd}\n${filler(30)}` },
+      ])
+      await own.sweep()
+      const both = await ask('why did the handle of the toaster melt in summer', {}, own)
+      expect(uidsOf(both)).toHaveLength(3)
+      expect(uidsOf(both)[0]).toBe(near.uid)
+    } finally {
+      own.remove()
+    }
+  })
+
   it('that nothing is about has no answer', async () => {
     for (const query of ['how do I knit an alpaca sweater', 'flaky alpaca sweater', 'what is it about'])
       expect(await ask(query), query).toMatchObject({ sessions: [] })
@@ -231,6 +265,22 @@ describe('a slip', () => {
     expect(uidsOf(found)).toEqual([flaky.uid])
     expect((await ask('flaky invocie exports')).instead).toEqual([{ typed: 'invocie', meant: 'invoice' }])
     expect((await ask('checkout-roundign')).instead).toEqual([{ typed: 'roundign', meant: 'rounding' }])
+  })
+
+  it('beside another one is offered with both put right', async () => {
+    const own = new World()
+    try {
+      tell(own.home, 'exit', [{ ask: 'The loader must exist.' }])
+      tell(own.home, 'exit2', [{ ask: 'The importer must exit.' }])
+      await own.sweep()
+      // Two words are as near to the second slip: which was meant nobody knows.
+      expect((await ask('laoder exsit', {}, own)).next).toContainEqual({
+        query: 'loader exist',
+        why: 'spelling',
+      })
+    } finally {
+      own.remove()
+    }
   })
 
   it('is measured in letters', () => {

@@ -30,12 +30,15 @@ const WITH_HOOKS = {
     run: (prompt) => ['-p', '--output-format', 'json', prompt],
     register: (command) => ['mcp', 'add', '--scope', 'user', 'recollect', '--', ...command],
     list: ['mcp', 'list'],
+    recalls: true,
     callTool({ tools, results }, wanted) {
       const named = wanted.map(([name, input]) => ({ tool: `mcp__recollect__${name}`, input }))
       const [next] = named.slice(results.filter(({ text }) => text.includes('notice')).length)
       if (!next || tools.includes(next.tool)) return next
       const query = `select:${named.map(({ tool }) => tool).join(',')}`
-      return results.length === 0 ? { tool: 'ToolSearch', input: { query, max_results: 5 } } : undefined
+      return results.length === 0
+        ? { tool: 'ToolSearch', input: { query, max_results: named.length } }
+        : undefined
     },
   },
   codex: {
@@ -72,10 +75,12 @@ stream_max_retries = 1
     run: (prompt) => ['exec', '--dangerously-bypass-hook-trust', '--skip-git-repo-check', '--json', prompt],
     register: (command) => ['mcp', 'add', 'recollect', '--', ...command],
     list: ['mcp', 'list'],
+    recalls: true,
     callTool({ tools, results, body }, wanted) {
       if (!tools.includes('tool_search')) return undefined
+      const query = `recollect ${wanted.map(([name]) => name).join(' ')}`
       if (results.length === 0)
-        return { tool: 'tool_search', isToolSearch: true, input: { query: 'recollect search recall label' } }
+        return { tool: 'tool_search', isToolSearch: true, input: { query, limit: wanted.length } }
       const namespace = JSON.stringify(body).match(/"name":"(mcp__recollect\w*?)"/)?.[1]
       const [tool, input] = wanted[results.length - 1] ?? []
       return tool && namespace ? { tool, namespace, input } : undefined

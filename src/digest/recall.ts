@@ -119,6 +119,8 @@ function isSameFile(about: string, one: Solved): boolean {
 const RARE = 0.02
 const FEWEST_RARE = 2
 const LONGEST_TASK = 400
+/** What holds most of it together may come before what holds all of it. */
+const LOOKED_AT = 20
 const FAILURE =
   /\b(?:error|exception|fail(?:ed|ure)?|fatal|panic|refused|denied|not found|cannot|could not|unable)\b/i
 
@@ -144,7 +146,7 @@ async function likeTasks(
   if (counts.includes(0) || rare < FEWEST_RARE) return []
   const found = await answer(handle, query, {
     scan: false,
-    limit: MOST + (notShown?.size ?? 0),
+    limit: LOOKED_AT + (notShown?.size ?? 0),
     perSession: 1,
   })
   if (found.instead.length > 0) return []

@@ -20,7 +20,7 @@ export function answerWords({ holds, found_by: by, instead, ignored, scanned, se
       : []),
     ...(holds === 'most' ? ['nothing holds all words: sessions that hold most of them'] : []),
     ...(holds === 'all_in_event' && isMixed
-      ? ['all words in one event first, then sessions that hold all or most of them']
+      ? ['some event holds all words; what holds most of them together comes first']
       : []),
     ...(ignored.length > 0 ? [`not looked for: ${ignored.join(', ')}`] : []),
   ]

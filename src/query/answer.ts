@@ -50,7 +50,9 @@ export interface AnswerOptions extends SearchOptions {
 }
 
 /** What an answer has in common with the question. */
-export type Holding = 'all_in_event' | 'all_in_session' | 'most' | 'nothing'
+export type Holding = (typeof HOLDINGS)[number] | 'nothing'
+/** The most first. */
+const HOLDINGS = ['all_in_event', 'all_in_session', 'most'] as const
 
 /** Sessions of one task are told once, by the best of them. */
 export interface AnsweredSession extends SessionHits {
@@ -124,7 +126,7 @@ class Asking {
         ? this.#answer({})
         : this.inBodies(wantedText(signs, this.#options.lineLength))
     }
-    return (await this.#asTyped(parsed)) ?? this.#inEvents(parsed) ?? (await this.#elsewhere(parsed))
+    return (await this.#asTyped(parsed)) ?? this.#atOnce(parsed) ?? (await this.#elsewhere(parsed))
   }
 
   /** What is typed with signs that matter is looked for with them. */
@@ -141,6 +143,14 @@ class Asking {
     if (!this.#reading.scan) return undefined
     const found = await this.inBodies(wantedWords(terms, ruledOut, this.#options.lineLength))
     return found.sessions.length > 0 ? found : undefined
+  }
+
+  /** All words in one event. Of a sentence some event holds them by chance: what holds most of it may say more. */
+  #atOnce(parsed: ParsedQuery): Answer | undefined {
+    const found = this.#inEvents(parsed)
+    if (found === undefined || found.sessions.length >= this.#limit) return found
+    const question = questionOf(parsed)
+    return question.ignored.length > 0 && question.words.length > 1 ? this.#loosely(question) : found
   }
 
   #inEvents({ match, wanted }: ParsedQuery): Answer | undefined {
@@ -231,35 +241,24 @@ class Asking {
       : undefined
   }
 
-  /** In other forms and without common words: in one event, then in several of a session, then most of it. */
+  /** In other forms and without common words: in one event, in several of a session, or most of it. */
   #loosely(question: Question, spellings: readonly Spelling[] = []): Answer | undefined {
     const finder = finderOf(question, this.#options.lineLength)
-    const together = this.#fromIndex(allWords(question), finder)
-    const rest = question.words.length < 2 ? [] : this.#apart(question, together?.sessions ?? [], finder)
-    const sessions = [...(together?.sessions ?? []), ...rest]
+    if (question.words.length < 2)
+      return this.#fromIndex(allWords(question), finder, { ignored: question.ignored })
+    const found = this.#taskGroups((limit) => groupsByWords(this.#handle, question, this.#options, limit))
+    const sessions = this.#shown(found.groups.slice(0, this.#limit), finder)
     const [best] = sessions
     if (best === undefined) return undefined
     return this.#answer({
-      holds: best.holds,
+      holds: HOLDINGS.find((holds) => sessions.some((one) => one.holds === holds)) ?? 'most',
       found_by: 'index',
       sessions,
-      session_count: Math.max(together?.session_count ?? 0, sessions.length),
-      is_count_exact: sessions.length < this.#limit && (together?.is_count_exact ?? true),
+      session_count: Math.max(found.count, sessions.length),
+      is_count_exact: found.isAll,
       ignored: question.ignored,
       next: [...this.#otherSpellings(spellings), ...this.#unread(question, best)],
     })
-  }
-
-  /** Sessions besides those that are known already, up to as many as were asked for. */
-  #apart(question: Question, known: readonly AnsweredSession[], finder: Finder): AnsweredSession[] {
-    const room = this.#limit - known.length
-    if (room <= 0) return []
-    const tasks = new Set(known.map((one) => one.task_uid))
-    const found = this.#taskGroups((limit) => ({
-      ...groupsByWords(this.#handle, question, this.#options, limit + known.length),
-      isAll: false,
-    }))
-    return this.#shown(found.groups.filter((group) => !tasks.has(group.task)).slice(0, room), finder)
   }
 
   #otherSpellings(spellings: readonly Spelling[]): NextQuery[] {
@@ -326,8 +325,8 @@ class Asking {
     const byUid = new Map(groups.map((group) => [group.uid, group]))
     return shownGroups(this.#handle, groups, finder, shown(this.#options, this.#limit)).map((one) => {
       const group = byUid.get(one.session.session_uid) as TaskGroup<Group & Partial<PartialGroup>>
-      const { task, alsoIn, missing } = group
-      const holds = missing === undefined ? 'all_in_event' : missing.length === 0 ? 'all_in_session' : 'most'
+      const { task, alsoIn, missing, isTogether = true } = group
+      const holds = isTogether ? 'all_in_event' : missing?.length === 0 ? 'all_in_session' : 'most'
       return { ...one, task_uid: task, also_in: alsoIn, holds, missing: missing ?? [] }
     })
   }

@@ -19,6 +19,9 @@ export function replaced(query: string, { typed, meant }: { typed: string; meant
   return at === -1 ? query : query.slice(0, at) + meant + query.slice(at + typed.length)
 }
 
+const nearest = (query: string, { typed, near }: Spelling): string =>
+  replaced(query, { typed, meant: near[0] ?? typed })
+
 interface Asked {
   options: Narrowed
   wereBodiesRead: boolean
@@ -42,11 +45,16 @@ export function nextQueries(
     const { groups } = findGroups(handle, parseQuery(query)?.match ?? allWords(question), { limit: 1 }, 1)
     if (groups.length > 0) found.push({ query, why: 'unfiltered' })
   }
-  for (const { typed, near } of spellings)
-    for (const meant of near) {
-      const other = replaced(query, { typed, meant })
-      if (finds(other)) found.push({ query: other, why: 'spelling' })
-    }
+  for (const one of spellings) {
+    // Alone, and with the other slips put right.
+    const rest = spellings.filter((other) => other !== one).reduce(nearest, query)
+    const others = [query, rest].flatMap((from) =>
+      one.near.map((meant) => replaced(from, { typed: one.typed, meant })),
+    )
+    for (const other of new Set(others))
+      if (finds(other) && !found.some((known) => known.query === other))
+        found.push({ query: other, why: 'spelling' })
+  }
   const known = question.words
     .map((word) => ({ word, count: handle.search.frequency(word.match) }))
     .filter(({ count }) => count > 0)

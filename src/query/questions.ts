@@ -1,12 +1,12 @@
-// Questions: words that need not stand in one event. Common words are left out, plurals and verb forms count alike; sessions
-// that hold all the rest come first, then those that hold most of it, by how rare it is.
+// Questions: words that need not stand in one event. Common words are left out, plurals and verb forms count alike. Sessions
+// come by how much of the question they hold, by how rare it is, and how much of that stands together.
 
 import type { Reader } from '../store/reader/index.ts'
 import { type ParsedQuery, type QueryTerm, queryTerm, without } from '../store/words.ts'
 import { formsOf, isCommon, plainWord } from './common-words.ts'
 import { LineFinder } from './line.ts'
-import { inDigests, inEvents, inWritten, type Narrowed } from './search.ts'
-import { type Group, type Match, named, numbered } from './search-groups.ts'
+import { type FoundGroups, findMatches, inEvents, type Narrowed } from './search.ts'
+import { type Group, type Match, named } from './search-groups.ts'
 
 /** One word of a question, in all its forms. */
 export interface Word {
@@ -73,11 +73,8 @@ export const finderOf = ({ words }: Question, lineLength?: number): LineFinder =
 export interface PartialGroup extends Group {
   /** Words of the question that are nowhere in the session. */
   missing: string[]
-}
-
-export interface PartialAnswer {
-  groups: PartialGroup[]
-  count: number
+  /** One event holds all words. */
+  isTogether: boolean
 }
 
 /** Sessions are asked about words that stand in too many events to be listed. */
@@ -91,11 +88,11 @@ export function groupsByWords(
   question: Question,
   options: Narrowed,
   limit: number,
-): PartialAnswer {
+): FoundGroups<PartialGroup> {
   const gathered = new Gathered(handle, question, options)
   const found = gathered.sessions()
   const best = found.slice(0, limit).map((one) => ({ ...one, matches: gathered.matchesIn(one.session) }))
-  return { groups: named(handle, best), count: found.length }
+  return { groups: named(handle, best), count: found.length, isAll: found.length < limit }
 }
 
 interface Weighed extends Omit<PartialGroup, 'uid' | 'matches'> {
@@ -107,8 +104,7 @@ interface Weighed extends Omit<PartialGroup, 'uid' | 'matches'> {
 }
 
 interface Held {
-  /** By word: the best match of it. */
-  best: Map<Word, number>
+  words: Set<Word>
   matches: Map<string, { match: Match; words: Set<Word>; score: number }>
 }
 
@@ -117,6 +113,7 @@ class Gathered {
   readonly #held = new Map<number | string, Held>()
   /** How much each word says. */
   readonly #weights: ReadonlyMap<Word, number>
+  readonly #all: number
   /** Words that stand in more events than were listed. */
   readonly #cut = new Set<Word>()
 
@@ -125,27 +122,33 @@ class Gathered {
     const events = handle.search.eventCount()
     const counts = new Map(question.words.map((word) => [word, handle.search.frequency(word.match)]))
     this.#weights = new Map([...counts].map(([word, count]) => [word, Math.log(1 + events / (1 + count))]))
+    this.#all = [...this.#weights.values()].reduce((sum, weight) => sum + weight, 0)
     for (const [word, count] of counts) {
-      const found = count === 0 ? [] : matchesOf(handle, word, question, options)
+      const found = count === 0 ? [] : findMatches(handle, without(word.match, question.unwanted), options)
       if (found.length < count) this.#cut.add(word)
-      this.#add(word, found)
+      this.#add([word], found)
     }
+    // Of words that are everywhere, events that hold them all may not be among the newest of each.
+    this.#add(question.words, findMatches(handle, allWords(question), options))
     if (this.#cut.size > 0) this.#complete(handle, options)
   }
 
-  #add(word: Word, found: readonly Match[]): void {
+  #add(words: readonly Word[], found: readonly Match[]): void {
     for (const match of found) {
-      const held = this.#held.get(match.session) ?? { best: new Map(), matches: new Map() }
+      const held = this.#held.get(match.session) ?? { words: new Set(), matches: new Map() }
       this.#held.set(match.session, held)
-      held.best.set(word, Math.max(held.best.get(word) ?? 0, match.score))
       const key = match.event
         ? `e${match.event.id}`
         : match.written
           ? `w${match.written.at} ${match.written.text}`
           : ''
       const known = held.matches.get(key) ?? { match, words: new Set(), score: 0 }
-      if (!known.words.has(word)) known.score += match.score
-      known.words.add(word)
+      if (words.length > 1) known.score = Math.max(known.score, match.score)
+      else if (!known.words.has(words[0] as Word)) known.score += match.score
+      for (const word of words) {
+        known.words.add(word)
+        held.words.add(word)
+      }
       held.matches.set(key, known)
     }
   }
@@ -158,8 +161,8 @@ class Gathered {
       best.map((one) => ({ ...one, matches: [] })),
     ).map((group) => group.uid)
     for (const word of this.#cut) {
-      if (best.every(({ session }) => this.#held.get(session)?.best.has(word))) continue
-      this.#add(word, inEvents(handle, without(word.match, this.#question.unwanted), { ...options, uids }))
+      if (best.every(({ session }) => this.#held.get(session)?.words.has(word))) continue
+      this.#add([word], inEvents(handle, without(word.match, this.#question.unwanted), { ...options, uids }))
     }
   }
 
@@ -177,35 +180,35 @@ class Gathered {
     return spread(ranked).map(({ match, score }) => ({ ...match, score }))
   }
 
+  /** How much of the question some of its words are. */
+  #share(words: Iterable<Word>): number {
+    let sum = 0
+    for (const word of words) sum += this.#weights.get(word) ?? 0
+    return sum / this.#all
+  }
+
   #weighed(): Weighed[] {
     const { words } = this.#question
-    const all = [...this.#weights.values()].reduce((sum, weight) => sum + weight, 0)
-    const groups = [...this.#held].map(([session, { best, matches }]): Weighed => {
-      const missing = words.filter((word) => !best.has(word))
-      const held = words.filter((word) => best.has(word))
-      const coverage = held.reduce((sum, word) => sum + (this.#weights.get(word) ?? 0), 0) / all
+    const groups = [...this.#held].map(([session, { words: held, matches }]): Weighed => {
+      const missing = words.filter((word) => !held.has(word))
+      const coverage = this.#share(held)
       let [strongest, together, newestAt] = [0, 0, 0]
       for (const one of matches.values()) {
-        strongest = Math.max(strongest, one.score)
+        strongest = Math.max(strongest, one.score * this.#share(one.words))
         together = Math.max(together, one.words.size)
         newestAt = Math.max(newestAt, one.match.ts ?? 0)
       }
-      const apart = [...best.values()].reduce((sum, score) => sum + score, 0)
       return {
         session,
         coverage,
         together,
         missing: missing.map((word) => word.typed),
-        score: (strongest + apart / 2) * coverage,
+        isTogether: together === words.length,
+        score: strongest * coverage,
         newestAt,
       }
     })
-    return groups.sort(
-      (a, b) =>
-        Number(a.missing.length > 0) - Number(b.missing.length > 0) ||
-        b.score - a.score ||
-        b.newestAt - a.newestAt,
-    )
+    return groups.sort((a, b) => b.score - a.score || b.newestAt - a.newestAt)
   }
 }
 
@@ -222,13 +225,4 @@ function spread<T extends { words: ReadonlySet<Word> }>(ranked: readonly T[]): T
     for (const word of one.words) seen.add(word)
   }
   return [...chosen, ...ranked.filter((one) => !chosen.includes(one))]
-}
-
-function matchesOf(handle: Reader, word: Word, { unwanted }: Question, options: Narrowed): Match[] {
-  const match = without(word.match, unwanted)
-  return [
-    ...inEvents(handle, match, options),
-    ...numbered(handle, inWritten(handle, match, options)),
-    ...numbered(handle, inDigests(handle, match, options)),
-  ]
 }

@@ -122,7 +122,7 @@ export function findGroups(handle: Reader, match: string, options: Narrowed, lim
   return counted(all, bestGroups(handle, all, limit), true)
 }
 
-const findMatches = (handle: Reader, match: string, options: Narrowed): Match[] => [
+export const findMatches = (handle: Reader, match: string, options: Narrowed): Match[] => [
   ...inEvents(handle, match, options),
   ...numbered(handle, inWritten(handle, match, options)),
   ...numbered(handle, inDigests(handle, match, options)),
