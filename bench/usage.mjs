@@ -20,8 +20,9 @@ const MODELS = [
   'claude-haiku-4-5-20251001',
   'claude-opus-4-1-20250805',
 ]
-const START = Date.UTC(2026, 0, 1)
 const DAYS = 300
+/** They end today. */
+const START = Date.now() - DAYS * 86_400_000
 
 /** xorshift */
 let state = 1

@@ -47,7 +47,9 @@ function changeOf(writing: Writing, wish: LabelWish): LabelChange {
   const { title, star, addTags, removeTags, addNote, removeNote, author } = wish
   const oneLine = (text: string): string => text.replace(/\s+/gu, ' ')
   return {
-    ...(title === undefined ? {} : { title: title && oneLine(writing.clean(title, MAX_TITLE, 'title')) }),
+    ...(title === undefined
+      ? {}
+      : { title: title === null ? null : oneLine(writing.clean(title, MAX_TITLE, 'title')) }),
     ...(star === undefined ? {} : { isStarred: star }),
     ...(addTags ? { addTags: addTags.map((tag) => cleanTag(writing, tag)) } : {}),
     ...(removeTags ? { removeTags: removeTags.map(spelledTag) } : {}),

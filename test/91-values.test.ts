@@ -1,7 +1,7 @@
 // Values of options: whatever is impossible is refused with exit code 2 and a hint, in every command that takes such an
 // option. An option that is not in the tables below fails the test.
 import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Command, CommanderError, type Option } from 'commander'
@@ -311,10 +311,75 @@ describe('every command', () => {
     ['sessions', '--here', '--repo', '.'],
     ['sessions', '--repo', '/'],
     ['sessions', '--since', 'today', '--until', 'yesterday'],
+    ['sessions', '--since', 'last mondy'],
+    ['sessions', '--branch', 'no-such'],
+    ['search', 'word', '--model', 'no-such'],
     ['recall', ''],
+    ['recall', 'text', '--bytes', '199'],
+    ['recall', 'text', '--bytes', '16001'],
     ['blame', ''],
+    ['usage', 'blocks', '--repo', 'x'],
+    ['usage', 'limits', '--model', 'x'],
+    ['usage', 'nonsense'],
+    ['statusline', 'superfluous'],
+    ['title', '@last', ''],
+    ['title', '@last', ' ', '\t'],
+    ['title', '@last', 'x'.repeat(201)],
+    ['title', '@last', 'a\0b'],
+    ['tag', '@last', ''],
+    ['tag', '@last', 'two words'],
+    ['tag', '@last', 'a,b'],
+    ['tag', '@last', 'x'.repeat(51)],
+    ['tag', '@last', '--remove'],
+    ['tag', '@last', ...Array.from({ length: 51 }, (_, at) => `tag-${at}`)],
+    ['note', '@last', ''],
+    ['note', '@last', 'x'.repeat(8001)],
+    ['note', '@last', 'text', '--author', ' '],
+    ['decide', '@last', ''],
+    ['decide', '@last', 'a\0b'],
+    ['handoff', '@last', '--to', 'nobody'],
   ])('%s %s %s %s is refused', async (...args) => {
     await expectRefused(args)
+  })
+
+  it.each([
+    ['resume', 'ffff'],
+    ['handoff', 'ffff'],
+    ['recall', 'text', '--exclude-session', 'ffff'],
+    ['search', 'word', '--session', 'ffff'],
+    ['blame', 'no-such-file'],
+    ['tag', 'ffff', 'name'],
+    ['tag', '@last', 'no-such', '--remove'],
+    ['note', 'ffff', 'text'],
+    ['note', '@last', '--remove', '99'],
+    ['title', 'ffff', 'text'],
+    ['star', 'ffff'],
+    ['decide', 'ffff', 'text'],
+    ['decide', '@last#1000000001', '--remove'],
+  ])('%s %s %s %s names what is not there', async (...args) => {
+    const { code, text } = await told(args)
+    expect([code, text]).toEqual([EXIT.failed, expect.stringMatching(/^where: .+\n(?:cause: .+\n)?try: ./m)])
+  })
+
+  it.each([
+    '[otlp]\nendpoint = "nonsense"',
+    '[otlp]\nendpoint = 7',
+    '[otlp]\ntext = "maybe"',
+    '[recall]\nhook = 7',
+    '[budget]\ndaily = "much"',
+    '[budget]\nsession = -1',
+    '[budget]\naction = "explode"',
+    '[budget]\nweekly = 5',
+  ])('names a setting that cannot be: %s', async (text) => {
+    const path = join(world.memory, 'config.toml')
+    const kept = existsSync(path) ? readFileSync(path) : undefined
+    writeFileSync(path, `${text}\n`)
+    try {
+      for (const command of ['config', 'sessions', 'sweep']) await expectRefused([command])
+    } finally {
+      if (kept) writeFileSync(path, kept)
+      else rmSync(path)
+    }
   })
 
   it('that was refused has changed nothing', () => {

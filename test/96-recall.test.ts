@@ -199,6 +199,15 @@ describe('the hook', () => {
     expect(fire({ ...every, tool_response: { stdout: FAILURE, exit_code: 1 } })).toContain(
       'edit /w/shop/store.js',
     )
+    // As Codex hands it on: what was printed, without an exit code.
+    const printed = (text: string) => ({
+      ...every,
+      tool_name: 'Bash',
+      tool_response: text,
+      tool_use_id: 'call_1',
+    })
+    expect(fire(printed(`not ok 1\n${FAILURE}\n`))).toContain('edit /w/shop/store.js')
+    expect(fire(printed('# tests 3\n# pass 3'))).toBe('')
   })
 
   it('lets the agent go on whatever is wrong', () => {

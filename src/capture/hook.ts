@@ -32,6 +32,9 @@ const STALE_MS = 120_000
 /** Events that are answered and not noted: the transcript holds what they tell. */
 const ANSWERED = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit'])
 const FAILED = /exit_?code\\*"?:? *[1-9]|exited with code [1-9]|is_?error\\*": *true|"success\\*": *false/i
+/** Codex hands on what was printed and no exit code: then a text that names a failure counts. */
+const NAMES_FAILURE =
+  /"tool_response": ?".*?\b(?:\w{0,80}error|\w{0,80}exception|fail(?:ed|ure)?|fatal|panic|traceback|denied|refused|cannot|unable|not found|no such)\b/is
 const ANSWER_MS = 2000
 const MAX_ANSWER_BYTES = 16_000
 
@@ -64,7 +67,7 @@ function handle(): void {
   if (!isAbsolute(home)) end()
   if (line.event !== null && ANSWERED.has(line.event)) {
     // Some agents tell of every call: of one that did not fail there is nothing to say.
-    if (line.event === 'PostToolUse' && !FAILED.test(input)) end()
+    if (line.event === 'PostToolUse' && !FAILED.test(input) && !NAMES_FAILURE.test(input)) end()
     answerAndEnd(home, input)
   }
   const spool = join(home, SPOOL)
