@@ -153,6 +153,17 @@ describe('a file', () => {
     expect(mends(work().missed('/w/old/a.ts').read('/w/new/a.ts'))).toEqual([['Read /w/new/a.ts']])
   })
 
+  it('that was searched and is not there is searched elsewhere, for one of the words', () => {
+    const searched = (pattern: string): (string[] | null)[] =>
+      mends(
+        work()
+          .run("rg -n 'agent_rules|skills' src/sdk.ts", 2, 'rg: src/sdk.ts: No such file or directory')
+          .run(`rg -n '${pattern}' src`, 0, 'src/a.ts:1: skills'),
+      )
+    expect(searched('class Rules|skills')).toEqual([["rg -n 'class Rules|skills' src"]])
+    expect(searched('class Rules|parse')).toEqual([null])
+  })
+
   it('that is not there is not found by a search without a match, nor by what is done to it later', () => {
     const missing = (): Work =>
       work().run('cat lib/guess.py', 1, 'cat: lib/guess.py: No such file or directory')

@@ -292,8 +292,13 @@ function isFound(failed: Unmended, { step, trial }: Done, distance: number): boo
     (one) =>
       one.family === 'search' &&
       trial.tries.some(
-        (other) =>
-          other.family === 'search' && (one.words[0] ?? '').length > 3 && one.words[0] === other.words[0],
+        (other) => other.family === 'search' && looksForSame(one.words[0] ?? '', other.words[0] ?? ''),
       ),
   )
 }
+
+/** The same pattern, or one of the words it may be. */
+const looksForSame = (pattern: string, other: string): boolean =>
+  pattern.length >= FEWEST_LETTERS &&
+  (pattern === other ||
+    pattern.split('|').some((one) => one.length >= FEWEST_LETTERS && other.split('|').includes(one)))
