@@ -24,7 +24,7 @@ const WITH_HOOKS = {
     settle(home) {
       write(
         join(home, '.claude', 'settings.json'),
-        '{\n  "permissions": { "allow": ["mcp__recollect", "Bash"] }\n}\n',
+        '{\n  "permissions": { "allow": ["mcp__recollect", "Bash", "Edit", "Write"] }\n}\n',
       )
     },
     run: (prompt) => ['-p', '--output-format', 'json', prompt],

@@ -168,30 +168,33 @@ const COUNTERS = [
   ['output', 'output_tokens'],
 ]
 
-/** Asides may be counted, and of an answer that was cut off what its first event said. */
+/** Asides may be counted (titles, accounts of what was said), and of an answer that was cut off what its first event said. */
 function tokenDifferences(served, total) {
-  const sum = (queues, name) =>
-    served
-      .filter((one) => queues.test(one.queue) && !one.step.status && !isHalf(one.step) && !one.step.uncounted)
-      .reduce((all, { usage }) => all + (usage[name] ?? 0), 0)
-  const cut = served.filter(({ step }) => isHalf(step))
-  const bad = COUNTERS.flatMap(([name, column]) => {
-    const found = (total?.[column] ?? 0) + (name === 'cacheWrite' ? (total?.cache_write_1h_tokens ?? 0) : 0)
-    const own = sum(/main|sub/, name)
-    const more = cut.map(({ usage }) => (name === 'output' ? 1 : (usage[name] ?? 0)))
-    const good = [own, sum(/./, name), ...more.flatMap((one) => [own + one, sum(/./, name) + one])]
-    return good.includes(found) ? [] : [`${name} ${found} of ${own}`]
-  })
-  const all = ['input', 'cacheRead', 'cacheWrite'].reduce((count, name) => count + sum(/main|sub/, name), 0)
-  if (
-    bad.length > 0 &&
-    all === total?.input_tokens &&
-    total.output_tokens === sum(/main|sub/, 'output') &&
-    total.cache_read_tokens === 0
+  const counted = served.filter(({ step }) => !step.status && !step.uncounted)
+  const own = sumOf(counted.filter((one) => one.queue !== 'aside' && !isHalf(one.step)))
+  const more = [
+    ...counted.filter((one) => one.queue === 'aside' && !isHalf(one.step)).map(({ usage }) => usage),
+    ...counted.filter(({ step }) => isHalf(step)).map(({ usage }) => ({ ...usage, output: 1 })),
+  ].slice(0, MAX_ASIDES)
+  const found = Object.fromEntries(COUNTERS.map(([name, column]) => [name, total?.[column] ?? 0]))
+  found.cacheWrite += total?.cache_write_1h_tokens ?? 0
+  const sums = Array.from({ length: 2 ** more.length }, (_, chosen) =>
+    sumOf([{ usage: own }, ...more.filter((__, at) => chosen & (1 << at)).map((usage) => ({ usage }))]),
   )
+  if (sums.some((sum) => COUNTERS.every(([name]) => sum[name] === found[name]))) return []
+  const all = ({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite
+  if (sums.some((sum) => found.input === all(sum) && found.cacheRead === 0 && found.output === sum.output))
     return ['tokens: what came from a cache is not told apart']
-  return bad.length === 0 ? [] : [`tokens: ${bad.join(', ')}`]
+  const bad = COUNTERS.filter(([name]) => own[name] !== found[name])
+  return [`tokens: ${bad.map(([name]) => `${name} ${found[name]} of ${own[name]}`).join(', ')}`]
 }
+
+const MAX_ASIDES = 12
+
+const sumOf = (all) =>
+  Object.fromEntries(
+    COUNTERS.map(([name]) => [name, all.reduce((sum, { usage }) => sum + (usage[name] ?? 0), 0)]),
+  )
 
 function placeDifferences({ project, branch, served }, { sessions, nodes }) {
   const own = ownOf(sessions, nodes)
@@ -211,7 +214,11 @@ function placeDifferences({ project, branch, served }, { sessions, nodes }) {
 function lineageDifferences({ says, served }, { sessions, nodes, events }) {
   const own = ownOf(sessions, nodes)
   const begun = says.filter(
-    (one) => !one.resume && !one.isCommand && (one.code === 0 || served.some(({ say }) => say === one)),
+    (one) =>
+      !one.resume &&
+      !one.continues &&
+      !one.isCommand &&
+      (one.code === 0 || served.some(({ say }) => say === one)),
   )
   const lines = own.length === begun.length ? [] : [`${own.length} sessions, not ${begun.length}`]
   for (const { fork, session, prompt } of says.filter((one) => one.fork)) {

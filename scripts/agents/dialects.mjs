@@ -22,6 +22,9 @@ const opencode = {
   fork: (id) => after(1, ['-s', id, '--fork']),
   model: after(1, ['-m', 'mock/mock-small']),
   image: (path) => (words) => [...words, '-f', path],
+  continue: after(1, ['-c']),
+  plan: after(1, ['--agent', 'plan']),
+  remove: (id) => ['session', 'delete', id],
 }
 
 const claude = {
@@ -39,6 +42,7 @@ const pi = {
   resume: (id) => first(['--session', id]),
   fork: (id) => first(['--fork', id]),
   image: (path) => (words) => [...words, `@${path}`],
+  continue: first(['--continue']),
 }
 
 export const DIALECTS = {
@@ -56,6 +60,8 @@ export const DIALECTS = {
     model: first(['--model', 'claude-haiku-4-5']),
     deny: first(['--disallowedTools', 'Bash(rm:*)']),
     compact: '/compact',
+    continue: first(['--continue']),
+    plan: first(['--permission-mode', 'plan']),
   },
   cline: {
     shell: (command) => call('run_commands', { commands: [command] }),
@@ -65,6 +71,8 @@ export const DIALECTS = {
     spawn: (task) => call('spawn_agent', { systemPrompt: 'You count files.', task }),
     model: replaced('claude-sonnet-4-5', 'claude-haiku-4-5'),
     deny: replaced('true', 'false'),
+    plan: first(['--plan']),
+    remove: (id) => ['history', 'delete', '--session-id', id],
   },
   codex: {
     shell: (cmd) => call('exec_command', { cmd }),
@@ -78,6 +86,8 @@ export const DIALECTS = {
     model: (words) => [...words.slice(0, -1), '-m', 'gpt-5.4', words.at(-1)],
     image: (path) => (words) => [...words.slice(0, -1), '-i', path, '--', words.at(-1)],
     isFailureStated: false,
+    continue: (words) => ['exec', 'resume', ...words.slice(1, -1), '--last', words.at(-1)],
+    remove: (id) => ['delete', id],
   },
   continue: {
     shell: (command) => call('Bash', { command }),
@@ -86,6 +96,7 @@ export const DIALECTS = {
     write: (filepath, content) => call('Write', { filepath, content }),
     resume: () => first(['--resume']),
     fork: (id) => first(['--fork', id]),
+    plan: replaced('--auto', '--readonly'),
   },
   copilot: {
     shell: (command) => call('bash', { command, description: describe, mode: 'sync', initial_wait: 30 }),
@@ -100,6 +111,8 @@ export const DIALECTS = {
     resume: (id) => first([`--resume=${id}`]),
     model: first(['--model', 'claude-haiku-4.5']),
     deny: first(['--deny-tool', 'shell(rm)']),
+    continue: first(['--continue']),
+    plan: first(['--plan']),
   },
   droid: {
     shell: (command) =>
@@ -115,6 +128,7 @@ export const DIALECTS = {
     resume: (id) => after(1, ['-s', id]),
     fork: (id) => after(1, ['--fork', id]),
     deny: without('--auto', 'high'),
+    plan: after(1, ['--use-spec']),
   },
   gemini: {
     shell: (command) => call('run_shell_command', { command, description: describe }),
@@ -127,6 +141,10 @@ export const DIALECTS = {
     resume: (id) => first(['--resume', id]),
     model: replaced('gemini-2.5-pro', 'gemini-2.5-flash'),
     compact: '/compress',
+    continue: first(['--resume', 'latest']),
+    plan: replaced('yolo', 'plan'),
+    remove: () => ['--delete-session', '1'],
+    full: 950_000,
     mention: true,
   },
   goose: {
@@ -136,6 +154,7 @@ export const DIALECTS = {
     read: (path) => call('shell', { command: `cat '${path}'` }),
     spawn: (instructions) => call('delegate', { instructions }),
     resume: (id) => after(1, ['-r', '--session-id', id]),
+    continue: after(1, ['-r']),
   },
   grok: {
     shell: (command) => call('run_terminal_command', { command, description: describe }),
@@ -147,6 +166,8 @@ export const DIALECTS = {
     resume: (id) => first(['--resume', id]),
     fork: (id) => first(['--resume', id, '--fork-session']),
     compact: '/compact',
+    continue: first(['--continue']),
+    plan: first(['--permission-mode', 'plan']),
   },
   kilo: opencode,
   kimi: {
@@ -156,6 +177,8 @@ export const DIALECTS = {
     write: (path, content) => call('Write', { path, content }),
     spawn: (prompt) => call('Agent', { description: 'Count files', prompt }),
     resume: (id) => first(['-S', id]),
+    copy: (id) => ['fork', id, '--yes'],
+    continue: first(['--continue']),
   },
   letta: {
     ...claude,
@@ -173,6 +196,7 @@ export const DIALECTS = {
     finish: (answer) => call('_yield', { data: { answer } }),
     resume: (id) => first(['--resume', id]),
     image: pi.image,
+    continue: first(['--continue']),
   },
   opencode,
   pi,
@@ -188,6 +212,9 @@ export const DIALECTS = {
     fork: (id) => first(['--resume', id, '--fork-session']),
     model: first(['-m', 'qwen3-max']),
     compact: '/compress',
+    continue: first(['--continue']),
+    plan: replaced('yolo', 'plan'),
+    full: 950_000,
     mention: true,
   },
 }

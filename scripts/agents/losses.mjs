@@ -53,6 +53,7 @@ export const LOSSES = {
     NO_SIGNAL,
     BELOW,
     NOT_TRIED,
+    [/clockSetBack/, ANY, 'it deletes sessions whose time lies ahead when the next one begins'],
   ],
   goose: [
     NO_GIT,

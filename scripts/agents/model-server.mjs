@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
 /**
- * @typedef {{ api: string, model: string, tools: string[], prompt: string, results: { id: string, text: string }[], body: any }} Asked
+ * @typedef {{ api: string, model: string, tools: string[], prompt: string, last: string, results: { id: string, text: string }[], body: any }} Asked
  * @typedef {{ text?: string, thinking?: string, status?: number, hangs?: boolean, usage?: Partial<typeof USAGE>,
  *   calls?: Call[] } & Partial<Call>} Answer  `hangs`: half of it, then nothing until the client goes; `cuts`: then
  *   the connection ends
@@ -94,6 +94,9 @@ function sendEvents(response, events, isWhole) {
   if (isWhole) response.end()
 }
 
+/** All that was said, and what was said last. */
+const saidIn = (texts) => ({ prompt: texts.join('\n'), last: texts.findLast((text) => text !== '') ?? '' })
+
 const textOf = (content) =>
   typeof content === 'string'
     ? content
@@ -112,7 +115,7 @@ const messages = {
         : textOf(message.content.filter((block) => block.type === 'text')),
     )
     return {
-      prompt: texts.join('\n'),
+      ...saidIn(texts),
       results: results.map((block) => ({ id: block.tool_use_id, text: textOf(block.content) })),
     }
   },
@@ -190,7 +193,7 @@ const responses = {
     const users = input.filter((item) => item.role === 'user')
     const results = input.filter((item) => /_output$/.test(item.type ?? ''))
     return {
-      prompt: users.map((item) => textOf(item.content)).join('\n'),
+      ...saidIn(users.map((item) => textOf(item.content))),
       results: results.map((item) => ({
         id: item.call_id,
         text: item.tools ? JSON.stringify(item.tools) : textOf(item.output),
@@ -284,7 +287,7 @@ const chat = {
     const users = (body.messages ?? []).filter((message) => message.role === 'user')
     const results = (body.messages ?? []).filter((message) => message.role === 'tool')
     return {
-      prompt: users.map((message) => textOf(message.content)).join('\n'),
+      ...saidIn(users.map((message) => textOf(message.content))),
       results: results.map((message) => ({ id: message.tool_call_id, text: textOf(message.content) })),
     }
   },
@@ -347,11 +350,10 @@ const gemini = {
   tools: (body) =>
     (body.tools ?? []).flatMap((tool) => (tool.functionDeclarations ?? []).map((one) => one.name)),
   read(body) {
-    const parts = (body.contents ?? [])
-      .filter(({ role }) => role === 'user')
-      .flatMap((one) => one.parts ?? [])
+    const users = (body.contents ?? []).filter(({ role }) => role === 'user')
+    const parts = users.flatMap((one) => one.parts ?? [])
     return {
-      prompt: textOf(parts.filter((part) => part.text)),
+      ...saidIn(users.map((one) => textOf((one.parts ?? []).filter((part) => part.text)))),
       results: parts.flatMap(({ functionResponse: one }) =>
         one ? [{ id: one.id, text: JSON.stringify(one.response) }] : [],
       ),
@@ -400,7 +402,9 @@ const gemini = {
 
 /** Answers come in pieces, so that one can stop in the middle. */
 const halves = (text) => {
-  const middle = Math.ceil(text.length / 2)
+  const half = Math.ceil(text.length / 2)
+  // No server sends half a character.
+  const middle = /[\uDC00-\uDFFF]/.test(text[half] ?? '') ? half + 1 : half
   return text.length > 1 ? [text.slice(0, middle), text.slice(middle)] : [text]
 }
 

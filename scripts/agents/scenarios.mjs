@@ -11,7 +11,7 @@ import { DIALECTS } from './dialects.mjs'
 import { fingerprint } from './drift.mjs'
 import { LOSSES } from './losses.mjs'
 import { startModelServer } from './model-server.mjs'
-import { modulesOf, programs, run } from './running.mjs'
+import { clockShim, modulesOf, programs, run } from './running.mjs'
 import { STORIES } from './stories.mjs'
 
 const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.cjs')
@@ -91,29 +91,45 @@ async function worldOf(name, version, story) {
     return swept
   }
   world.last = () => world.lastId
+  world.client = async (...words) => {
+    const { code, stdout, stderr } = await run(program, [...first, ...words], env, project)
+    if (code !== 0)
+      world.notes.push(`${words.join(' ')}: exit ${code} ${(stderr || stdout).trim().slice(-160)}`)
+    await world.sweep('steps')
+  }
+  const swept = async () => {
+    await world.sweep('steps')
+    const { sessions = [] } = await world.recollect('steps', 'sessions', '--flavor', world.flavor)
+    return newest(sessions, world)
+  }
   world.say = async (prompt, steps, options = {}) => {
     const one = { prompt, steps: [...steps], sub: {}, ...options, isOver: false }
     for (const [mark, answers] of Object.entries(options.sub ?? {})) one.sub[mark] = [...answers]
     world.says.push(one)
+    // A client that forks without a prompt: what it made is then taken up.
+    const copy = options.fork && dialect.copy
+    if (copy) await world.client(...copy(options.fork))
+    const resumed = copy ? await swept() : options.resume
     let words = client.run(prompt, home)
     for (const change of [
       options.words,
-      options.resume && dialect.resume?.(options.resume),
-      options.fork && dialect.fork(options.fork),
+      resumed && dialect.resume?.(resumed),
+      options.fork && dialect.fork?.(options.fork),
+      options.continues && dialect.continue,
       options.model && dialect.model,
       options.deny && dialect.deny,
+      options.plan && dialect.plan,
     ])
       if (change) words = change(words)
-    const ended = await ranWith(program, [...first, ...words], env, project, one, world)
+    const place = options.isEarlier ? { ...env, ...clockShim(2 * 3600) } : env
+    const ended = await ranWith(program, [...first, ...words], place, project, one, world)
     if (ended.code !== 0 && !options.signal)
       world.notes.push(
         `${prompt}: exit ${ended.code} ${ended.output.trim().split('\n').at(-1)?.slice(0, 160)}`,
       )
     one.isOver = true
     one.code = ended.code
-    await world.sweep('steps')
-    const { sessions = [] } = await world.recollect('steps', 'sessions', '--flavor', world.flavor)
-    one.session = newest(sessions, world)
+    one.session = await swept()
     world.lastId = one.session ?? world.lastId
   }
   return world
@@ -150,6 +166,9 @@ function projectIn(home, story) {
 /** What clients do to a prompt on its way: quotes around it, backslashes before quotes. */
 const bare = (text) => text.replace(/["'\\]/g, '')
 
+/** What a client says that asks for an account of the conversation, in order to go on from there. */
+const IN_SHORT = /summar|compact|condens|do not call any tools/i
+
 function answerer(world) {
   const { says, served, dialect } = world
   const shell = dialect.shell('x').tool
@@ -159,7 +178,11 @@ function answerer(world) {
     const saying = says.filter((one) => !one.isOver)
     const sub = saying.flatMap((one) => Object.entries(one.sub)).find(([mark]) => text.includes(mark))
     const main = saying.find((one) => isIn(one.prompt))
-    const isOwn = asked.tools.includes(shell)
+    const isNamed = says.some((one) => bare(asked.last).includes(bare(one.prompt).trim()))
+    const isSummary = saying.some((one) => one.mayCompact) && !isNamed && IN_SHORT.test(asked.last)
+    // Who only plans has fewer tools.
+    const isPlan = saying.some((one) => one.plan) && asked.tools.length > 0
+    const isOwn = (asked.tools.includes(shell) || isPlan) && !isSummary
     if (sub && !main && isOwn) return ['sub', sub[1].shift() ?? { text: 'Nothing more below.' }, saying[0]]
     if (main && isOwn && main.steps.length > 0) return ['main', main.steps.shift(), main]
     return ['aside', { text: ASIDE }, saying[0]]
@@ -167,7 +190,7 @@ function answerer(world) {
   return (asked, id) => {
     const [queue, step, one] = answerOf(asked)
     const n = served.length + 1
-    const usage = { input: 1000 + n, cacheRead: 2000 + n, output: 50 + n }
+    const usage = { input: 1000 + n, cacheRead: 2000 + n, output: 50 + n, ...step.usage }
     if (asked.api === '/messages') usage.cacheWrite = 300 + n
     served.push({
       id,

@@ -108,7 +108,7 @@ export const STORIES = {
     await Promise.all([one('Alpha'), one('Beta')])
   },
   async fork({ say, dialect, last }) {
-    if (!dialect.fork) return false
+    if (!dialect.fork && !dialect.copy) return false
     await say('The word is HERON.', [{ calls: [dialect.shell('echo heron')] }, { text: 'Noted: HERON.' }])
     const origin = last()
     await say('Fork: say it.', [{ calls: [dialect.shell('exit 4')] }, { text: 'HERON, says the fork.' }], {
@@ -343,5 +343,94 @@ export const STORIES = {
     ])
     if (dialect.resume)
       await say('And again.', [{ calls: [call('call_0', 'exit 7')] }, { text: 'Again.' }], { resume: last() })
+  },
+  /** The last session of a place, without its name. */
+  async continued({ say, dialect }) {
+    if (!dialect.continue) return false
+    await say('Begin here.', [{ calls: [dialect.shell('echo begun')] }, { text: 'Begun.' }])
+    await say('Where were we?', [{ text: 'At the beginning.' }], { continues: true })
+  },
+  /** Its plan only: what changes things is refused, or not even there. */
+  async planned({ say, dialect, project, last }) {
+    if (!dialect.plan) return false
+    await say(
+      'Plan it first.',
+      [
+        { text: 'I look.', calls: [dialect.read(join(project, 'heron.txt'))] },
+        { text: 'The plan has one step.' },
+      ],
+      { plan: true },
+    )
+    if (dialect.resume && last())
+      await say('Now do it.', [{ calls: [dialect.shell('echo done')] }, { text: 'It is done.' }], {
+        resume: last(),
+      })
+  },
+  /** Two sessions, of which the client deletes one: what was read of it stays. */
+  async deleted({ say, sweep, client, dialect, last }) {
+    if (!dialect.remove) return false
+    await say('Keep this one.', [{ calls: [dialect.shell('echo kept')] }, { text: 'Kept.' }])
+    await say('Delete this one.', [{ calls: [dialect.shell('exit 6')] }, { text: 'As you like.' }])
+    await sweep('once')
+    await client(...dialect.remove(last()))
+  },
+  /** The clock of the machine is set back by two hours between two prompts. */
+  async clockSetBack({ say, dialect, last }) {
+    await say('At ten o’clock.', [{ calls: [dialect.shell('echo ten')] }, { text: 'It is ten.' }])
+    if (dialect.resume)
+      await say('At eight o’clock.', [{ calls: [dialect.shell('exit 8')] }, { text: 'It is eight.' }], {
+        ...{ resume: last(), isEarlier: true },
+      })
+    await say('Another one, at eight.', [{ text: 'At eight, too.' }], { isEarlier: true })
+  },
+  /** The context is full: a client that sees that makes room by itself. Then it goes on twice. */
+  async full({ say, dialect, last }) {
+    if (!dialect.resume) return false
+    const usage = { input: dialect.full ?? 190_000 }
+    const mayCompact = true
+    const first = [{ calls: [dialect.shell('echo one')] }, { text: 'It is full.', usage }]
+    await say('Fill it up.', first, { mayCompact })
+    const second = [{ calls: [dialect.shell('echo two')] }, { text: 'There is room.' }]
+    await say('Is there room?', second, { resume: last(), mayCompact })
+    const origin = last()
+    if (dialect.fork ?? dialect.copy)
+      await say('Fork what is left.', [{ text: 'A fork of the rest.' }], { fork: origin, mayCompact })
+    await say('And on it goes.', [{ text: 'On and on.' }], { resume: origin, mayCompact })
+  },
+  async compactedFork({ say, dialect, last }) {
+    if (!dialect.compact || !dialect.fork) return false
+    await say('Remember 4713.', [{ calls: [dialect.shell('echo one')] }, { text: 'Noted 4713.' }])
+    await say(dialect.compact, [], { resume: last(), isCommand: true })
+    const origin = last()
+    await say('Fork: which was it?', [{ text: '4713, says the fork.' }], { fork: origin })
+    await say('Origin: which was it?', [{ text: '4713, says the origin.' }], { resume: origin })
+  },
+  /** Much of everything, in many scripts. */
+  async large({ say, dialect, project }) {
+    const line = 'é e\u0301 👩‍👩‍👧 \u202eשלום\u202c 漢字 \ttab \u2028 … '
+    const lines = (count) => Array.from({ length: count }, (_, at) => `${at} ${line}`).join('')
+    const print = `node -e "for(let i=0;i<40000;i++)console.log(i+' é 👩‍👩‍👧 漢字 שלום')"`
+    await say(`A long prompt. ${lines(400)}`, [
+      { thinking: lines(500), text: lines(1500), calls: [dialect.shell(print)] },
+      { calls: [dialect.write(join(project, 'large é 漢.txt'), lines(1000))] },
+      { text: `The end. ${lines(500)}` },
+    ])
+  },
+  /** One file, changed again and again; and how else commands end. */
+  async changes({ say, dialect, project }) {
+    const path = join(project, 'calc.js')
+    writeFileSync(path, 'const one = 1\n')
+    const names = ['one', 'two', 'three', 'four', 'five']
+    await say('Rename it.', [
+      { calls: [dialect.read(path)] },
+      ...names.slice(1).map((name, at) => ({
+        text: `To ${name}.`,
+        calls: [dialect.edit(path, `const ${names[at]} = 1`, `const ${name} = 1`)],
+      })),
+      ...[1, 126, 127, 130, 255].map((code) => ({
+        calls: [dialect.shell(`echo ${code} >&2; exit ${code}`)],
+      })),
+      { text: 'Renamed.' },
+    ])
   },
 }
