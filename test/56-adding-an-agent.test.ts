@@ -1,4 +1,5 @@
 // docs/adding-an-agent.md, run: its example reads its log, keeps the contract, and works as a plugin of the real program.
+import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +8,7 @@ import type { Adapter, EventItem, Item } from '../src/adapters/adapter.ts'
 import { Config } from '../src/config.ts'
 import { adaptersOf, loadPlugin, pluginFile } from '../src/sources/plugins.ts'
 import { adapterContract } from './contract/adapter.ts'
-import { cli, temporary, World } from './setup/sweeping.ts'
+import { cli, cliPath, temporary, World } from './setup/sweeping.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', 'docs', 'adding-an-agent.md'), 'utf8')
 function block(language: string): string {
@@ -102,6 +103,14 @@ describe('a plugin', () => {
     put(join(made.home, dirname(LOG), 'long.jsonl'), `${lines.join('\n')}\n`)
     const again = cli(made.env, 'sweep', '--json')
     expect(JSON.parse(again.stdout)).toMatchObject({ new_events: 40_000, problems: [] })
+  })
+
+  it('is loaded without a word of Node about how', () => {
+    const made = world()
+    put(join(made.home, LOG), block('jsonl'))
+    const env = { PATH: process.env['PATH'], ...made.env }
+    const { status, stderr } = spawnSync(process.execPath, [cliPath, 'sweep'], { env, encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   })
 
   it('is shown by doctor, with path and hash', () => {

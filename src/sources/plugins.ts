@@ -46,7 +46,10 @@ export async function loadPlugin(file: PluginFile): Promise<Plugin> {
   if (pluginFile(path).sha256 !== sha256) throw badPlugin(path, 'the plugin was changed while it was loaded')
   let declared: unknown
   try {
-    const module = (await import(pathToFileURL(path).href)) as { default?: unknown; agent?: unknown }
+    const module = (await silently(async () => await import(pathToFileURL(path).href))) as {
+      default?: unknown
+      agent?: unknown
+    }
     const told = module.default ?? module.agent
     declared = typeof told === 'function' ? told(await import('../adapters/kit/index.ts')) : told
   } catch (cause) {
@@ -76,3 +79,14 @@ const badPlugin = (path: string, what: string, cause?: unknown): RecollectError 
     hint: 'mend it, or take it out of sources.plugins; docs/adding-an-agent.md shows one that works',
     cause,
   })
+
+/** From code that was kept, Node warns of how a module is imported: nobody who runs a command can do anything about that. */
+function silently<T>(begin: () => T): T {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return begin()
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
