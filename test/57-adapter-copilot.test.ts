@@ -118,6 +118,8 @@ describe('flat files', () => {
     ['user.message', { content: 'faster', delivery: 'steering' }],
     ['assistant.message', { messageId: 'm2', content: 'two', toolRequests: [], outputTokens: 5 }],
     ['session.shutdown', { shutdownType: 'routine', modelMetrics: metrics(350, 13, 2) }],
+    // 1.0.102, begun with `--plan`.
+    ['session.mode_notice_delivered', {}],
     ['session.snapshot_of_tomorrow', { what: 'nobody knows' }],
   ]
 

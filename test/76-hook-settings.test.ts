@@ -303,7 +303,7 @@ describe('trust', () => {
     const handler = { ...HANDLER, timeout: 3 }
     const kindWith = (events: string[], value: Handler): string | undefined => {
       const text = withHandler('', events, value, file)
-      return codex.hooks.obstacle({
+      return codex.hooks.obstacle?.({
         env: { HOME },
         file,
         found: findHandlers(text, file),
@@ -381,6 +381,27 @@ describe('recollect hooks', () => {
     expect(stdout).toContain('off: hooks are turned off under [features]')
     expect(cli({ HOME }, 'hooks', 'test', '--agent', 'claude').code).toBe(1)
   })
+
+  it.each(INTEGRATIONS.filter(({ hooks }) => hooks.off).map((one) => [one.flavor, one] as const))(
+    'says by which setting %s runs none',
+    (flavor, { hooks, home }) => {
+      const env = { HOME: temporary('hooks') }
+      mkdirSync(home(env), { recursive: true })
+      cli(env, 'hooks', 'install', '--agent', flavor)
+      const obstacle = () => {
+        const { agents } = JSON.parse(cli(env, 'hooks', 'status', '--agent', flavor, '--json').stdout) as {
+          agents: { obstacle: { what: string } | null }[]
+        }
+        return agents[0]?.obstacle?.what
+      }
+      expect(obstacle()).toBeUndefined()
+      const { key, when, file = hooks.file } = hooks.off as NonNullable<typeof hooks.off>
+      const before = existsSync(file(env)) ? (JSON.parse(readFileSync(file(env), 'utf8')) as object) : {}
+      const setting = key.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), when)
+      writeFileSync(file(env), JSON.stringify({ ...before, ...(setting as object) }))
+      expect(obstacle()).toContain(`"${key}" is ${when}`)
+    },
+  )
 
   it('leaves a broken file as it is, names it, and sees to the others', () => {
     const HOME = temporary('hooks')

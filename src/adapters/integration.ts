@@ -56,8 +56,10 @@ export interface HookFacts {
   }
   /** In what the agent counts how long it waits; seconds where left out. */
   readonly timeUnit?: 'ms'
-  /** What keeps installed handlers from running, if anything. */
-  obstacle(look: HookLook): Obstacle | undefined
+  /** The setting that turns all hooks off; in the file of the hooks where no other is named. */
+  readonly off?: { readonly key: string; readonly when: boolean; file?(env: Environment): string }
+  /** What else keeps installed handlers from running, if anything. */
+  obstacle?(look: HookLook): Obstacle | undefined
 }
 
 export interface HookLook {

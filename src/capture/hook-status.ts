@@ -2,17 +2,19 @@
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parse as parseJson } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import type { AnyAdapter, Environment } from '../adapters/adapter.ts'
-import type { InstalledHook, Integration, Obstacle } from '../adapters/integration.ts'
+import type { HookFacts, InstalledHook, Integration, Obstacle } from '../adapters/integration.ts'
 import type { RecollectError } from '../errors.ts'
 import { MAX_SETTINGS_BYTES, readLinked } from '../files/reading.ts'
 import { firedOf, peekSpool, readSpoolState, type SpoolState } from '../sources/spool.ts'
 import { TEST_EVENT } from '../sources/spool-files.ts'
 import { formOf } from './hook-forms.ts'
 import { handlerOf } from './hooks.ts'
+import { valueIn } from './keeping.ts'
 import type { Handler } from './settings.ts'
 
 export interface HookStatus {
@@ -68,8 +70,16 @@ export function statusOf(
   if (!first) return status
   status.command = (first.value as Handler).command
   status.problem = problemOf(found, status, handler && handlerOf(integration, handler))
-  status.obstacle = hooks.obstacle({ env, file, found, settings: readSettings })
+  status.obstacle =
+    hooks.obstacle?.({ env, file, found, settings: readSettings }) ?? switchedOff(hooks, env, file)
   return status
+}
+
+function switchedOff({ off }: HookFacts, env: Environment, hooksFile: string): Obstacle | undefined {
+  const file = off?.file?.(env) ?? hooksFile
+  if (!off || valueIn(readSettings(file), off.key) !== off.when) return undefined
+  const place = file === hooksFile ? 'this file' : basename(file)
+  return { kind: 'disabled', what: `"${off.key}" is ${off.when} in ${place}: remove it` }
 }
 
 /** As lenient as the agents are: what cannot be read says nothing. */

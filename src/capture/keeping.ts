@@ -41,7 +41,7 @@ function daysIn(text: string, keeps: KeepFacts): number {
 
 const pathOf = (key: string): string[] => key.split('.')
 
-const valueIn = (settings: unknown, key: string): unknown =>
+export const valueIn = (settings: unknown, key: string): unknown =>
   pathOf(key).reduce((value, name) => (Object(value) as Record<string, unknown>)[name], settings)
 
 const UNITS: Record<string, number> = { h: 1 / 24, d: 1, w: 7, m: 30 }

@@ -2,31 +2,17 @@
 // answers; in some threads only in a ledger. What sub-agents used stands nowhere.
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  disjointTokens,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  leaves,
-  list,
-  messageEvents,
-  newThread,
-  num,
-  type Part,
-  type Position,
-  partsOf,
-  readDocument,
-  recordName,
-  type Source,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  tokenCount,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import type { Item, Position, Source } from '../adapter.ts'
+import { readDocument } from '../kit/document.ts'
+import { factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, list, num, str, time } from '../kit/guards.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { otherPart, type Part, partsOf, type ResultPart } from '../kit/parts.ts'
+import { speakerOf } from '../kit/shapes.ts'
+import { leaves } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { disjointTokens, tokenCount } from '../kit/tokens.ts'
+import { toolsBy } from '../kit/tools.ts'
 
 const TOOLS = toolsBy({
   shell: 'Bash',
@@ -38,23 +24,21 @@ const TOOLS = toolsBy({
   plan: 'todo_write todo_read',
 })
 
-const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
-
 export const read = ({ path }: Source, from: Position | null): Iterable<Item> =>
-  readDocument(path, from, (document) => tell(inside(document), basename(path, '.json')))
+  readDocument(path, from, (document) => tell(fields(document), basename(path, '.json')))
 
 function* tell(document: Fields, name: string): Generator<Item> {
   const thread = newThread(str(document['id']) || name)
-  const initial = inside(inside(document['env'])['initial'])
-  const tree = inside(list(initial['trees'])[0])
-  const repository = inside(tree['repository'])
+  const initial = fields(fields(document['env'])['initial'])
+  const tree = fields(list(initial['trees'])[0])
+  const repository = fields(tree['repository'])
   yield* factsItems(thread, {
     startedAt: time(document['created']) ?? undefined,
     title: str(document['title']),
     cwd: pathOf(str(tree['uri'])),
     gitRemote: str(repository['url']),
     gitBranch: str(repository['ref'])?.replace(/^refs\/heads\//, ''),
-    agentVersion: str(inside(initial['platform'])['clientVersion']),
+    agentVersion: str(fields(initial['platform'])['clientVersion']),
   })
   const messages = list(document['messages']).map((one) => (isRecord(one) ? one : { message: one }))
   for (const one of messages) yield* message(thread, one)
@@ -71,8 +55,8 @@ function pathOf(uri: string | undefined): string | undefined {
 
 function* message(thread: Thread, record: Fields): Generator<Item> {
   const { role, messageId, content, usage, ...facts } = record
-  const counts = inside(usage)
-  const ts = time(inside(record['meta'])['sentAt']) ?? time(counts['timestamp'])
+  const counts = fields(usage)
+  const ts = time(fields(record['meta'])['sentAt']) ?? time(counts['timestamp'])
   const id = num(messageId) ?? str(messageId)
   const name = recordName(thread, record, id === undefined ? undefined : `m${id}`, ts)
   const speaker = speakerOf(role)
@@ -80,7 +64,7 @@ function* message(thread: Thread, record: Fields): Generator<Item> {
   const model = str(counts['model'])
   yield* factsItems(thread, { model })
   const parts = partsOf(content).map((part) => (part.is === 'result' ? resultPart(part) : part))
-  if (inside(record['state'])['type'] === 'cancelled') parts.push(STOPPED)
+  if (fields(record['state'])['type'] === 'cancelled') parts.push(STOPPED)
   const answer = speaker === 'assistant' ? { model } : {}
   yield* messageEvents(thread, { name, ts, speaker: speaker ?? 'system', parts, facts, ...answer }, TOOLS)
   if (!isRecord(usage)) return
@@ -97,33 +81,26 @@ function* message(thread: Thread, record: Fields): Generator<Item> {
   yield usageItem(thread, tokens, { ...about, isLatest: true })
 }
 
-const STOPPED: Part = {
-  is: 'other',
-  name: 'cancelled',
-  isKnown: true,
-  kind: 'human_intervention',
-  mark: 'interrupt',
-  summary: 'cancelled',
-  raw: { state: 'cancelled' },
-}
+const STOP = { kind: 'human_intervention', mark: 'interrupt', summary: 'cancelled' } as const
+const STOPPED = otherPart('cancelled', { state: 'cancelled' }, STOP)
 
 const ENDS = { done: 'ok', error: 'failed', cancelled: 'stopped', 'rejected-by-user': 'refused' } as const
 
-function resultPart(part: Extract<Part, { is: 'result' }>): Part {
-  const run = inside(part.raw['run'])
+function resultPart(part: ResultPart): Part {
+  const run = fields(part.raw['run'])
   const id = str(part.raw['toolUseID']) ?? part.id
   const status = str(run['status']) ?? ''
   // Still under way when it was written.
   const state = Object.hasOwn(ENDS, status) ? ENDS[status as keyof typeof ENDS] : undefined
   if (state === undefined && !isRecord(part.raw['run'])) return { ...part, id }
   const { result, error, reason } = run
-  const output = str(inside(result)['output']) ?? str(result) ?? leaves(result)
-  const exitCode = num(inside(result)['exitCode'])
+  const output = str(fields(result)['output']) ?? str(result) ?? leaves(result)
+  const exitCode = num(fields(result)['exitCode'])
   const failed = state === 'failed' || (exitCode ?? 0) !== 0
   return {
     ...part,
     id,
-    text: str(inside(error)['message']) ?? str(error) ?? output ?? str(reason),
+    text: str(fields(error)['message']) ?? str(error) ?? output ?? str(reason),
     failed,
     isRefused: state === 'refused',
     state: state === 'stopped' ? state : state === undefined ? 'background' : undefined,
@@ -133,16 +110,16 @@ function resultPart(part: Extract<Part, { is: 'result' }>): Part {
 
 /** One entry per response, where the answers themselves tell nothing. */
 function* ledger(thread: Thread, document: Fields): Generator<Item> {
-  for (const one of list(inside(document['usageLedger'])['events']).filter(isRecord)) {
+  for (const one of list(fields(document['usageLedger'])['events']).filter(isRecord)) {
     const ts = time(one['timestamp'])
-    const told = inside(one['tokens'])
+    const told = fields(one['tokens'])
     const to = num(one['toMessageId']) ?? str(one['toMessageId'])
     const name = recordName(thread, one, str(one['id']), ts)
     yield usageItem(thread, disjointTokens({ input: told['input'], output: told['output'] }), {
       id: `amp:${thread.session}:ledger ${name}`,
       ts,
       model: str(one['model']) ?? null,
-      ...(to !== undefined && { event: `m${to}#0` }),
+      event: to === undefined ? undefined : `m${to}#0`,
     })
   }
 }

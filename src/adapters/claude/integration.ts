@@ -23,9 +23,6 @@ export const integration: NonNullable<Agent['integration']> = {
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
     // The first is known since 2.1: see above for what older versions make of it.
     answers: { failed: 'PostToolUseFailure', prompt: 'UserPromptSubmit', call: 'PreToolUse' },
-    obstacle({ file, settings }) {
-      if (settings(file)['disableAllHooks'] !== true) return undefined
-      return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }
-    },
+    off: { key: 'disableAllHooks', when: true },
   },
 }

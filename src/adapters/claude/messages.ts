@@ -1,4 +1,5 @@
 // `user` and `assistant` lines: each content block becomes one event. The line's own fields go with its first event.
+import { edgeItem } from '../kit/facts.ts'
 import { isRecord, list, num, str } from '../kit/guards.ts'
 import { contentText, firstLine } from '../kit/text.ts'
 import { kindOfCommand } from './commands.ts'
@@ -145,14 +146,7 @@ function noteClear(line: Line, text: string): void {
   if (!text.includes('<command-name>/clear<') || line.isSidechain) return
   const { state } = line
   if (state.prompts.length > 0 || state.facts.model !== undefined) return
-  line.items.push({
-    type: 'edge',
-    kind: 'cleared',
-    session: state.session,
-    parent: null,
-    at: line.ts,
-    evidence: `${line.key}#0`,
-  })
+  line.items.push(edgeItem('cleared', state.session, null, line.ts, `${line.key}#0`))
 }
 
 function pictureDraft(

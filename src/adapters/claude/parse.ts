@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import { readBeginning } from '../../files/reading.ts'
 import type { EdgeItem, Item, Position, SessionItem, Source, SweepMemo } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
+import { edgeItem } from '../kit/facts.ts'
 import { isRecord, str } from '../kit/guards.ts'
 import { readLines } from '../kit/lines.ts'
 import { newMemo } from '../kit/memo.ts'
@@ -149,13 +150,8 @@ function noteFacts(line: Line): void {
   if (Object.keys(item).length > 2) line.items.push(item)
 }
 
-const bornFrom = ({ state }: Line, parent: string): EdgeItem => ({
-  type: 'edge',
-  kind: 'interactive_fork',
-  session: state.session,
-  parent,
-  at: null,
-})
+const bornFrom = ({ state }: Line, parent: string): EdgeItem =>
+  edgeItem('interactive_fork', state.session, parent, null)
 
 function noteLeaf(line: Line): void {
   const { state, uuid } = line

@@ -61,7 +61,6 @@ export const agent: Agent = {
       form: 'script',
       namesNoFile: true,
       events: ['TaskComplete'],
-      obstacle: () => undefined,
     },
   },
 }

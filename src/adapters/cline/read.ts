@@ -1,36 +1,19 @@
 // A session is one document of messages, written anew after each, and a manifest beside it. Sub-agents' documents lie in
 // the same folder.
 import { basename, dirname, join } from 'node:path'
-import {
-  disjointTokens,
-  type EventItem,
-  editsIn,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  jsonBeside,
-  leaves,
-  list,
-  messageEvents,
-  newMemo,
-  newThread,
-  noteEvent,
-  num,
-  type Part,
-  type Position,
-  partsOf,
-  readDocument,
-  recordName,
-  type Source,
-  speakerOf,
-  str,
-  type Thread,
-  type Tools,
-  time,
-  usageItem,
-} from '../kit/index.ts'
+import { editsIn } from '../../event/edits.ts'
+import type { EventItem, Item, Position, Source } from '../adapter.ts'
+import { jsonBeside, readDocument } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItems } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, list, num, str, time } from '../kit/guards.ts'
+import { newMemo } from '../kit/memo.ts'
+import { INTERRUPT, messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, partsOf, type ResultPart } from '../kit/parts.ts'
+import { speakerOf } from '../kit/shapes.ts'
+import { leaves } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { namedTokens } from '../kit/tokens.ts'
+import { exitCodeIn, type Tools } from '../kit/tools.ts'
 import { readTask } from './tasks.ts'
 
 const TOOLS: Tools = {
@@ -71,27 +54,24 @@ function* readMessages(path: string, from: Position | null): Generator<Item> {
   yield* readDocument(path, from, tell, JSON.stringify(manifest))
 }
 
-const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
-
 function forkOf(manifest: Fields): { parent: string | undefined; at: number | null } {
-  const fork = inside(inside(manifest['metadata'])['fork'])
+  const fork = fields(fields(manifest['metadata'])['fork'])
   return { parent: str(fork['forkedFromSessionId']), at: time(fork['forkedAt']) }
 }
 
 function* told(thread: Thread, record: Fields, manifest: Fields, isLead: boolean): Generator<Item> {
   const { session } = thread
-  const origin = inside(record['origin'])
-  const metadata = inside(manifest['metadata'])
+  const origin = fields(record['origin'])
+  const metadata = fields(manifest['metadata'])
   const fork = forkOf(manifest)
   const above = isLead ? undefined : str(origin['parentThreadId'])
-  const first = inside(list(record['messages'])[0])
-  if (above) yield { type: 'edge', kind: 'subagent', session, parent: above, at: time(first['ts']) }
-  if (isLead && fork.parent)
-    yield { type: 'edge', kind: 'interactive_fork', session, parent: fork.parent, at: fork.at }
+  const first = fields(list(record['messages'])[0])
+  if (above) yield edgeItem('subagent', session, above, time(first['ts']))
+  if (isLead && fork.parent) yield edgeItem('interactive_fork', session, fork.parent, fork.at)
   yield* factsItems(thread, {
     startedAt: (isLead ? time(manifest['started_at']) : time(first['ts'])) ?? undefined,
     cwd: str(manifest['cwd']) ?? str(manifest['workspace_root']),
-    gitBranch: str(inside(metadata['git'])['branch']),
+    gitBranch: str(fields(metadata['git'])['branch']),
     agentVersion: str(origin['version']),
     title: isLead ? str(metadata['title']) : undefined,
     relation: isLead ? (fork.parent ? 'fork' : undefined) : 'subagent',
@@ -112,9 +92,9 @@ function* message(thread: Thread, record: Fields, forkedAt: number | null): Gene
   const { id, role, content, ts: at, modelInfo, metrics, ...facts } = record
   const ts = time(at)
   const name = recordName(thread, record, str(id), ts)
-  const metadata = inside(record['metadata'])
+  const metadata = fields(record['metadata'])
   const displayed = str(metadata['displayRole'])
-  const model = str(inside(modelInfo)['id'])
+  const model = str(fields(modelInfo)['id'])
   const more = forkedAt !== null && ts !== null && ts < forkedAt ? { inherited: true } : {}
   if (displayed === 'error') {
     // The client's words, in an answer's place.
@@ -128,9 +108,9 @@ function* message(thread: Thread, record: Fields, forkedAt: number | null): Gene
   const isSummary = str(metadata['kind'])?.startsWith('compaction') === true
   const parts = partsOf(content).map(speaker === 'user' ? typedPart : calledPart)
   const mark = isSummary ? ({ mark: 'compaction' } as const) : {}
-  const all = { parts, facts, each: parts.map(shownAs), more: { ...more, ...mark } }
+  const all = { parts, facts, more: { ...more, ...mark } }
   yield* messageEvents(thread, { name, ts, speaker: speaker ?? 'system', ...all }, TOOLS)
-  if (speaker === 'assistant') yield* counted(thread, name, ts, model, inside(metrics))
+  if (speaker === 'assistant') yield* counted(thread, name, ts, model, fields(metrics))
 }
 
 /** An answer that was cut off has zeros: nothing is known of it. */
@@ -142,23 +122,12 @@ function* counted(
   metrics: Fields,
 ): Generator<Item> {
   yield* factsItems(thread, { model })
-  const tokens = disjointTokens(
-    {
-      input: metrics['inputTokens'],
-      cacheRead: metrics['cacheReadTokens'],
-      cacheWrite: metrics['cacheWriteTokens'],
-      output: metrics['outputTokens'],
-    },
-    { inputHasCache: true },
-  )
-  if (Object.values(tokens).every((count) => count === 0)) return
-  const cost = num(metrics['cost'])
-  yield usageItem(thread, tokens, {
+  yield* usageItems(thread, namedTokens(metrics, { inputHasCache: true }), {
     id: `cline:${name}`,
     ts,
     model: model ?? null,
     event: `${name}#0`,
-    ...(cost !== undefined && cost > 0 && { reportedCost: Math.round(cost * 1e8) }),
+    usd: num(metrics['cost']),
   })
 }
 
@@ -174,31 +143,31 @@ function typedPart(part: Part): Part {
   return part.is === 'result' ? resultPart(part) : part
 }
 
-function calledPart(part: Part): Part {
-  if (part.is !== 'call') return part
-  const commands = inside(part.input)['commands']
+function calledPart(told: Part): Part {
+  if (told.is !== 'call') return told
+  const part = { ...told, more: shownAs(told) }
+  const commands = fields(part.input)['commands']
   const lines = (typeof commands === 'string' ? [commands] : list(commands)).map((one) =>
     typeof one === 'string' ? one : (leaves(one) ?? ''),
   )
   if (part.tool === 'run_commands' && lines.length > 0) return { ...part, act: { command: lines.join('\n') } }
-  const edits = part.tool === 'apply_patch' ? editsIn(inside(part.input)['input'] ?? part.input) : []
+  const edits = part.tool === 'apply_patch' ? editsIn(fields(part.input)['input'] ?? part.input) : []
   return edits.length > 0 ? { ...part, act: { edits } } : part
 }
 
 /** Of calls that say it in fields of their own: which files, and what is asked of a sub-agent. */
-function shownAs(part: Part): Partial<EventItem> | undefined {
-  if (part.is !== 'call') return undefined
-  const { files, task } = inside(part.input)
+function shownAs(part: Extract<Part, { is: 'call' }>): Partial<EventItem> | undefined {
+  const { files, task } = fields(part.input)
   if (part.tool === 'spawn_agent' && str(task) !== undefined) return { summary: `spawn_agent: ${str(task)}` }
-  const paths = list(files).flatMap((file) => str(file) ?? str(inside(file)['path']) ?? [])
+  const paths = list(files).flatMap((file) => str(file) ?? str(fields(file)['path']) ?? [])
   const isRead = part.tool === 'read_files' && paths.length > 0
   return isRead ? { files: paths, summary: `read_files ${paths[0]}` } : undefined
 }
 
 /** A list with one entry for each command or file of the call, or one entry as JSON in a string. */
-function resultPart(part: Extract<Part, { is: 'result' }>): Part {
+function resultPart(part: ResultPart): Part {
   const { content } = part.raw
-  const entries = (typeof content === 'string' ? [parsed(content)] : list(content)).map(inside)
+  const entries = (typeof content === 'string' ? [parsed(content)] : list(content)).map(fields)
   const texts = entries.map((entry) => str(entry['result']) ?? str(entry['text']) ?? str(entry['error']))
   const wrong = entries.find(
     ({ success, error }) => success === false || (success === undefined && str(error)),
@@ -240,13 +209,6 @@ function* ended(thread: Thread, manifest: Fields): Generator<Item> {
   if (ts === null || status === undefined) return
   const { exit_code, ended_at } = manifest
   const note = { name: 'end', ts, payload: { status, exit_code, ended_at } }
-  if (status === 'cancelled')
-    yield noteEvent(thread, {
-      ...note,
-      kind: 'human_intervention',
-      role: 'user',
-      mark: 'interrupt',
-      summary: 'cancelled',
-    })
-  else yield noteEvent(thread, { ...note, kind: 'lifecycle', summary: `session ${status}` })
+  if (status === 'cancelled') yield noteEvent(thread, { ...note, ...INTERRUPT, summary: 'cancelled' })
+  else yield noteEvent(thread, { ...note, summary: `session ${status}` })
 }

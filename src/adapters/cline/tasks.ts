@@ -1,31 +1,17 @@
 // Tasks of the extensions: what the editor showed, in one list that is written anew. Calls are there, and the outputs of
 // commands and servers; what came of reading and changing files is not. Not verified: built from documented formats.
 import { basename, dirname, join } from 'node:path'
-import {
-  disjointTokens,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  jsonBeside,
-  list,
-  messageEvents,
-  newThread,
-  noteEvent,
-  num,
-  numbered,
-  type Part,
-  type Position,
-  readDocument,
-  type SweepMemo,
-  str,
-  type Thread,
-  textBeside,
-  time,
-  toolsBy,
-  usageItem,
-  wordList,
-} from '../kit/index.ts'
+import type { Item, Position, SweepMemo } from '../adapter.ts'
+import { numbered } from '../kit/bounded.ts'
+import { jsonBeside, readDocument, textBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItems } from '../kit/facts.ts'
+import { type Fields, fieldsIn, isRecord, list, num, str, time } from '../kit/guards.ts'
+import { INTERRUPT, messageEvents, type Note, noteEvent } from '../kit/messages.ts'
+import { type Part, toolCall } from '../kit/parts.ts'
+import { jsonOr, wordSet } from '../kit/text.ts'
+import { newThread, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { toolsBy } from '../kit/tools.ts'
 
 const TOOLS = toolsBy({
   edit: 'editedExistingFile appliedDiff newFileCreated insertContent searchAndReplace fileDeleted',
@@ -75,7 +61,7 @@ function* told(thread: Task, history: Fields, document: unknown): Generator<Item
   const [first] = list(document)
   const at = isRecord(first) ? time(first['ts']) : null
   const parent = str(history['parentTaskId'])
-  if (parent) yield { type: 'edge', kind: 'subagent', session: thread.session, parent, at }
+  if (parent) yield edgeItem('subagent', thread.session, parent, at)
   yield* factsItems(thread, {
     startedAt: at ?? undefined,
     cwd: str(history['workspace']) ?? str(history['cwdOnTaskInitialization']),
@@ -88,13 +74,11 @@ const ERRORS = new Set(['error', 'diff_error', 'api_req_failed', 'mistake_limit_
 const RETRIES = new Set(['api_req_retried', 'api_req_retry_delayed'])
 const CALLS = new Set(['tool', 'command', 'use_mcp_server', 'browser_action_launch', 'browser_action'])
 const RESULTS = new Set(['command_output', 'mcp_server_response', 'browser_action_result'])
-const SILENT = new Set(
-  wordList(`
+const SILENT = wordSet(`
   api_req_finished api_req_deleted checkpoint_created checkpoint_saved completion_result resume_task
   resume_completed_task shell_integration_warning mcp_server_request_started load_mcp_documentation info
   subtask_result task_progress codebase_search_result user_edit_todos auto_approval_max_req_reached
-  command_permission_denied deleted_api_reqs clineignore_error generate_explanation new_task`),
-)
+  command_permission_denied deleted_api_reqs clineignore_error generate_explanation new_task`)
 
 function* shown(thread: Task, record: Fields): Generator<Item> {
   // Still being written; it comes whole.
@@ -129,24 +113,13 @@ function* shown(thread: Task, record: Fields): Generator<Item> {
 }
 
 function callPart(what: string, text: string, id: string): Part {
-  if (what === 'command')
-    return {
-      is: 'call',
-      id,
-      tool: what,
-      input: { command: text },
-      act: { does: 'shell', command: text },
-      raw: { text },
-    }
-  let input: Fields = { text }
-  try {
-    const given: unknown = JSON.parse(text)
-    if (isRecord(given)) input = given
-  } catch {
-    // Kept as it stands.
+  if (what === 'command') {
+    const act = { does: 'shell', command: text } as const
+    return { ...toolCall(id, what, { command: text }, { text }), act }
   }
-  const tool = str(input['tool']) ?? str(input['toolName']) ?? what
-  return { is: 'call', id, tool, input, raw: { text } }
+  const given = jsonOr(text)
+  const input = isRecord(given) ? given : { text }
+  return toolCall(id, str(input['tool']) ?? str(input['toolName']) ?? what, input, { text })
 }
 
 type Frame = { name: string; ts: number | null; facts: Fields }
@@ -158,57 +131,36 @@ function* noted(thread: Task, record: Fields, what: string, { name, ts, facts }:
   else if (ERRORS.has(what)) yield noteEvent(thread, { ...note, kind: 'error', said: text })
   else if (RETRIES.has(what)) yield noteEvent(thread, { ...note, kind: 'retry' })
   else if (what === 'condense_context' || what === 'summarize_task')
-    yield noteEvent(thread, { ...note, kind: 'lifecycle', mark: 'compaction' })
+    yield noteEvent(thread, { ...note, mark: 'compaction' })
   else {
-    yield noteEvent(thread, { ...note, kind: 'lifecycle' })
+    yield noteEvent(thread, note)
     if (!SILENT.has(what) && !RESULTS.has(what)) yield { type: 'unknown', name: `shown ${what || 'nothing'}` }
   }
 }
 
 /** Written when a request begins, and again with its tokens when it has ended. */
-function* request(
-  thread: Task,
-  note: Pick<Parameters<typeof noteEvent>[1], 'name' | 'ts' | 'payload' | 'summary'>,
-  text: string,
-): Generator<Item> {
-  let told: Fields = {}
-  try {
-    const given: unknown = JSON.parse(text)
-    if (isRecord(given)) told = given
-  } catch {
-    // Kept as it stands.
-  }
+function* request(thread: Task, note: Note, text: string): Generator<Item> {
+  const told = fieldsIn(text)
   const reason = str(told['cancelReason'])
   if (reason === 'user_cancelled')
-    yield noteEvent(thread, {
-      ...note,
-      kind: 'human_intervention',
-      role: 'user',
-      mark: 'interrupt',
-      summary: 'request cancelled',
-    })
-  else if (reason)
-    yield noteEvent(thread, {
-      ...note,
-      kind: 'error',
-      summary: str(told['streamingFailedMessage']) ?? reason,
-    })
-  else yield noteEvent(thread, { ...note, kind: 'lifecycle', summary: 'request' })
+    yield noteEvent(thread, { ...note, ...INTERRUPT, summary: 'request cancelled' })
+  else if (reason) {
+    const summary = str(told['streamingFailedMessage']) ?? reason
+    yield noteEvent(thread, { ...note, kind: 'error', summary })
+  } else yield noteEvent(thread, { ...note, summary: 'request' })
   const tokens = disjointTokens({
     input: told['tokensIn'],
     cacheRead: told['cacheReads'],
     cacheWrite: told['cacheWrites'],
     output: told['tokensOut'],
   })
-  if (Object.values(tokens).every((count) => count === 0)) return
   const model = thread.models.findLast(([since]) => since <= (note.ts ?? 0))?.[1] ?? thread.told.model ?? null
-  const cost = num(told['cost'])
-  yield usageItem(thread, tokens, {
+  yield* usageItems(thread, tokens, {
     id: `cline:${thread.session}:${note.name}`,
     ts: note.ts,
     model,
     event: note.name,
     isLatest: true,
-    ...(cost !== undefined && cost > 0 && { reportedCost: Math.round(cost * 1e8) }),
+    usd: num(told['cost']),
   })
 }

@@ -3,6 +3,7 @@
 
 import { mappedEdits } from '../../event/edits.ts'
 import type { EventItem, Item } from '../adapter.ts'
+import { edgeItem } from '../kit/facts.ts'
 import { isRecord, list, num, str, time } from '../kit/guards.ts'
 import { shortHash, wordList } from '../kit/text.ts'
 import { commandLine, deedsOf, typedLine } from './acts.ts'
@@ -93,16 +94,7 @@ export function spawnEdges(spot: Spot, item: TurnItem): Item[] {
   const evidence = str(item['id']) ?? str(item['call_id']) ?? str(item['event_id'])
   return children.flatMap((child): Item[] =>
     typeof child === 'string' && child !== spot.session
-      ? [
-          {
-            type: 'edge',
-            kind: 'subagent',
-            session: child,
-            parent: spot.session,
-            at: spot.ts,
-            ...(evidence ? { evidence } : {}),
-          },
-        ]
+      ? [edgeItem('subagent', child, spot.session, spot.ts, evidence || undefined)]
       : [],
   )
 }

@@ -1,36 +1,19 @@
 // One document per session, written when the client ends. Messages have neither ids nor times: a message is named by what
 // stands up to it. A fork is a copy that names no parent; what it counts itself tells where its own part begins.
 import { basename, dirname, join } from 'node:path'
-import {
-  contentText,
-  disjointTokens,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  list,
-  messageEvents,
-  newMemo,
-  newThread,
-  num,
-  type Part,
-  type Position,
-  partsOf,
-  readDocument,
-  recordName,
-  type Source,
-  type Speaker,
-  type SweepMemo,
-  speakerOf,
-  str,
-  type Thread,
-  type Tokens,
-  textBeside,
-  time,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import type { Tokens } from '../../model.ts'
+import type { Item, Position, Source, SweepMemo } from '../adapter.ts'
+import { readDocument, textBeside } from '../kit/document.ts'
+import { factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, list, num, str, time } from '../kit/guards.ts'
+import { newMemo } from '../kit/memo.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { type CallPart, otherPart, type Part, partsOf, toolCall } from '../kit/parts.ts'
+import { type Speaker, speakerOf } from '../kit/shapes.ts'
+import { contentText, jsonOr } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
 const TOOLS = toolsBy({
   shell: 'Bash run_terminal_command',
@@ -55,25 +38,17 @@ export function read({ path }: Source, from: Position | null, memo: SweepMemo = 
 /** When each session was made stands in the index alone, as a number in words. */
 function entriesIn(path: string): Map<string, number> {
   const found = new Map<string, number>()
-  for (const entry of list(parsed(textBeside(path).text))) {
-    const [id, at] = isRecord(entry) ? [str(entry['sessionId']), entry['dateCreated']] : []
+  // Where it is being written, the next sweep sees it whole.
+  for (const entry of list(jsonOr(textBeside(path).text ?? ''))) {
+    const { sessionId: id, dateCreated: at } = fields(entry)
     const ts = time(typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at)
-    if (id && ts !== null) found.set(id, ts)
+    if (typeof id === 'string' && id && ts !== null) found.set(id, ts)
   }
   return found
 }
 
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '[]')
-  } catch {
-    // It is being written: the next sweep sees it whole.
-    return []
-  }
-}
-
 function* sessionItems(document: unknown, name: string, createdAt: number | null): Generator<Item> {
-  const session = isRecord(document) ? document : {}
+  const session = fields(document)
   const thread = newThread(str(session['sessionId']) || name)
   const history = list(session['history'])
   const copied = copiedCount(history, session['usage'])
@@ -111,13 +86,12 @@ function copiedCount(history: readonly unknown[], told: unknown): number {
 }
 
 function usageIn(item: unknown): Fields | undefined {
-  const message = isRecord(item) ? item['message'] : undefined
-  const usage = isRecord(message) ? message['usage'] : undefined
+  const { usage } = fields(fields(item)['message'])
   return isRecord(usage) ? usage : undefined
 }
 
 function* itemEvents(thread: Thread, item: Fields, inherited: boolean): Generator<Item> {
-  const message = isRecord(item['message']) ? item['message'] : {}
+  const message = fields(item['message'])
   const usage = usageIn(item)
   // Equal sessions are not copies of each other: a person may ask the same twice.
   const name = recordName(thread, [thread.session, message], undefined, null)
@@ -130,40 +104,29 @@ function* itemEvents(thread: Thread, item: Fields, inherited: boolean): Generato
   yield* messageEvents(thread, { name, ts: null, speaker, parts, facts: beside(item, message), more }, TOOLS)
   if (!usage || inherited) return
   const cents = num(usage['cost_cents']) ?? 0
-  const cost = cents > 0 ? { reportedCost: Math.round(cents * 1e6) } : {}
   yield usageItem(thread, tokensIn(usage), {
     id: `continue:${thread.session}:${name}`,
     ts: null,
     model: model ?? null,
     event: `${name}#0`,
-    ...cost,
+    reportedCost: cents > 0 ? Math.round(cents * 1e6) : undefined,
   })
 }
 
 function partsIn(item: Fields, message: Fields, role: string | undefined): Part[] {
   const { content, toolCallId } = message
-  const thought = isRecord(item['reasoning']) ? str(item['reasoning']['text']) : undefined
+  const thought = str(fields(item['reasoning'])['text'])
   const before: Part[] = thought
     ? [{ is: 'thinking', text: thought, raw: { reasoning: item['reasoning'] } }]
     : []
   const summary = str(item['conversationSummary'])
-  if (summary) {
-    const raw = { conversationSummary: summary }
-    before.push({
-      is: 'other',
-      name: 'summary',
-      isKnown: true,
-      mark: 'compaction',
-      summary: 'conversation compacted',
-      raw,
-    })
-  }
+  const compacted = { mark: 'compaction', summary: 'conversation compacted' } as const
+  if (summary) before.push(otherPart('summary', { conversationSummary: summary }, compacted))
   const text = contentText(content) ?? ''
   if (role === 'thinking') return [...before, { is: 'thinking', text, raw: { thinking: text } }]
   if (role === 'tool')
     return [...before, { is: 'result', id: str(toolCallId), text, failed: false, raw: { content } }]
-  if (speakerOf(role) === undefined)
-    return [{ is: 'other', name: `role ${role ?? 'missing'}`, isKnown: false, raw: item }]
+  if (speakerOf(role) === undefined) return [otherPart(`role ${role ?? 'missing'}`, item, { isKnown: false })]
   // An answer of calls alone has an empty text.
   return [...before, ...partsOf(content).filter((part) => part.is !== 'text' || part.text !== '')]
 }
@@ -174,11 +137,11 @@ function callParts(item: Fields, message: Fields): Part[] {
   const calls = list(message['toolCalls']).filter(isRecord)
   const results: Part[] = []
   const asked = calls.map((call): Part => {
-    const wanted = isRecord(call['function']) ? call['function'] : {}
-    const [id, tool] = [str(call['id']), str(wanted['name']) ?? 'unknown']
+    const wanted = fields(call['function'])
+    const part = toolCall(call['id'], wanted['name'], wanted['arguments'], call)
     const state = states.find((one) => one['toolCallId'] === call['id'])
-    if (state) results.push(...resultParts(state, id, tool))
-    return { is: 'call', id, tool, input: wanted['arguments'], raw: call }
+    if (state && ENDED.has(state['status'])) results.push(resultPart(state, part))
+    return part
   })
   return [...asked, ...results]
 }
@@ -186,19 +149,18 @@ function callParts(item: Fields, message: Fields): Part[] {
 const HEAD = /^Error executing tool \S+: (?:Error \(exit code -?\d+\): )?/
 const EXIT = /\(exit code (-?\d+)\)/
 
-function resultParts(state: Fields, id: string | undefined, tool: string): Part[] {
-  const { status, output } = state
-  if (status !== 'done' && status !== 'errored' && status !== 'canceled') return []
+const ENDED: ReadonlySet<unknown> = new Set(['done', 'errored', 'canceled'])
+
+function resultPart({ status, output }: Fields, { id, tool }: CallPart): Part {
   const text = list(output)
-    .flatMap((one) => (isRecord(one) ? (str(one['content']) ?? []) : []))
+    .flatMap((one) => str(fields(one)['content']) ?? [])
     .join('\n')
   const failed = status === 'errored'
   // A command that failed without a word on stderr is done, too: what its code was, nobody knows.
   const exitCode = SHELLS.has(tool) && failed ? exitCodeIn(HEAD.exec(text)?.[0] ?? '', EXIT) : undefined
   const isRefused = status === 'canceled'
   const said = failed ? text.replace(HEAD, '') : text
-  const part: Part = { is: 'result', id, text: said, failed, isRefused, raw: { status, output } }
-  return [exitCode === undefined ? part : { ...part, exitCode }]
+  return { is: 'result', id, text: said, failed, isRefused, exitCode, raw: { status, output } }
 }
 
 /** What stands beside a message and is not told otherwise. */
@@ -211,16 +173,15 @@ function beside(item: Fields, message: Fields): Fields {
 
 /** Only Anthropic's counts have a number for what was written to the cache, and only theirs are apart from the input. */
 function tokensIn(usage: Fields): Tokens {
-  const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
+  const details = fields(usage['prompt_tokens_details'])
   const isApart = details['cache_write_tokens'] !== undefined
-  const output = isRecord(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
   return disjointTokens(
     {
       input: usage['prompt_tokens'],
       cacheRead: details['cache_read_tokens'] ?? details['cached_tokens'],
       cacheWrite: details['cache_write_tokens'],
       output: usage['completion_tokens'],
-      reasoning: output['reasoning_tokens'],
+      reasoning: fields(usage['completion_tokens_details'])['reasoning_tokens'],
     },
     { inputHasCache: !isApart },
   )

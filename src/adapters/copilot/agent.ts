@@ -35,10 +35,7 @@ export const agent: Agent = {
       form: 'lists',
       namesNoFile: true,
       events: ['sessionStart', 'agentStop', 'subagentStop', 'sessionEnd'],
-      obstacle: ({ env, settings }) =>
-        settings(join(home(env), 'settings.json'))['disableAllHooks'] === true
-          ? { kind: 'disabled', what: '"disableAllHooks" is set in settings.json: remove it' }
-          : undefined,
+      off: { key: 'disableAllHooks', when: true, file: (env) => join(home(env), 'settings.json') },
     },
   },
 }

@@ -1,37 +1,19 @@
 // One event per line, `{type, data, id, parentId, timestamp, agentId?}`. The links are the order of the lines, sub-agents'
 // included, so a chain per agent is made here. Calls stand in the answer that makes them; `tool.execution_start` repeats them.
 import { basename, dirname, join } from 'node:path'
-import {
-  disjointTokens,
-  type EventItem,
-  type Fields,
-  factsItems,
-  fields,
-  firstLine,
-  type Item,
-  list,
-  type Message,
-  messageEvents,
-  newThread,
-  noteEvent,
-  num,
-  type Part,
-  type Position,
-  readLines,
-  recordName,
-  remember,
-  type Source,
-  type Speaker,
-  str,
-  type Thread,
-  type Tokens,
-  type Tools,
-  textBeside,
-  time,
-  tokenCount,
-  type UsageItem,
-  usageItem,
-} from '../kit/index.ts'
+import type { Tokens } from '../../model.ts'
+import type { EventItem, Item, Position, Source, UsageItem } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { textBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, list, num, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { INTERRUPT, type Message, messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, toolCall } from '../kit/parts.ts'
+import { firstLine, wordList, wordSet } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { namedTokens, tokenCount } from '../kit/tokens.ts'
+import type { Tools } from '../kit/tools.ts'
 
 interface State extends Thread {
   /** [agent, key of its latest event]; the main agent is ''. */
@@ -66,16 +48,21 @@ function* step(state: State, record: Fields): Generator<Item> {
   yield* sessionItems(state, type, data, ts)
   // The one it speaks with, where nobody chose one, or chose another meanwhile.
   if (type === 'assistant.message' && agent === '') yield* factsItems(state, { model: str(data['model']) })
+  const more: Partial<EventItem> = agent === '' ? {} : { isSidechain: true, agent }
   if (type === 'session.usage_record') {
-    yield* usageRecord(state, name, fields(data['usage']), ts, agent)
+    yield* usageRecord(state, { type, data, name, ts, more })
     return
   }
   state.last = state.agents.find(([one]) => one === agent)?.[1] ?? null
-  const more: Partial<EventItem> = agent === '' ? {} : { isSidechain: true, agent }
   const call =
     str(data['parentToolCallId']) ?? (type.startsWith('subagent.') ? str(data['toolCallId']) : undefined)
   if (agent !== '' && state.last === null && call) more.parentCall = call
-  yield* eventsOf(state, { type, data, name, ts, more })
+  // Where the answer told the call, its time begins now.
+  const open = BEGINS.has(type) ? state.calls.open.find(([id]) => id === data['toolCallId']) : undefined
+  const spoken = spokenIn(type, data, more)
+  if (open) open[3] = ts
+  else if (spoken) yield* messageEvents(state, { name, ts, more, ...spoken }, TOOLS)
+  else yield* notes(state, { type, data, name, ts, more })
   state.agents = state.agents.filter(([one]) => one !== agent)
   remember(state.agents, [agent, state.last])
   if (type === 'assistant.message') yield* answerTokens(state, name, data, ts)
@@ -83,10 +70,8 @@ function* step(state: State, record: Fields): Generator<Item> {
 }
 
 /** Fields that differ in a copy, or repeat what stands beside them. */
-const LEFT_OUT = new Set(
-  'sessionId content transformedContent toolRequests reasoningText reasoningOpaque reasoningBlocks encryptedContent'.split(
-    ' ',
-  ),
+const LEFT_OUT = wordSet(
+  'sessionId content transformedContent toolRequests reasoningText reasoningOpaque reasoningBlocks encryptedContent',
 )
 
 const besides = (data: Fields): Fields =>
@@ -100,38 +85,31 @@ interface Told {
   more: Partial<EventItem>
 }
 
-function* eventsOf(state: State, { type, data, name, ts, more }: Told): Generator<Item> {
-  const say = (speaker: Speaker, parts: Part[], also: Partial<Message> = {}): Generator<Item> =>
-    messageEvents(state, { name, ts, speaker, parts, more, ...also }, TOOLS)
+type Spoken = Pick<Message, 'speaker' | 'parts' | 'facts' | 'more'>
+
+const BEGINS = wordSet('tool.execution_start tool.user_requested')
+
+function spokenIn(type: string, data: Fields, more: Partial<EventItem>): Spoken | undefined {
   switch (type) {
     case 'user.message': {
-      const facts = besides(data)
-      yield* say('user', textParts(data, 'text'), { facts, more: { ...more, ...whoSaid(data, more) } })
-      return
+      const said = { parts: textParts(data, 'text'), facts: besides(data) }
+      return { speaker: 'user', ...said, more: { ...more, ...whoSaid(data, more) } }
     }
     case 'assistant.message': {
       const said = str(data['content']) ? textParts(data, 'text') : []
       const calls = list(data['toolRequests']).map((request) => callPart(fields(request)))
       const parts = [...textParts(data, 'thinking', 'reasoningText'), ...said, ...calls]
-      yield* say('assistant', parts, { facts: besides(data) })
-      return
+      return { speaker: 'assistant', parts, facts: besides(data) }
     }
     case 'assistant.reasoning':
-      yield* say('assistant', textParts(data, 'thinking'))
-      return
+      return { speaker: 'assistant', parts: textParts(data, 'thinking') }
     case 'tool.execution_start':
-    case 'tool.user_requested': {
-      const open = state.calls.open.find(([id]) => id === data['toolCallId'])
-      // The answer told the call; now its time begins.
-      if (open) open[3] = ts
-      else yield* say('assistant', [callPart(data)])
-      return
-    }
+    case 'tool.user_requested':
+      return { speaker: 'assistant', parts: [callPart(data)] }
     case 'tool.execution_complete':
-      yield* say('tool', [resultPart(data)])
-      return
+      return { speaker: 'tool', parts: [resultPart(data)] }
     default:
-      yield* notes(state, { type, data, name, ts, more })
+      return undefined
   }
 }
 
@@ -148,13 +126,8 @@ function textParts(data: Fields, is: 'text' | 'thinking', field = 'content'): Pa
   return text === undefined ? [] : [{ is, text, raw: { [field]: text } }]
 }
 
-const callPart = (raw: Fields): Part => ({
-  is: 'call',
-  id: str(raw['toolCallId']),
-  tool: str(raw['name']) ?? str(raw['toolName']) ?? 'unknown',
-  input: raw['arguments'],
-  raw,
-})
+const callPart = (raw: Fields): Part =>
+  toolCall(raw['toolCallId'], str(raw['name']) ?? raw['toolName'], raw['arguments'], raw)
 
 /** The client's own last line of a shell's output. */
 const TRAILER = /\n?<shellId: \S+ completed with exit code (-?\d+)>\s*$/
@@ -175,28 +148,27 @@ function resultPart(data: Fields): Part {
     text: said?.replace(TRAILER, ''),
     failed: !isCut && (data['success'] === false || (exitCode ?? 0) !== 0),
     isRefused: REFUSALS.has(str(error['code']) ?? ''),
-    ...(isCut && { state: 'cut' }),
-    ...(exitCode !== undefined && { exitCode }),
+    state: isCut ? 'cut' : undefined,
+    exitCode,
     raw,
   }
 }
 
-const QUIET = new Set(
-  `assistant.turn_start assistant.turn_end external_tool.requested factory.run_settled hook.end hook.start permission.completed
-  permission.requested session.auto_mode_resolved session.autopilot_objective_changed session.binary_asset session.canvas.recorded
-  session.canvas.removed session.compaction_start session.context_changed session.context_cleared session.handoff session.info
-  session.mode_changed session.model_change session.permissions_changed session.plan_changed session.remote_steerable_changed
-  session.resume session.schedule_cancelled session.schedule_created session.schedule_rearmed session.session_limits_changed
-  session.shutdown session.start session.truncation session.usage_checkpoint session.warning session.workspace_file_changed
-  skill.invoked subagent.completed subagent.configured subagent.deselected subagent.selected subagent.started system.message
-  system.notification tool_search.activated`.split(/\s+/),
-)
+const QUIET = wordSet(`
+  assistant.turn_start assistant.turn_end external_tool.requested factory.run_settled hook.end hook.start permission.completed
+  permission.requested session.auto_mode_resolved session.autopilot_objective_changed session.binary_asset
+  session.canvas.recorded session.canvas.removed session.compaction_start session.context_changed session.context_cleared
+  session.handoff session.info session.mode_changed session.mode_notice_delivered session.model_change
+  session.permissions_changed session.plan_changed session.remote_steerable_changed session.resume session.schedule_cancelled
+  session.schedule_created session.schedule_rearmed session.session_limits_changed session.shutdown session.start
+  session.truncation session.usage_checkpoint session.warning session.workspace_file_changed skill.invoked subagent.completed
+  subagent.configured subagent.deselected subagent.selected subagent.started system.message system.notification
+  tool_search.activated`)
 
 const LOUD: Record<string, (data: Fields) => Partial<EventItem>> = {
   abort: ({ reason }) => {
     const summary = `stopped: ${str(reason) ?? 'no reason given'}`
-    if (reason === 'autopilot_credit_limit') return { summary }
-    return { kind: 'human_intervention', role: 'user', mark: 'interrupt', summary }
+    return reason === 'autopilot_credit_limit' ? { summary } : { ...INTERRUPT, summary }
   },
   'session.error': () => ({ kind: 'error' }),
   'subagent.failed': () => ({ kind: 'error' }),
@@ -210,9 +182,7 @@ const LOUD: Record<string, (data: Fields) => Partial<EventItem>> = {
   },
 }
 
-const WORDS = 'message error summaryContent summary content agentDisplayName newModel hookType name'.split(
-  ' ',
-)
+const WORDS = wordList('message error summaryContent summary content agentDisplayName newModel hookType name')
 
 function* notes(state: State, { type, data, name, ts, more }: Told): Generator<Item> {
   const { sessionId, ...payload } = data
@@ -220,7 +190,7 @@ function* notes(state: State, { type, data, name, ts, more }: Told): Generator<I
   const summary = [type.replace(/[._]/g, ' '), word && firstLine(word)].filter(Boolean).join(': ')
   const loud = Object.hasOwn(LOUD, type) ? LOUD[type]?.(data) : undefined
   const all = { name, ts, summary, payload: { type, ...payload }, ...more, ...loud }
-  yield noteEvent(state, { kind: 'lifecycle', ...all })
+  yield noteEvent(state, all)
   if (!loud && !QUIET.has(type)) yield { type: 'unknown', name: `event ${type}` }
 }
 
@@ -240,7 +210,7 @@ function* sessionItems(state: State, type: string, data: Fields, ts: number | nu
   const parent = str(data['detachedFromSpawningParentSessionId'])
   if (!parent) return
   yield { type: 'session', session: state.session, relation: 'subagent' }
-  yield { type: 'edge', kind: 'subagent', session: state.session, parent, at: ts }
+  yield edgeItem('subagent', state.session, parent, ts)
 }
 
 /** Its name: the first prompt, unless a person gave it another. */
@@ -259,25 +229,10 @@ function* workspaceFacts(state: State, path: string): Generator<Item> {
 
 // Tokens: one record per response, before its answer, in 1.0. It names the session that paid, which a copy keeps.
 
-const tokensOf = (usage: Fields): Tokens =>
-  disjointTokens(
-    {
-      input: usage['inputTokens'],
-      cacheRead: usage['cacheReadTokens'],
-      cacheWrite: usage['cacheWriteTokens'],
-      output: usage['outputTokens'],
-      reasoning: usage['reasoningTokens'],
-    },
-    { inputHasCache: true },
-  )
+const tokensOf = (usage: Fields): Tokens => namedTokens(usage, { inputHasCache: true })
 
-function* usageRecord(
-  state: State,
-  name: string,
-  usage: Fields,
-  ts: number | null,
-  agent: string,
-): Generator<Item> {
+function* usageRecord(state: State, { data, name, ts, more }: Told): Generator<Item> {
+  const usage = fields(data['usage'])
   state.hasRecords = true
   const paid = fields(usage['accounting'])
   const call = str(usage['apiCallId']) ?? str(paid['usageId'])
@@ -285,7 +240,7 @@ function* usageRecord(
     id: `copilot:${str(paid['sourceSessionId']) ?? state.session}:${call ?? name}`,
     ts,
     model: str(usage['model']) ?? null,
-    ...(agent !== '' && { isSidechain: true }),
+    isSidechain: more.isSidechain,
   })
   if (call) remember(state.ahead, { ...item, event: call }, 8)
   yield item
@@ -298,11 +253,8 @@ function* answerTokens(state: State, name: string, data: Fields, ts: number | nu
   if (state.hasRecords || num(data['outputTokens']) === undefined) return
   const model = str(data['model']) ?? state.told.model ?? ''
   const [, sum, count] = state.sums.find(([one]) => one === model) ?? [model, tokensOf({}), 0]
-  yield total(
-    state,
-    [model, { ...sum, output: sum.output + tokenCount(data['outputTokens']) }, count + 1],
-    ts,
-  )
+  const output = sum.output + tokenCount(data['outputTokens'])
+  yield total(state, [model, { ...sum, output }, count + 1], ts)
 }
 
 /** Before there were records: only output until the session ends, then the sum of all of it, resumed or not. */

@@ -1,70 +1,42 @@
 // Crush's database: messages whose parts grow in place. Times are seconds, whatever its comments say. Its token counts are
 // those of the latest call alone, so only what a session cost is told, and once: a parent's cost holds its sub-agents'.
 import { basename, dirname } from 'node:path'
-import type { Read } from '../adapter.ts'
+import type { Item, Read } from '../adapter.ts'
 import {
   bounded,
-  type DatabaseReader,
-  type Deed,
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
   type ForeignDatabase,
-  factsItems,
-  fields,
-  fieldsIn,
-  type Item,
+  jsonRows,
   listIn,
-  type Marked,
-  messageEvents,
-  newThread,
-  num,
-  type Part,
   type Row,
-  readDatabase,
-  type Speaker,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  usageItem,
-} from '../kit/index.ts'
+  readSessionTables,
+  type SessionTables,
+} from '../kit/database.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, fieldsIn, num, str, time } from '../kit/guards.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { otherPart, type Part, toolCall } from '../kit/parts.ts'
+import { type Speaker, speakerOf } from '../kit/shapes.ts'
+import { newThread, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
-export const read: Read = ({ path }, from) => readDatabase(path, from, reader(projectOf(path)))
+export const read: Read = ({ path }, from) => readSessionTables(path, from, tables(projectOf(path)))
 
 /** Its database lies in a folder of the project, if not elsewhere. */
 const projectOf = (path: string): string | undefined =>
   basename(dirname(path)) === '.crush' ? dirname(dirname(path)) : undefined
 
-const TOOLS: Readonly<Record<string, Deed>> = {
-  agent: 'spawn',
-  bash: 'shell',
-  ls: 'search',
-  question: 'ask',
-  sourcegraph: 'search',
-}
+const TOOLS = toolsBy({ shell: 'bash', search: 'ls sourcegraph', spawn: 'agent', ask: 'question' })
 
-const reader = (cwd: string | undefined): DatabaseReader => ({
+const tables = (cwd: string | undefined): SessionTables => ({
   tables: ['sessions', 'messages'],
-  sessions,
-  read: (database, id) => tell(database, id, cwd),
+  updatedAt: (row) => time(row['updated_at']),
+  sums: () => [['messages', 'count(*) AS count, max(updated_at) AS at, sum(octet_length(parts)) AS size']],
+  tell: (database, row) => tell(database, row, cwd),
 })
 
-function* sessions(database: ForeignDatabase): Generator<Marked> {
-  const marks = new Map<unknown, unknown>()
-  for (const { id, ...mark } of database.rows(
-    `SELECT session_id AS id, count(*) AS count, max(updated_at) AS at, sum(octet_length(parts)) AS size
-     FROM messages GROUP BY session_id`,
-  ))
-    marks.set(id, mark)
-  for (const row of database.rows('SELECT * FROM sessions'))
-    yield { id: String(row['id']), updatedAt: time(row['updated_at']), mark: [row, marks.get(row['id'])] }
-}
-
-function* tell(database: ForeignDatabase, id: string, cwd: string | undefined): Generator<Item> {
-  const [row] = database.rows('SELECT * FROM sessions WHERE id = ?', id)
-  if (!row) return
+function* tell(database: ForeignDatabase, row: Row, cwd: string | undefined): Generator<Item> {
+  const id = String(row['id'])
   const thread = newThread(id)
   yield* sessionItems(thread, row, cwd)
   const isSummary = database.has('messages', 'is_summary_message') ? 'is_summary_message' : '0'
@@ -73,11 +45,9 @@ function* tell(database: ForeignDatabase, id: string, cwd: string | undefined): 
      FROM messages WHERE session_id = ? ORDER BY created_at, rowid`,
     id,
   )
-  for (const message of rows) {
-    const parts = listIn(message, 'parts', `messages/${message['id']}`)
-    if ('gap' in parts) yield parts.gap
-    else yield* messageItems(thread, message, parts.value)
-  }
+  for (const message of jsonRows(rows, 'messages', 'parts', listIn))
+    if ('gap' in message) yield message.gap
+    else yield* messageItems(thread, message.row, message.value)
 }
 
 function* sessionItems(thread: Thread, row: Row, cwd: string | undefined): Generator<Item> {
@@ -92,12 +62,8 @@ function* sessionItems(thread: Thread, row: Row, cwd: string | undefined): Gener
       : title,
     relation: parent ? 'subagent' : undefined,
   })
-  if (parent) {
-    // `<message>$$<call>`: the call that started it.
-    const evidence = thread.session.split('$$')[1]
-    const edge = { type: 'edge', kind: 'subagent', session: thread.session, parent, at } as const
-    yield evidence === undefined ? edge : { ...edge, evidence }
-  }
+  // `<message>$$<call>`: the call that started it.
+  if (parent) yield edgeItem('subagent', thread.session, parent, at, thread.session.split('$$')[1])
   const usd = num(row['cost']) ?? 0
   if (parent || usd <= 0) return
   yield usageItem(thread, disjointTokens({}), {
@@ -106,7 +72,7 @@ function* sessionItems(thread: Thread, row: Row, cwd: string | undefined): Gener
     scope: 'turn',
     responses: 0,
     isLatest: true,
-    reportedCost: Math.round(usd * 1e8),
+    usd,
   })
 }
 
@@ -125,35 +91,28 @@ function* messageItems(thread: Thread, row: Row, parts: readonly unknown[]): Gen
     const id = `${row['id']}.${name}.${place}`
     for (const [index, told] of partsOf(name, fields(data), { id, speaker, isSummary }).entries()) {
       const key = index === 0 ? id : `${id}.end`
-      const { at = ts, more = {} } = told
-      yield* messageEvents(thread, { name: key, ts: at, speaker, parts: [told.part], more }, TOOLS)
+      yield* messageEvents(thread, { name: key, ts, speaker, parts: [told] }, TOOLS)
     }
   }
 }
 
-type Told = { part: Part; at?: number | null; more?: Partial<EventItem> }
-
 type Around = { id: string; speaker: Speaker; isSummary: boolean }
 
-function partsOf(type: string, raw: Fields, { id, speaker, isSummary }: Around): Told[] {
-  const other = (summary: string): Told => ({
-    part: { is: 'other', name: type, isKnown: true, summary, raw },
-  })
+function partsOf(type: string, raw: Fields, { id, speaker, isSummary }: Around): Part[] {
+  const other = (summary: string): Part => otherPart(type, raw, { summary })
   switch (type) {
     case 'text': {
       const text = str(raw['text']) ?? ''
       if (text === '') return [other('(no text)')]
       const compaction = { kind: 'lifecycle', mark: 'compaction', summary: 'conversation compacted' } as const
-      return [{ part: { is: 'text', text, raw }, ...(isSummary && { more: compaction }) }]
+      return [{ is: 'text', text, raw, more: isSummary ? compaction : undefined }]
     }
     case 'reasoning':
-      return [{ part: { is: 'thinking', text: str(raw['thinking']) ?? '', raw } }]
-    case 'tool_call': {
-      const { input } = raw
-      return [{ part: { is: 'call', id: str(raw['id']), tool: str(raw['name']) ?? 'unknown', input, raw } }]
-    }
+      return [{ is: 'thinking', text: str(raw['thinking']) ?? '', raw }]
+    case 'tool_call':
+      return [toolCall(raw['id'], raw['name'], raw['input'], raw)]
     case 'tool_result':
-      return [{ part: resultOf(raw) }]
+      return [resultOf(raw)]
     case 'shell_command':
       return shellParts(raw, id)
     case 'finish':
@@ -162,30 +121,22 @@ function partsOf(type: string, raw: Fields, { id, speaker, isSummary }: Around):
     case 'binary':
       return [other(`[${type} ${str(raw['Path']) ?? ''}]`)]
     default:
-      return [{ part: { is: 'other', name: `part ${type}`, isKnown: false, raw } }]
+      return [otherPart(`part ${type}`, raw, { isKnown: false })]
   }
 }
 
 /** What a person ran behind `!`, and what came of it. */
-function shellParts(raw: Fields, id: string): Told[] {
-  const { output, exit_code: code, ...asked } = raw
-  const failed = (num(code) ?? 0) !== 0
-  const exit = num(code) === undefined ? {} : { exitCode: num(code) as number }
+function shellParts(raw: Fields, id: string): Part[] {
+  const { output, exit_code, ...asked } = raw
+  const exitCode = num(exit_code)
+  const ended = { text: str(output), failed: (exitCode ?? 0) !== 0, exitCode, durationMs: null }
   return [
-    { part: { is: 'call', id, tool: 'bash', input: asked, raw: asked }, more: { role: 'user' } },
-    {
-      part: {
-        is: 'result',
-        id,
-        text: str(output),
-        failed,
-        ...exit,
-        durationMs: null,
-        raw: { output, exit_code: code },
-      },
-    },
+    { is: 'call', id, tool: 'bash', input: asked, raw: asked, more: { role: 'user' } },
+    { is: 'result', id, ...ended, raw: { output, exit_code } },
   ]
 }
+
+const CANCELLED = 'user cancelled assistant tool calling'
 
 function resultOf(raw: Fields): Part {
   const text = str(raw['content'])
@@ -197,32 +148,25 @@ function resultOf(raw: Fields): Part {
     id: str(raw['tool_call_id']),
     text,
     failed: raw['is_error'] === true || (exitCode ?? 0) !== 0,
-    ...(raw['is_error'] === true && text === 'User denied permission' && { isRefused: true }),
-    ...(text?.includes('user cancelled assistant tool calling') && { state: 'stopped' as const }),
-    ...(background === true && { state: 'background' as const }),
-    ...(exitCode !== undefined && { exitCode }),
+    isRefused: raw['is_error'] === true && text === 'User denied permission',
+    state: background === true ? 'background' : text?.includes(CANCELLED) ? 'stopped' : undefined,
+    exitCode,
     durationMs: num(start) !== undefined && num(end) !== undefined && tookMs >= 0 ? tookMs : null,
     raw,
   }
 }
 
-function finishOf(raw: Fields, isSummary: boolean): Told {
+function finishOf(raw: Fields, isSummary: boolean): Part {
   const reason = str(raw['reason']) ?? 'unknown'
+  const more = { ts: time(raw['time']) }
+  if (reason === 'end_turn' && !isSummary)
+    return otherPart('finish', raw, { kind: 'completion', mark: 'turn-end', summary: 'turn complete', more })
+  if (reason === 'canceled') {
+    const stop = { kind: 'human_intervention', mark: 'interrupt', summary: 'stopped by the user' } as const
+    return otherPart('finish', raw, { ...stop, more })
+  }
+  if (reason !== 'error' && reason !== 'content_filter')
+    return otherPart('finish', raw, { summary: `step complete: ${reason}`, more })
   const told = [str(raw['message']), str(raw['details'])].filter(Boolean).join(': ')
-  const end = {
-    is: 'other',
-    name: 'finish',
-    isKnown: true,
-    raw,
-    summary: `step complete: ${reason}`,
-  } as const
-  const part: Part =
-    reason === 'end_turn' && !isSummary
-      ? { ...end, kind: 'completion', mark: 'turn-end', summary: 'turn complete' }
-      : reason === 'canceled'
-        ? { ...end, kind: 'human_intervention', mark: 'interrupt', summary: 'stopped by the user' }
-        : reason === 'error' || reason === 'content_filter'
-          ? { ...end, kind: 'error', summary: told || reason }
-          : end
-  return { at: time(raw['time']), part }
+  return otherPart('finish', raw, { kind: 'error', summary: told || reason, more })
 }

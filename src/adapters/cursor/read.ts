@@ -2,39 +2,26 @@
 // is named by what is said or called; none has a time of its own, since two of the three places tell none.
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Position, Read, SweepMemo } from '../adapter.ts'
+import type { EventItem, Item, Position, Read, SweepMemo } from '../adapter.ts'
+import { numbered } from '../kit/bounded.ts'
 import {
   askDatabase,
   bounded,
-  contentText,
   type DatabaseReader,
-  type Deed,
-  type EventItem,
-  type Fields,
   type ForeignDatabase,
-  factsItems,
-  fields,
-  fieldsIn,
-  hashOf,
-  type Item,
-  isRecord,
   jsonIn,
-  leaves,
-  list,
-  messageEvents,
-  newMemo,
-  newThread,
-  noteEvent,
-  numbered,
-  type Part,
   readDatabase,
-  readLines,
-  type Speaker,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-} from '../kit/index.ts'
+} from '../kit/database.ts'
+import { edgeItem, factsItems } from '../kit/facts.ts'
+import { type Fields, fields, fieldsIn, isRecord, list, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { newMemo } from '../kit/memo.ts'
+import { messageEvents, noteEvent } from '../kit/messages.ts'
+import { otherPart, type Part } from '../kit/parts.ts'
+import { type Speaker, speakerOf } from '../kit/shapes.ts'
+import { contentText, hashOf, leaves } from '../kit/text.ts'
+import { newThread, type Thread } from '../kit/thread.ts'
+import { toolsBy } from '../kit/tools.ts'
 import { editors } from './agent.ts'
 
 export const read: Read = ({ path }, from, memo = newMemo()) => {
@@ -80,14 +67,12 @@ function transcriptsOf(id: string, home: string, memo: SweepMemo): string[] {
     .filter((path) => existsSync(path))
 }
 
-const TOOLS: Readonly<Record<string, Deed>> = {
-  codebase_search: 'search',
-  file_search: 'search',
-  list_dir: 'search',
-  run_terminal_cmd: 'shell',
-  search_replace: 'edit',
-  task: 'spawn',
-}
+const TOOLS = toolsBy({
+  shell: 'run_terminal_cmd',
+  edit: 'search_replace',
+  search: 'codebase_search file_search list_dir',
+  spawn: 'task',
+})
 
 /** Native ids of calls → our names of them. */
 type Calls = Map<string, string>
@@ -129,8 +114,6 @@ const callPart = (id: string | undefined, tool: string, given: unknown): Part =>
   return { is: 'call', id, tool, input, raw: { type: 'tool-call', tool, input } }
 }
 
-const unknown = (name: string, raw: Fields): Part => ({ is: 'other', name, isKnown: false, raw })
-
 /** Blocks of transcripts (`tool_use`) and of the command line (`tool-call`, `tool-result`). */
 function partOf(block: unknown, isUser: boolean): Part {
   const raw = isRecord(block) ? block : { type: 'text', text: str(block) ?? '' }
@@ -148,19 +131,14 @@ function partOf(block: unknown, isUser: boolean): Part {
     case 'tool-result': {
       const { result, output, isError } = raw
       const said = contentText(result ?? output) ?? leaves(result ?? output)
-      return {
-        is: 'result',
-        id: str(raw['toolCallId']),
-        text: said,
-        failed: isError === true,
-        raw: { result, output },
-      }
+      const id = str(raw['toolCallId'])
+      return { is: 'result', id, text: said, failed: isError === true, raw: { result, output } }
     }
     case 'image':
     case 'file':
-      return { is: 'other', name: String(raw['type']), isKnown: true, raw }
+      return otherPart(String(raw['type']), raw)
     default:
-      return unknown(`block ${str(raw['type']) ?? 'without type'}`, raw)
+      return otherPart(`block ${str(raw['type']) ?? 'without type'}`, raw, { isKnown: false })
   }
 }
 
@@ -181,7 +159,7 @@ function linesOf(path: string, from: Position | null): Iterable<Item> {
     function* (thread, { record }) {
       for (const facts of factsItems(thread, { relation: isChild ? 'subagent' : undefined })) {
         yield facts
-        yield { type: 'edge', kind: 'subagent', session: id, parent, at: null }
+        yield edgeItem('subagent', id, parent ?? null, null)
       }
       const speaker = speakerOf(record['role'])
       if (speaker) {
@@ -191,13 +169,9 @@ function linesOf(path: string, from: Position | null): Iterable<Item> {
       }
       const name = numbered(thread.seen, hashOf(record))
       const isEnd = record['type'] === 'turn_ended'
-      const end = {
-        kind: 'completion',
-        mark: 'turn-end',
-        summary: `turn ended: ${str(record['status']) ?? ''}`,
-      } as const
-      const other = { kind: 'lifecycle', summary: '(not known)' } as const
-      yield noteEvent(thread, { name, ts: null, ...(isEnd ? end : other), payload: record })
+      const summary = isEnd ? `turn ended: ${str(record['status']) ?? ''}` : '(not known)'
+      const end = isEnd ? ({ kind: 'completion', mark: 'turn-end' } as const) : {}
+      yield noteEvent(thread, { name, ts: null, summary, ...end, payload: record })
       if (!isEnd) yield { type: 'unknown', name: `record ${str(record['type']) ?? 'without type'}` }
     },
   )
@@ -324,12 +298,9 @@ function bubbleParts(bubble: Fields): Part[] {
   const { status, result, error } = tool
   if (status !== 'completed' && status !== 'error' && status !== 'cancelled' && status !== 'rejected')
     return parts
-  const isRefused = status === 'rejected'
-  const state = status === 'cancelled' ? ({ state: 'stopped' } as const) : {}
-  const said = str(error) ?? str(result) ?? leaves(result ?? error)
+  const told = str(error) ?? str(result) ?? leaves(result ?? error)
+  const failed = status !== 'completed'
+  const state = status === 'cancelled' ? 'stopped' : undefined
   const raw = { status, result, error }
-  return [
-    ...parts,
-    { is: 'result', id, text: said, failed: status !== 'completed', isRefused, ...state, raw },
-  ]
+  return [...parts, { is: 'result', id, text: told, failed, isRefused: status === 'rejected', state, raw }]
 }

@@ -32,12 +32,11 @@ export const agent: Agent = {
       file: (env) => join(home(env), 'settings.json'),
       isShared: true,
       events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
-      obstacle: ({ env, file, settings }) => {
+      off: { key: 'hooksDisabled', when: true },
+      obstacle: ({ env }) => {
         const other = ['hooks.json', 'hooks/hooks.json'].find((name) => existsSync(join(home(env), name)))
-        if (other)
-          return { kind: 'disabled', what: `${other} beside this file is read instead: move its hooks here` }
-        if (settings(file)['hooksDisabled'] !== true) return undefined
-        return { kind: 'disabled', what: '"hooksDisabled" is set in this file: remove it' }
+        if (other === undefined) return undefined
+        return { kind: 'disabled', what: `${other} beside this file is read instead: move its hooks here` }
       },
     },
   },

@@ -1,32 +1,16 @@
 // Messages of the Messages API, one per line. Tokens stand in the settings beside them, as one sum of the session.
 import { basename } from 'node:path'
-import {
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  fields,
-  firstLine,
-  type Item,
-  jsonBeside,
-  type Line,
-  messageEvents,
-  newThread,
-  noteEvent,
-  type Part,
-  type Position,
-  partsOf,
-  readLines,
-  recordName,
-  type Source,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import type { EventItem, Item, Position, Source } from '../adapter.ts'
+import { jsonBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItems } from '../kit/facts.ts'
+import { type Fields, fields, str, time } from '../kit/guards.ts'
+import { type Line, readLines } from '../kit/lines.ts'
+import { compaction, messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, partsOf, type ResultPart } from '../kit/parts.ts'
+import { speakerOf } from '../kit/shapes.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { namedTokens } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
 interface State extends Thread {
   /** Until this message everything is a copy of the parent's. */
@@ -86,20 +70,12 @@ function* start(state: State, record: Fields): Generator<Item> {
     titleByPerson: record['isSessionTitleManuallySet'] === true || undefined,
     relation: caller ? 'subagent' : parent ? 'fork' : undefined,
   })
-  yield noteEvent(state, { name: 'start', ts: null, kind: 'lifecycle', summary: 'session start', payload })
-  if (caller) {
-    const evidence = str(record['callingToolUseId'])
-    yield {
-      type: 'edge',
-      kind: 'subagent',
-      session: state.session,
-      parent: caller,
-      at: null,
-      ...(evidence && { evidence }),
-    }
-  } else if (parent) {
+  yield noteEvent(state, { name: 'start', ts: null, summary: 'session start', payload })
+  if (caller)
+    yield edgeItem('subagent', state.session, caller, null, str(record['callingToolUseId']) || undefined)
+  else if (parent) {
     state.copiedTo = str(record['forkedAtMessageId']) ?? null
-    yield { type: 'edge', kind: 'interactive_fork', session: state.session, parent, at: null }
+    yield edgeItem('interactive_fork', state.session, parent, null)
   }
 }
 
@@ -117,19 +93,9 @@ function* message(state: State, record: Fields, ts: number | null): Generator<It
     more.kind = 'error'
     more.role = 'system'
   }
-  yield* messageEvents(
-    state,
-    {
-      name,
-      ts,
-      speaker,
-      parts,
-      parent: str(record['parentId']) ?? null,
-      facts: { ...facts, visibility },
-      more,
-    },
-    TOOLS,
-  )
+  const parent = str(record['parentId']) ?? null
+  const told = { name, ts, speaker, parts, parent, facts: { ...facts, visibility }, more }
+  yield* messageEvents(state, told, TOOLS)
   if (id !== undefined && id === state.copiedTo) state.copiedTo = null
 }
 
@@ -137,7 +103,7 @@ const FAILED = /^Error: Command failed \(exit code: (-?\d+)\)\n?/
 const ENDED = /\[Process exited with code (-?\d+)\]\s*$/
 
 /** The client writes how a command ended above or below its output. */
-function resultPart(part: Part & { is: 'result' }): Part {
+function resultPart(part: ResultPart): Part {
   const text = part.text ?? ''
   const exitCode = exitCodeIn(text, FAILED) ?? exitCodeIn(text.slice(-200), ENDED)
   if (exitCode === undefined) return part
@@ -159,18 +125,10 @@ function* note(state: State, record: Fields, ts: number | null): Generator<Item>
   const reason = str(record['reason'])
   if (type === 'agent_turn_outcome' && reason === 'completed')
     yield noteEvent(state, { ...about, kind: 'completion', mark: 'turn-end', summary: 'turn ended' })
-  else if (type === 'compaction_state') {
-    const summary = `compaction: ${firstLine(summaryText ?? '')}`
-    yield noteEvent(state, {
-      ...about,
-      kind: 'lifecycle',
-      mark: 'compaction',
-      summary,
-      ...(summaryText && { said: summaryText }),
-    })
-  } else {
+  else if (type === 'compaction_state') yield noteEvent(state, { ...about, ...compaction(summaryText) })
+  else {
     const summary = [str(type)?.replaceAll('_', ' ') ?? 'no type', reason].filter(Boolean).join(': ')
-    yield noteEvent(state, { ...about, kind: 'lifecycle', summary })
+    yield noteEvent(state, { ...about, summary })
     if (type !== 'agent_turn_outcome' && type !== 'todo_state')
       yield { type: 'unknown', name: `record ${str(type) ?? 'without type'}` }
   }
@@ -182,17 +140,10 @@ function* settings(state: State, path: string): Generator<Item> {
   yield* gaps
   const model = str(value['model'])
   yield* factsItems(state, { model })
-  const usage = fields(value['tokenUsage'])
-  const tokens = disjointTokens({
-    input: usage['inputTokens'],
-    cacheRead: usage['cacheReadTokens'],
-    cacheWrite: usage['cacheCreationTokens'],
-    output: usage['outputTokens'],
-  })
-  if (!Object.values(tokens).some((count) => count > 0)) return
-  const id = `droid:${state.session}`
-  yield usageItem(state, tokens, {
-    id,
+  const { inputTokens, cacheReadTokens, cacheCreationTokens, outputTokens } = fields(value['tokenUsage'])
+  const told = { inputTokens, cacheReadTokens, cacheCreationTokens, outputTokens }
+  yield* usageItems(state, namedTokens(told), {
+    id: `droid:${state.session}`,
     ts: state.at,
     model: model ?? null,
     scope: 'turn',

@@ -1,11 +1,13 @@
 // Records of `lines` and `document` transcripts → items: Recollect's own lines, and those of agents without an adapter.
 
 import type { Item, UsageItem } from '../adapter.ts'
+import { factsItems, usageItem } from '../kit/facts.ts'
 import { isRecord, num, str, time } from '../kit/guards.ts'
+import { messageEvents } from '../kit/messages.ts'
 import type { Part } from '../kit/parts.ts'
 import { type Message, messageOf } from '../kit/shapes.ts'
 import { wordList } from '../kit/text.ts'
-import { factsItems, messageEvents, newThread, recordName, type Thread, usageItem } from '../kit/thread.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
 import { anthropicTokens, disjointTokens } from '../kit/tokens.ts'
 
 /** Carry-over between records; plain, bounded JSON. */

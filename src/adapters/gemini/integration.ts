@@ -28,11 +28,7 @@ export const integration: NonNullable<Agent['integration']> = {
     isShared: true,
     events: ['SessionStart', 'AfterAgent', 'SessionEnd'],
     timeUnit: 'ms',
-    obstacle({ file, settings }) {
-      const about = Object(settings(file)['hooksConfig']) as Record<string, unknown>
-      if (about['enabled'] !== false) return undefined
-      return { kind: 'disabled', what: '"hooksConfig.enabled" is false in this file: remove it' }
-    },
+    off: { key: 'hooksConfig.enabled', when: false },
   },
 }
 

@@ -3,38 +3,19 @@
 // says less than they did themselves (no tokens, other times), so only what is new in it is told.
 import { hash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import {
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  jsonBeside,
-  leaves,
-  list,
-  messageEvents,
-  newMemo,
-  newThread,
-  noteEvent,
-  type Part,
-  type Position,
-  partsOf,
-  readDocument,
-  readLines,
-  recordName,
-  remember,
-  type Source,
-  type SweepMemo,
-  str,
-  type Thread,
-  textBeside,
-  time,
-  tokenCount,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import type { EventItem, Item, Position, Source, SweepMemo } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { jsonBeside, readDocument, textBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, list, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { newMemo } from '../kit/memo.ts'
+import { INTERRUPT, messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, partsOf, toolCall } from '../kit/parts.ts'
+import { leaves } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { disjointTokens, tokenCount } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
 const TOOLS = toolsBy({
   shell: 'run_shell_command',
@@ -116,7 +97,7 @@ function* step(state: State, path: string, record: Fields): Generator<Item> {
 function* unknown(state: State, record: Fields, name: string): Generator<Item> {
   const ts = time(record['timestamp'])
   const key = `unknown ${recordName(state, record, undefined, ts)}`
-  yield noteEvent(state, { name: key, ts, kind: 'lifecycle', summary: `(${name})`, payload: record })
+  yield noteEvent(state, { name: key, ts, summary: `(${name})`, payload: record })
   yield { type: 'unknown', name }
 }
 
@@ -127,10 +108,9 @@ function* header(state: State, path: string, record: Fields): Generator<Item> {
   state.startedAt = str(startTime) ?? ''
   const ts = time(startTime)
   const parent = parentOf(path)
-  if (isFirst && parent) yield { type: 'edge', kind: 'subagent', session: state.session, parent, at: ts }
+  if (isFirst && parent) yield edgeItem('subagent', state.session, parent, ts)
   // The header of a process that took the session up again.
-  if (!isFirst)
-    yield { type: 'edge', kind: 'resumed', session: state.session, parent: null, at: ts, evidence: 'header' }
+  if (!isFirst) yield edgeItem('resumed', state.session, null, ts, 'header')
   const isSubagent = rest['kind'] === 'subagent' || parent !== undefined
   yield* factsItems(state, {
     startedAt: isFirst ? (ts ?? undefined) : undefined,
@@ -139,13 +119,8 @@ function* header(state: State, path: string, record: Fields): Generator<Item> {
     title: isSubagent ? undefined : str(rest['summary']),
   })
   const summary = isFirst ? 'session began' : 'session resumed'
-  yield noteEvent(state, {
-    name: `header ${state.startedAt}`,
-    ts,
-    kind: 'lifecycle',
-    summary,
-    payload: { startTime, ...rest },
-  })
+  const payload = { startTime, ...rest }
+  yield noteEvent(state, { name: `header ${state.startedAt}`, ts, summary, payload })
 }
 
 /** A sub-agent's file lies in a folder that is called as its parent's id. */
@@ -168,9 +143,8 @@ function cwdOf(project: string, memo: SweepMemo): { cwd: string | undefined; gap
   if (text) return { cwd: text.trim(), gaps }
   const file = join(project, '..', '..', 'projects.json')
   const { value, gaps: more } = memo.get(`${file} of gemini`, () => jsonBeside(file))
-  const projects = isRecord(value['projects']) ? value['projects'] : {}
   const folder = basename(project)
-  const found = Object.entries(projects).find(
+  const found = Object.entries(fields(value['projects'])).find(
     ([cwd, slug]) => slug === folder || hash('sha256', cwd, 'hex') === folder,
   )
   return { cwd: found?.[0], gaps: [...gaps, ...more] }
@@ -189,13 +163,7 @@ function* patched(state: State, patch: Fields): Generator<Item> {
   if (Object.keys(rest).length === 0) return
   const name = `set ${recordName(state, rest, undefined, null)}`
   const keys = Object.keys(rest)
-  yield noteEvent(state, {
-    name,
-    ts: null,
-    kind: 'lifecycle',
-    summary: `set ${keys.join(', ')}`,
-    payload: rest,
-  })
+  yield noteEvent(state, { name, ts: null, summary: `set ${keys.join(', ')}`, payload: rest })
   for (const key of keys) if (!PATCHED.has(key)) yield { type: 'unknown', name: `$set.${key}` }
 }
 
@@ -295,7 +263,7 @@ function thought(value: unknown): Part {
 
 function callPart(call: Fields): Part {
   const { result: _, resultDisplay: __, status: ___, timestamp: ____, agentId: _____, ...raw } = call
-  return { is: 'call', id: str(call['id']), tool: str(call['name']) ?? 'unknown', input: call['args'], raw }
+  return toolCall(call['id'], call['name'], call['args'], raw)
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled'])
@@ -307,7 +275,7 @@ function* ended(state: State, call: Fields, message: string): Generator<Item> {
   const id = str(call['id']) ?? ''
   const ts = time(call['timestamp'])
   if (typeof agentId === 'string' && agentId !== state.session)
-    yield { type: 'edge', kind: 'subagent', session: agentId, parent: state.session, at: ts, evidence: id }
+    yield edgeItem('subagent', agentId, state.session, ts, id)
   if (!ENDS.has(status)) return
   remember(state.answered, id)
   const given = list(result).map(outputOf).join('\n')
@@ -326,7 +294,7 @@ function* ended(state: State, call: Fields, message: string): Generator<Item> {
     isRefused,
     state: status === 'cancelled' ? 'stopped' : isBackground ? 'background' : undefined,
     exitCode,
-    original: isRecord(resultDisplay) ? str(resultDisplay['originalContent']) : undefined,
+    original: str(fields(resultDisplay)['originalContent']),
     raw: { status, result, resultDisplay },
   }
   const isStopped = status === 'cancelled' && !isRefused
@@ -346,8 +314,7 @@ function exitCodeOf(end: string): number | undefined {
 
 /** What a tool gave back: `output`, or `error`; or what is no answer of a tool. */
 function outputOf(part: unknown): string {
-  const answer = isRecord(part) && isRecord(part['functionResponse']) ? part['functionResponse'] : {}
-  const { response } = answer
+  const { response } = fields(fields(part)['functionResponse'])
   if (!isRecord(response)) return leaves(response ?? part) ?? ''
   return str(response['output']) ?? str(response['error']) ?? leaves(response) ?? ''
 }
@@ -357,7 +324,6 @@ function informed(state: State, record: Fields, id: string): Item {
   const text = leaves(content) ?? ''
   const note = { name: id, ts: time(record['timestamp']), payload: { type, content }, said: text }
   const summary = text || `(${str(type)})`
-  if (text === 'Request cancelled.')
-    return noteEvent(state, { ...note, summary, kind: 'human_intervention', role: 'user', mark: 'interrupt' })
+  if (text === 'Request cancelled.') return noteEvent(state, { ...note, summary, ...INTERRUPT })
   return noteEvent(state, { ...note, summary, kind: type === 'error' ? 'error' : 'lifecycle' })
 }

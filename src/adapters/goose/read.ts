@@ -1,61 +1,52 @@
 // Goose's database: rows of messages, written when all tools of a step have ended, and written anew when a conversation is
 // compacted; tokens as totals of a session, and in newer databases also for each response. Ids of sessions count the days' sessions of one database.
 import { basename, join } from 'node:path'
-import type { Position, Read } from '../adapter.ts'
+import type { EventItem, Item, Position, Read } from '../adapter.ts'
+import { numbered } from '../kit/bounded.ts'
 import {
   askDatabase,
   bounded,
-  contentText,
-  type DatabaseReader,
-  type Deed,
-  disjointTokens,
-  type EventItem,
-  type Fields,
   type ForeignDatabase,
-  factsItems,
-  fields,
-  fieldsIn,
-  firstLine,
-  type Item,
-  isRecord,
-  list,
+  jsonRows,
   listIn,
-  type Marked,
-  messageEvents,
-  newThread,
-  num,
-  numbered,
-  type Part,
-  readDatabase,
-  readLines,
-  sharedName,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  tokenCount,
-  usageItem,
-} from '../kit/index.ts'
+  type Row,
+  readSessionTables,
+  type SessionTables,
+} from '../kit/database.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, fieldsIn, isRecord, list, num, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { otherPart, type Part, toolCall } from '../kit/parts.ts'
+import { speakerOf } from '../kit/shapes.ts'
+import { contentText, firstLine } from '../kit/text.ts'
+import { newThread, sharedName, type Thread } from '../kit/thread.ts'
+import { disjointTokens, tokenCount } from '../kit/tokens.ts'
+import { toolsBy } from '../kit/tools.ts'
 
 export const read: Read = ({ path, ownRoots }, from) =>
-  path.endsWith('.jsonl') ? readFile(path, from) : readDatabase(path, from, reader(ownRoots))
+  path.endsWith('.jsonl') ? readFile(path, from) : readSessionTables(path, from, tables(ownRoots))
 
-const TOOLS: Readonly<Record<string, Deed>> = {
-  analyze: 'read',
-  delegate: 'spawn',
-  developer__shell: 'shell',
-  edit: 'edit',
-  shell: 'shell',
-  tree: 'search',
-  write: 'edit',
-}
+const TOOLS = toolsBy({
+  shell: 'developer__shell shell',
+  edit: 'edit write',
+  read: 'analyze',
+  search: 'tree',
+  spawn: 'delegate',
+})
 
-const reader = (ownRoots: readonly string[] | undefined): DatabaseReader => ({
+const tables = (ownRoots: readonly string[] | undefined): SessionTables => ({
   tables: ['sessions', 'messages'],
-  sessions,
+  updatedAt: (row) => utc(row['updated_at']),
+  without: ['extension_data'],
+  sums(database) {
+    const flags = database.has('messages', 'metadata_json') ? 'octet_length(metadata_json)' : '0'
+    const sizes = `sum(octet_length(content_json)) AS size, sum(${flags}) AS flags`
+    return [['messages', `count(*) AS count, max(id) AS last, ${sizes}`]]
+  },
   once: (database) => (ownRoots ? endingOf(database, ownRoots) : ''),
   // A copy may be older than what it is a copy of: of its totals the greater ones hold.
-  read: (database, id, ending) => tell(database, id, { ending, isOwn: ownRoots === undefined }),
+  tell: (database, row, ending) => tell(database, row, { ending, isOwn: ownRoots === undefined }),
 })
 
 /** An id from before the database: the time of the session's beginning. */
@@ -75,18 +66,6 @@ function birthOf(database: ForeignDatabase): string {
   return String(utc(row?.['at']) ?? '')
 }
 
-function* sessions(database: ForeignDatabase): Generator<Marked> {
-  const flags = database.has('messages', 'metadata_json') ? 'octet_length(metadata_json)' : '0'
-  const marks = new Map<unknown, unknown>()
-  for (const { id, ...mark } of database.rows(
-    `SELECT session_id AS id, count(*) AS count, max(id) AS last, sum(octet_length(content_json)) AS size, sum(${flags}) AS flags
-     FROM messages GROUP BY session_id`,
-  ))
-    marks.set(id, mark)
-  for (const { extension_data: _data, ...row } of database.rows('SELECT * FROM sessions'))
-    yield { id: String(row['id']), updatedAt: utc(row['updated_at']), mark: [row, marks.get(row['id'])] }
-}
-
 /** As SQLite writes times: of Greenwich, without saying so. */
 function utc(value: unknown): number | null {
   const text = str(value)
@@ -96,9 +75,8 @@ function utc(value: unknown): number | null {
 
 type Place = { ending: string; isOwn: boolean }
 
-function* tell(database: ForeignDatabase, id: string, { ending, isOwn }: Place): Generator<Item> {
-  const [row] = database.rows('SELECT * FROM sessions WHERE id = ?', id)
-  if (!row) return
+function* tell(database: ForeignDatabase, row: Row, { ending, isOwn }: Place): Generator<Item> {
+  const id = String(row['id'])
   const thread = newThread(IS_TIME.test(id) ? id : id + ending)
   const config = fieldsIn(row['model_config_json'])
   const ledger = yield* ledgerItems(thread, database, id)
@@ -110,17 +88,11 @@ function* tell(database: ForeignDatabase, id: string, { ending, isOwn }: Place):
      FROM messages WHERE session_id = ? ORDER BY id`,
     id,
   )
-  for (const message of rows) {
-    const content = listIn(message, 'content_json', `messages/${message['id']}`)
-    if ('gap' in content) yield content.gap
-    else
-      yield* messageItems(thread, {
-        id: message['message_id'],
-        role: message['role'],
-        created: message['created_timestamp'],
-        content: content.value,
-        metadata: fieldsIn(message['metadata_json']),
-      })
+  for (const message of jsonRows(rows, 'messages', 'content_json', listIn)) {
+    const { message_id, role, created_timestamp: created, metadata_json } = message.row
+    const metadata = fieldsIn(metadata_json)
+    if ('gap' in message) yield message.gap
+    else yield* messageItems(thread, { id: message_id, role, created, content: message.value, metadata })
   }
 }
 
@@ -136,15 +108,15 @@ function readFile(path: string, from: Position | null): Iterable<Item> {
 const NO_TITLES = /^(?:CLI Session|New (?:session|chat).{0,20}|Delegated task|\d{8}_\d+)?$/i
 
 /** What responses told of themselves is not a part of the total any more. */
-interface Told {
-  input: number
-  output: number
-  usd: number
-}
+const NOTHING_TOLD = { input: 0, output: 0, usd: 0 }
 
 /** One row for each response, compactions included; what was cached is a part of the input. */
-function* ledgerItems(thread: Thread, database: ForeignDatabase, id: string): Generator<Item, Told> {
-  const told = { input: 0, output: 0, usd: 0 }
+function* ledgerItems(
+  thread: Thread,
+  database: ForeignDatabase,
+  id: string,
+): Generator<Item, typeof NOTHING_TOLD> {
+  const told = { ...NOTHING_TOLD }
   if (!database.has('usage_ledger', 'cache_read_tokens')) return told
   const rows = database.rows('SELECT rowid AS row, * FROM usage_ledger WHERE session_id = ?', id)
   for (const row of rows) {
@@ -160,7 +132,7 @@ function* ledgerItems(thread: Thread, database: ForeignDatabase, id: string): Ge
       id: `goose:${thread.session}:${row['row']}@${ts ?? ''}`,
       ts,
       model: str(row['model']) ?? null,
-      ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
+      usd,
     })
     told.input += tokenCount(counts.input)
     told.output += tokenCount(counts.output)
@@ -169,17 +141,10 @@ function* ledgerItems(thread: Thread, database: ForeignDatabase, id: string): Ge
   return told
 }
 
-const NOTHING_TOLD: Told = { input: 0, output: 0, usd: 0 }
-
-function* sessionItems(
-  thread: Thread,
-  row: Fields,
-  createdAt: number | null,
-  told = NOTHING_TOLD,
-): Generator<Item> {
+function* sessionItems(thread: Thread, row: Fields, at: number | null, told = NOTHING_TOLD): Generator<Item> {
   const title = str(row['name']) || str(row['description']) || ''
   yield* factsItems(thread, {
-    startedAt: createdAt ?? undefined,
+    startedAt: at ?? undefined,
     cwd: str(row['working_dir']),
     model: str(row['model']),
     title: NO_TITLES.test(title) ? undefined : title,
@@ -193,21 +158,18 @@ function* sessionItems(
   if (counts.input + counts.output === 0) return
   const usd = (num(row['accumulated_cost']) ?? 0) - told.usd
   yield usageItem(thread, disjointTokens(counts), {
-    id: `goose:${thread.session}:${createdAt ?? ''}`,
-    ts: createdAt,
+    id: `goose:${thread.session}:${at ?? ''}`,
+    ts: at,
     // How much of the input came from a cache is not kept: by the model's prices it would cost too much.
     model: null,
     scope: 'turn',
     isLatest: row['isOwn'] !== false,
-    ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
+    usd,
   })
 }
 
 /** What can be seen of a message, by the person and by the model. */
-interface Shown {
-  isHuman: boolean
-  isModels: boolean
-}
+type Shown = { isHuman: boolean; isModels: boolean }
 
 function* messageItems(thread: Thread, message: Fields): Generator<Item> {
   const { id, role, created, content, metadata } = message
@@ -220,63 +182,55 @@ function* messageItems(thread: Thread, message: Fields): Generator<Item> {
   const speaker = speakerOf(role) ?? 'system'
   for (const [at, block] of list(content).entries()) {
     const raw = isRecord(block) ? block : { value: block }
-    const { part, more } = partOf(raw, speaker === 'user', shown)
-    yield* messageEvents(
-      thread,
-      { name: `${name}.${at}`, ts, speaker, parts: [part], ...(more && { more }) },
-      TOOLS,
-    )
+    const part = partOf(raw, speaker === 'user', shown)
+    yield* messageEvents(thread, { name: `${name}.${at}`, ts, speaker, parts: [part] }, TOOLS)
     const child = part.is === 'result' ? childOf(raw, thread.session) : undefined
-    const spawned = { type: 'edge', kind: 'subagent', parent: thread.session, at: ts } as const
-    if (child) yield { ...spawned, session: child, evidence: str(raw['id']) ?? name }
+    if (child) yield edgeItem('subagent', child, thread.session, ts, str(raw['id']) ?? name)
   }
 }
 
-type Shape = { part: Part; more?: Partial<EventItem> }
-
-function partOf(raw: Fields, isUser: boolean, shown: Shown): Shape {
+function partOf(raw: Fields, isUser: boolean, shown: Shown): Part {
   const type = str(raw['type']) ?? 'no type'
-  const other = (summary: string, more: Partial<Extract<Part, { is: 'other' }>> = {}): Shape => ({
-    part: { is: 'other', name: type, isKnown: true, summary, ...more, raw },
-  })
+  const other = (summary: string, kind?: EventItem['kind']): Part =>
+    otherPart(type, raw, { summary, ...(kind && { kind }) })
   switch (type) {
     case 'text':
       return textOf(raw, isUser, shown)
     case 'thinking':
     case 'redactedThinking':
-      return { part: { is: 'thinking', text: str(raw['thinking']) ?? '', raw } }
+      return { is: 'thinking', text: str(raw['thinking']) ?? '', raw }
     case 'toolRequest':
     case 'frontendToolRequest':
-      return { part: callOf(raw) }
+      return callOf(raw)
     case 'toolResponse':
-      return { part: resultOf(raw) }
+      return resultOf(raw)
     case 'image':
       return other('[image]')
     case 'toolConfirmationRequest':
       return other(`asks whether to run ${str(raw['toolName']) ?? 'a tool'}`)
     case 'actionRequired': {
       const data = fields(raw['data'])
-      if (data['actionType'] === 'elicitationResponse') return other('answered', { kind: 'decision' })
+      if (data['actionType'] === 'elicitationResponse') return other('answered', 'decision')
       return other(str(data['message']) ?? `asks whether to run ${str(data['toolName']) ?? 'a tool'}`)
     }
     case 'systemNotification': {
       const isEnd = raw['notificationType'] === 'creditsExhausted'
-      return other(str(raw['msg']) ?? 'notice', isEnd ? { kind: 'error' } : {})
+      return other(str(raw['msg']) ?? 'notice', isEnd ? 'error' : undefined)
     }
     default:
-      return { part: { is: 'other', name: `content ${type}`, isKnown: false, raw } }
+      return otherPart(`content ${type}`, raw, { isKnown: false })
   }
 }
 
-function textOf(raw: Fields, isUser: boolean, { isHuman, isModels }: Shown): Shape {
+function textOf(raw: Fields, isUser: boolean, { isHuman, isModels }: Shown): Part {
   const text = str(raw['text']) ?? ''
   const part: Part = { is: 'text', text, raw }
-  if (isHuman) return { part }
+  if (isHuman) return part
   // A prompt is kept aside, and said again behind the account of what came before it.
-  if (!isModels) return { part: { is: 'other', name: 'text', isKnown: true, summary: firstLine(text), raw } }
+  if (!isModels) return otherPart('text', raw, { summary: firstLine(text) })
   const isCompaction = !isUser && text.startsWith('Your context was compacted')
   const compaction = { summary: 'conversation compacted', mark: 'compaction' } as const
-  return { part, more: { kind: 'lifecycle', role: 'system', ...(isCompaction && compaction) } }
+  return { ...part, more: { kind: 'lifecycle', role: 'system', ...(isCompaction && compaction) } }
 }
 
 function callOf(raw: Fields): Part {
@@ -285,7 +239,7 @@ function callOf(raw: Fields): Part {
   const { path, before, after } = fields(input)
   const isEdit = typeof path === 'string' && typeof before === 'string' && typeof after === 'string'
   const edit = isEdit ? { act: { edits: [{ path, before, after }] } } : {}
-  return { is: 'call', id: str(raw['id']), tool: str(name) ?? 'unknown', input, ...edit, raw }
+  return { ...toolCall(raw['id'], name, input, raw), ...edit }
 }
 
 function resultOf(raw: Fields): Part {
@@ -299,9 +253,9 @@ function resultOf(raw: Fields): Part {
     id: str(raw['id']),
     text,
     failed: status === 'error' || result['isError'] === true || (exitCode ?? 0) !== 0,
-    ...(text?.startsWith('The user has declined to run this tool') && { isRefused: true }),
-    ...(status === 'error' && /Interrupted by the user/.test(text ?? '') && { state: 'stopped' as const }),
-    ...(exitCode !== undefined && { exitCode }),
+    isRefused: text?.startsWith('The user has declined to run this tool') === true,
+    state: status === 'error' && /Interrupted by the user/.test(text ?? '') ? 'stopped' : undefined,
+    exitCode,
     // The row of a result is made before its tool runs.
     durationMs: null,
     raw,

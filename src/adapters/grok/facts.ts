@@ -5,8 +5,9 @@ import { existsSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { RecollectError } from '../../errors.ts'
 import { readJsonl } from '../../files/jsonl.ts'
-import type { EdgeItem, GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
+import type { GapItem, Item, SessionItem, UsageItem } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
+import { edgeItem } from '../kit/facts.ts'
 import { isRecord, list, num, str, time } from '../kit/guards.ts'
 import { MAX_LINE_BYTES, MAX_VALUES } from '../kit/lines.ts'
 import { disjointTokens, tokenCount } from '../kit/tokens.ts'
@@ -34,7 +35,7 @@ export function readFacts(files: SessionFiles, known: Origin | null): Facts {
   const session: Session = { ...origin, id: files.session, files }
   const items: Item[] = [factsItem(session, summary), ...gaps]
   const kind = session.isSubagent ? 'subagent' : 'interactive_fork'
-  if (session.parent) items.push(edge(kind, session.id, session.parent, session.forkedAt))
+  if (session.parent) items.push(edgeItem(kind, session.id, session.parent, session.forkedAt))
   return { session, items }
 }
 
@@ -82,16 +83,6 @@ function firstRemote(remotes: unknown): string | undefined {
   return str(first) ?? (isRecord(first) ? (str(first['url']) ?? str(first['fetch_url'])) : undefined)
 }
 
-export function edge(
-  kind: EdgeItem['kind'],
-  session: string,
-  parent: string | null,
-  at: number | null,
-  evidence?: string,
-): EdgeItem {
-  return { type: 'edge', kind, session, parent, at, ...(evidence === undefined ? {} : { evidence }) }
-}
-
 /** When a sub-agent began, by the notes on it; undefined where there are none yet. */
 export function notedStart(session: Session, child: string): number | null | undefined {
   const path = metaFiles(session.files).find((one) => basename(dirname(one)) === child)
@@ -108,7 +99,7 @@ export function* subagentEdges(session: Session, state: State): Generator<Item> 
     if (!meta || !child || state.children.includes(child)) continue
     remember(state.children, child, 256)
     const parent = str(meta['parent_session_id']) || session.id
-    yield edge('subagent', child, parent, time(meta['started_at']))
+    yield edgeItem('subagent', child, parent, time(meta['started_at']))
   }
   yield* gaps
 }

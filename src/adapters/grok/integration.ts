@@ -15,6 +15,5 @@ export const integration: NonNullable<Agent['integration']> = {
     file: (env) => join(home(env), 'hooks', 'recollect.json'),
     isShared: false,
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
-    obstacle: () => undefined,
   },
 }

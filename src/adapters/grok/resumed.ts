@@ -1,8 +1,9 @@
 // Whether a session was gone on with by another process: a client that loads one writes an empty list of background
 // tasks first (1.0.41), and numbers its events from the beginning again (headless). A fork is loaded once to be born.
 import type { Item } from '../adapter.ts'
+import { edgeItem } from '../kit/facts.ts'
 import { list } from '../kit/guards.ts'
-import { edge, type Session } from './facts.ts'
+import type { Session } from './facts.ts'
 import type { State } from './state.ts'
 import type { Update } from './updates.ts'
 
@@ -20,5 +21,5 @@ export function* noteResume(session: Session, state: State, update: Update): Gen
   if (!Number.isNaN(number)) resume.number = number
   if (!beginsAnew && !isLoaded) return
   resume.isTold = true
-  yield edge('resumed', session.id, null, update.ts, isLoaded ? 'loaded again' : 'numbered anew')
+  yield edgeItem('resumed', session.id, null, update.ts, isLoaded ? 'loaded again' : 'numbered anew')
 }

@@ -5,10 +5,11 @@
 import type { EndState } from '../../model.ts'
 import type { EventItem, Item } from '../adapter.ts'
 import { remember } from '../kit/bounded.ts'
+import { edgeItem } from '../kit/facts.ts'
 import { isRecord, list, num, str, time } from '../kit/guards.ts'
 import { firstLine, wordList } from '../kit/text.ts'
 import { demoteTurnEnds, endMark, stopKind } from './events.ts'
-import { edge, notedStart, type Session, usageItems } from './facts.ts'
+import { notedStart, type Session, usageItems } from './facts.ts'
 import type { State } from './state.ts'
 import { withoutCopyFields } from './text.ts'
 
@@ -266,7 +267,7 @@ function* subagentSpawned(session: Session, state: State, update: Update): Gener
   const at = Math.min(update.ts ?? Number.POSITIVE_INFINITY, noted ?? Number.POSITIVE_INFINITY)
   // In a fork's copy the line still names the session that really started it.
   const parent = str(body['parent_session_id']) || session.id
-  yield edge('subagent', child, parent, Number.isFinite(at) ? at : null, update.key)
+  yield edgeItem('subagent', child, parent, Number.isFinite(at) ? at : null, update.key)
   const before = str(body['resumed_from'])
-  if (before && before !== child) yield edge('resumed', child, before, update.ts, update.key)
+  if (before && before !== child) yield edgeItem('resumed', child, before, update.ts, update.key)
 }

@@ -1,5 +1,4 @@
 import type { Read } from '../adapter.ts'
-import { readDatabase } from '../kit/index.ts'
-import { reader } from '../opencode/read.ts'
+import { readFork } from '../opencode/read.ts'
 
-export const read: Read = ({ path }, from) => readDatabase(path, from, reader('kilo'))
+export const read: Read = ({ path }, from) => readFork('kilo', path, from)

@@ -42,7 +42,6 @@ export const agent: Agent = {
       form: 'tables',
       namesNoFile: true,
       events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
-      obstacle: () => undefined,
     },
   },
 }

@@ -2,37 +2,19 @@
 // session of the program is here. Forks copy lines as they are, so a line is named by what it holds.
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import {
-  contentText,
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  fields,
-  fieldsIn,
-  type Item,
-  isRecord,
-  jsonBeside,
-  leaves,
-  list,
-  messageEvents,
-  newThread,
-  noteEvent,
-  type Part,
-  type Position,
-  partsOf,
-  readLines,
-  remember,
-  type Speaker,
-  type SweepMemo,
-  sharedName,
-  str,
-  type Thread,
-  type Tools,
-  time,
-  usageItem,
-} from '../kit/index.ts'
+import type { EventItem, Item, Position, SweepMemo } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { jsonBeside } from '../kit/document.ts'
+import { factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, fieldsIn, isRecord, list, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, partsOf, toolCall } from '../kit/parts.ts'
+import type { Speaker } from '../kit/shapes.ts'
+import { contentText, leaves, wordSet } from '../kit/text.ts'
+import { newThread, sharedName, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
 interface State extends Thread {
   /** Key of the first event of the step: it shows the step's tokens. */
@@ -42,13 +24,12 @@ interface State extends Thread {
   refused: string[]
 }
 
-const TOOLS: Tools = {
-  Shell: 'shell',
-  StrReplaceFile: 'edit',
-  WriteFile: 'edit',
-  ReadFile: 'read',
-  SetTodoList: 'plan',
-}
+const TOOLS = toolsBy({
+  shell: 'Shell',
+  edit: 'StrReplaceFile WriteFile',
+  read: 'ReadFile',
+  plan: 'SetTodoList',
+})
 
 export function readPython(path: string, from: Position | null, memo: SweepMemo): Iterable<Item> {
   const folder = dirname(path)
@@ -95,12 +76,8 @@ function* told(state: State, type: string, payload: Fields, spot: Spot): Generat
       return
     case 'ContentPart': {
       const thought = str(payload['think'])
-      yield* say(
-        'assistant',
-        thought === undefined
-          ? partsOf(payload)
-          : [{ is: 'thinking', text: thought, raw: { think: thought } }],
-      )
+      const thinking: Part = { is: 'thinking', text: thought ?? '', raw: { think: thought } }
+      yield* say('assistant', thought === undefined ? partsOf(payload) : [thinking])
       break
     }
     case 'ToolCall':
@@ -134,7 +111,7 @@ function callPart(raw: Fields): Part {
   const { name, arguments: input } = fields(raw['function'])
   const edits = name === 'StrReplaceFile' ? editsOf(str(input) ?? '') : []
   const act = edits.length > 0 ? { act: { edits } } : {}
-  return { is: 'call', id: str(raw['id']), tool: str(name) ?? 'unknown', input, ...act, raw }
+  return { ...toolCall(raw['id'], name, input, raw), ...act }
 }
 
 function editsOf(text: string): { path: string; before: string; after: string; isAll: boolean }[] {
@@ -155,15 +132,12 @@ function resultPart(state: State, raw: Fields): Part {
   const exitCode = isShell && failed ? exitCodeIn(str(message) ?? '') : undefined
   const text = words || str(message)
   const isRefused = state.refused.includes(id ?? '')
-  return { is: 'result', id, text, failed, isRefused, ...(exitCode !== undefined && { exitCode }), raw }
+  return { is: 'result', id, text, failed, isRefused, exitCode, raw }
 }
 
-const QUIET = new Set(
-  `ApprovalRequest ApprovalRequestResolved ApprovalResponse BtwBegin BtwEnd CompactionBegin HookRequest HookResolved HookTriggered
-  MCPLoadingBegin MCPLoadingEnd Notification PlanDisplay QuestionRequest StepBegin StepInterrupted ToolCallRequest`.split(
-    /\s+/,
-  ),
-)
+const QUIET = wordSet(`
+  ApprovalRequest ApprovalRequestResolved ApprovalResponse BtwBegin BtwEnd CompactionBegin HookRequest HookResolved HookTriggered
+  MCPLoadingBegin MCPLoadingEnd Notification PlanDisplay QuestionRequest StepBegin StepInterrupted ToolCallRequest`)
 
 function* note(state: State, type: string, payload: Fields, { name, ts, more }: Spot): Generator<Item> {
   if (type === 'StatusUpdate') {
@@ -181,15 +155,7 @@ function* note(state: State, type: string, payload: Fields, { name, ts, more }: 
     CompactionEnd: { mark: 'compaction', summary: 'compaction' },
   }
   const known = Object.hasOwn(loud, type) ? loud[type] : undefined
-  yield noteEvent(state, {
-    name,
-    ts,
-    kind: 'lifecycle',
-    summary: type,
-    payload: { type, ...payload },
-    ...more,
-    ...known,
-  })
+  yield noteEvent(state, { name, ts, summary: type, payload: { type, ...payload }, ...more, ...known })
   if (!known && !QUIET.has(type)) yield { type: 'unknown', name: `message ${type}` }
 }
 
@@ -205,6 +171,7 @@ function* tokens(state: State, payload: Fields, { name, ts, more }: Spot): Gener
   yield usageItem(state, disjointTokens(counts), {
     id: str(payload['message_id']) ?? `kimi:${name}`,
     ts,
-    ...(more.isSidechain ? { isSidechain: true } : state.first && { event: state.first }),
+    isSidechain: more.isSidechain,
+    event: (!more.isSidechain && state.first) || undefined,
   })
 }

@@ -1,40 +1,20 @@
 // Everything is written two or three times in different vocabularies. What is told is `context.*`, with `usage.record` for
 // tokens. Every agent of a session has a file of its own; lines of one file are not in the order of their times.
 import { basename, dirname, join } from 'node:path'
-import {
-  contentText,
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  fields,
-  firstLine,
-  type Item,
-  jsonBeside,
-  leaves,
-  messageEvents,
-  newMemo,
-  newThread,
-  noteEvent,
-  num,
-  type Part,
-  type Position,
-  partsOf,
-  readLines,
-  recordName,
-  remember,
-  type Source,
-  type SweepMemo,
-  sharedName,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  toolsBy,
-  type UsageItem,
-  usageItem,
-} from '../kit/index.ts'
+import type { EventItem, Item, Position, Source, SweepMemo, UsageItem } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { jsonBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, num, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { newMemo } from '../kit/memo.ts'
+import { compaction, INTERRUPT, messageEvents, noteEvent } from '../kit/messages.ts'
+import { type Part, partsOf, toolCall } from '../kit/parts.ts'
+import { speakerOf } from '../kit/shapes.ts'
+import { contentText, leaves, wordSet } from '../kit/text.ts'
+import { newThread, recordName, sharedName, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 import { readPython } from './python.ts'
 
 interface State extends Thread {
@@ -106,7 +86,7 @@ function* sessionItems(state: State, home: string): Generator<Item> {
   })
   if (!parent || state.isForkTold) return
   state.isForkTold = true
-  yield { type: 'edge', kind: 'interactive_fork', session: state.session, parent, at: createdAt }
+  yield edgeItem('interactive_fork', state.session, parent, createdAt)
 }
 
 interface Told {
@@ -156,14 +136,8 @@ function* message(state: State, { record, ts, more }: Told): Generator<Item> {
     else remember(state.prompts, `${name}#0`)
     state.isSteered = false
   } else if (speaker === 'user' && !more.isSidechain) who.role = 'system'
-  yield* messageEvents(state, {
-    name,
-    ts,
-    speaker,
-    parts: partsOf(content),
-    facts: { ...facts, origin },
-    more: { ...more, ...who },
-  })
+  const about = { facts: { ...facts, origin }, more: { ...more, ...who } }
+  yield* messageEvents(state, { name, ts, speaker, parts: partsOf(content), ...about })
 }
 
 function* loopEvent(state: State, told: Told, event: Fields): Generator<Item> {
@@ -173,30 +147,21 @@ function* loopEvent(state: State, told: Told, event: Fields): Generator<Item> {
   const type = str(event['type'])
   if (type === 'step.begin') return
   if (type === 'content.part' || type === 'tool.call') {
-    yield* messageEvents(
-      state,
-      { name, ts, speaker: 'assistant', parts: [answerPart(event, raw)], more },
-      TOOLS,
-    )
+    const parts = [answerPart(event, raw)]
+    yield* messageEvents(state, { name, ts, speaker: 'assistant', parts, more }, TOOLS)
     yield* shown(state, `${name}#0`)
   } else if (type === 'tool.result') {
     yield* messageEvents(state, { name, ts, speaker: 'tool', parts: [resultPart(state, event, raw)], more })
   } else {
     const summary = `${type ?? 'event'}: ${str(event['finishReason']) ?? ''}`
-    yield noteEvent(state, { name: `${name}:end`, ts, kind: 'lifecycle', summary, payload: raw, ...more })
+    yield noteEvent(state, { name: `${name}:end`, ts, summary, payload: raw, ...more })
     if (type !== 'step.end') yield { type: 'unknown', name: `loop event ${type ?? 'without type'}` }
   }
 }
 
 function answerPart(event: Fields, raw: Fields): Part {
-  if (event['type'] === 'tool.call')
-    return {
-      is: 'call',
-      id: str(event['toolCallId']),
-      tool: str(event['name']) ?? 'unknown',
-      input: event['args'],
-      raw,
-    }
+  const { toolCallId, name, args: input } = event
+  if (event['type'] === 'tool.call') return toolCall(toolCallId, name, input, raw)
   const part = fields(event['part'])
   const { encrypted, ...shown } = part
   if (part['type'] === 'think') return { is: 'thinking', text: str(part['think']) ?? '', raw: shown }
@@ -212,16 +177,15 @@ function resultPart(state: State, event: Fields, raw: Fields): Part {
   const goesOn = !failed && isShell && BEGUN.every((line) => line.test(text))
   // Whatever does not end with 0 is an error that ends with this line.
   const exitCode = failed ? exitCodeIn(text, EXIT) : 0
-  const durationMs = num(result['durationMs'])
   return {
     is: 'result',
     id,
     text: text.replace(EXIT, '').trimEnd(),
     failed,
     isRefused: state.refused.includes(id ?? ''),
-    ...(goesOn && { state: 'background' }),
-    ...(isShell && !goesOn && exitCode !== undefined && { exitCode }),
-    ...(durationMs !== undefined && { durationMs }),
+    state: goesOn ? 'background' : undefined,
+    exitCode: isShell && !goesOn ? exitCode : undefined,
+    durationMs: num(result['durationMs']),
     raw,
   }
 }
@@ -242,7 +206,7 @@ function* tokens(state: State, record: Fields, ts: number | null, isSidechain: b
     id: `kimi:${ts}:${counts.join(':')}`,
     ts,
     model: (alias === state.model?.[0] ? state.model?.[1] : alias) ?? null,
-    ...(isSidechain && { isSidechain }),
+    isSidechain: isSidechain || undefined,
   })
   state.ahead = item
   yield item
@@ -253,16 +217,15 @@ function* shown(state: State, event: string): Generator<Item> {
   state.ahead = null
 }
 
-const QUIET = new Set(
-  `config.update context.clear cron.add cron.cursor cron.delete file_history.checkpoint file_history.tracked forked
+const QUIET = wordSet(`
+  config.update context.clear cron.add cron.cursor cron.delete file_history.checkpoint file_history.tracked forked
   full_compaction.begin full_compaction.cancel full_compaction.complete goal.clear goal.create goal.update interaction.request
   interaction.resolved interruptionReminder.recorded llm.request llm.tools_snapshot mcp.tools_discovered metadata
   micro_compaction.apply permission.record_approval_result permission.set_mode plan.revision plan_mode.cancel plan_mode.enter
   plan_mode.exit plugin.session_start profile.bind runtime.set_binding staleGuard.cleared staleGuard.recorded subagent.completed
   subagent.spawned subagent.started swarm_mode.enter swarm_mode.exit task.started task.terminated task.waitDelivered
   tools.register_user_tool tools.reset_active_tools tools.set_active_tools tools.unregister_user_tool tools.update_store
-  turn.cancel turn.steer turn.step.interrupted`.split(/\s+/),
-)
+  turn.cancel turn.steer turn.step.interrupted`)
 
 /** What is more than a note. Keys that are uuids are counted once, also where a fork copied them. */
 function loud(type: string, record: Fields): Partial<EventItem> | undefined {
@@ -273,20 +236,11 @@ function loud(type: string, record: Fields): Partial<EventItem> | undefined {
       if (reason === 'failed')
         return { kind: 'error', summary: str(fields(error)['message']) ?? 'turn failed' }
       // Told here, and not with `turn.cancel`: the words that were cut off stand between the two.
-      return {
-        kind: 'human_intervention',
-        role: 'user',
-        mark: 'interrupt',
-        summary: `stopped: ${str(reason) ?? ''}`,
-      }
+      return { ...INTERRUPT, summary: `stopped: ${str(reason) ?? ''}` }
     case 'turn.step.retrying':
       return { kind: 'retry', summary: `retry: ${str(errorMessage) ?? ''}` }
     case 'context.apply_compaction':
-      return {
-        mark: 'compaction',
-        summary: `compaction: ${firstLine(str(summary) ?? '')}`,
-        ...(str(summary) && { said: str(summary) as string }),
-      }
+      return compaction(str(summary))
     case 'context.undo':
       return { kind: 'human_intervention', role: 'user', summary: 'undo' }
     default:
@@ -299,15 +253,7 @@ function* note(state: State, { type, record, ts, more }: Told): Generator<Item> 
   const told = loud(type, record)
   yield* learn(state, type, record)
   const name = told ? sharedName(record) : recordName(state, record, undefined, ts)
-  yield noteEvent(state, {
-    name,
-    ts,
-    kind: 'lifecycle',
-    summary: type.replace(/[._]/g, ' '),
-    payload,
-    ...more,
-    ...told,
-  })
+  yield noteEvent(state, { name, ts, summary: type.replace(/[._]/g, ' '), payload, ...more, ...told })
   if (type === 'context.apply_compaction') yield* shown(state, name)
   if (!told && !QUIET.has(type)) yield { type: 'unknown', name: `record ${type}` }
 }

@@ -153,6 +153,52 @@ export const rowGap = (place: string, reason: string, detail: string, length = 0
 export const bounded = (column: string): string =>
   `iif(octet_length(${column}) <= ${MAX_LINE_BYTES}, ${column}, NULL) AS ${column}, octet_length(${column}) AS ${column}_bytes`
 
+/** The rows of a session, or of all of them, with what stands as JSON in a column that was selected by `bounded`; gaps in their places. */
+export function* jsonRows<Value>(
+  rows: Iterable<Row>,
+  table: string,
+  column: string,
+  valueIn: (row: Row, column: string, place: string) => In<Value>,
+): Generator<{ row: Row; value: Value } | { row: Row; gap: Item }> {
+  for (const row of rows) yield { row, ...valueIn(row, column, `${table}/${row['id']}`) }
+}
+
+/** A database with one table of sessions, and one of what was said in them, or more. */
+export interface SessionTables {
+  /** The table of sessions first. Without them it is not the agent's database. */
+  tables: readonly [string, ...string[]]
+  updatedAt(row: Row): number | null
+  /** What changes in a table with what belongs to a session, as columns of a SELECT. */
+  sums(database: ForeignDatabase): readonly (readonly [table: string, columns: string])[]
+  /** Columns of a session that may change though nothing that is read does. */
+  without?: readonly string[]
+  once?: DatabaseReader['once']
+  tell(database: ForeignDatabase, row: Row, once: string): Iterable<Item>
+}
+
+export function readSessionTables(path: string, from: Position | null, rows: SessionTables): Generator<Item> {
+  const { tables, once, tell } = rows
+  const read: DatabaseReader['read'] = function* (database, id, told) {
+    const [row] = database.rows(`SELECT * FROM ${tables[0]} WHERE id = ?`, id)
+    if (row) yield* tell(database, row, told)
+  }
+  const sessions = (database: ForeignDatabase): Generator<Marked> => markedRows(database, rows)
+  return readDatabase(path, from, { tables, sessions, read, ...(once && { once }) })
+}
+
+function* markedRows(database: ForeignDatabase, rows: SessionTables): Generator<Marked> {
+  const { tables, updatedAt, sums, without = [] } = rows
+  const all = sums(database).map(([table, columns]) => {
+    const found = database.rows(`SELECT session_id AS id, ${columns} FROM ${table} GROUP BY session_id`)
+    return new Map([...found].map(({ id, ...sum }) => [id, sum]))
+  })
+  for (const row of database.rows(`SELECT * FROM ${tables[0]}`)) {
+    const own = Object.entries(row).filter(([column]) => !without.includes(column))
+    const marks = all.map((one) => one.get(row['id'])).filter((one) => one !== undefined)
+    yield { id: String(row['id']), updatedAt: updatedAt(row), mark: [Object.fromEntries(own), marks] }
+  }
+}
+
 type In<Value> = { value: Value } | { gap: Item }
 
 /** The JSON object in a column that was selected by `bounded`; a gap where there is none. */

@@ -1,11 +1,12 @@
 // The parts of a message in the vocabularies of agents without an adapter of their own (and of Recollect's own lines, which
 // speak that of the Messages API): every block becomes a text, a thought, a call, a result or something else.
 import type { EndState, EventKind, Mark } from '../../model.ts'
-import type { Act } from '../adapter.ts'
+import type { Act, EventItem } from '../adapter.ts'
 import { isRecord, list, str } from './guards.ts'
-import { contentText, leaves, wordList } from './text.ts'
+import { contentText, leaves, wordSet } from './text.ts'
 
-export type Part = { raw: Record<string, unknown> } & (
+/** `more`: what is told of its event beyond what parts of its kind tell. */
+export type Part = { raw: Record<string, unknown>; more?: Partial<EventItem> | undefined } & (
   | { is: 'text' | 'thinking'; text: string }
   | {
       is: 'call'
@@ -34,6 +35,28 @@ export type Part = { raw: Record<string, unknown> } & (
   | { is: 'other'; name: string; isKnown: boolean; kind?: EventKind; summary?: string; mark?: Mark }
 )
 
+export type ResultPart = Extract<Part, { is: 'result' }>
+export type CallPart = Extract<Part, { is: 'call' }>
+type OtherPart = Extract<Part, { is: 'other' }>
+
+/** What is no text, thought, call or result, and is known; `isKnown: false` counts it by its name. */
+export const otherPart = (
+  name: string,
+  raw: Record<string, unknown>,
+  told: Partial<OtherPart> = {},
+): OtherPart => ({ is: 'other', name, isKnown: true, ...told, raw })
+
+/** A call, from what should be its id and the name of its tool; `input` as it stands in `raw`: fields, or JSON in a string. */
+export const toolCall = (
+  id: unknown,
+  tool: unknown,
+  input: unknown,
+  raw: Record<string, unknown>,
+): CallPart => ({
+  ...{ is: 'call', id: str(id), tool: str(tool) ?? 'unknown' },
+  ...{ input, raw },
+})
+
 const TEXTS = new Set(['text', 'input_text', 'output_text'])
 const THOUGHTS = new Set(['thinking', 'redacted_thinking', 'reasoning', 'thought'])
 const CALLS = new Set([
@@ -45,11 +68,9 @@ const CALLS = new Set([
   'function_call',
 ])
 /** Blocks that say nothing of their own. */
-const MARKS = new Set(
-  wordList(`
+const MARKS = wordSet(`
   image image_url imageUrl input_image input_audio input_file audio document file step-start step-finish
-  snapshot patch`),
-)
+  snapshot patch`)
 
 /** The same of Gemini, whose blocks have no type: the name of their one field is it. */
 const UNTYPED_MARKS = ['inlineData', 'fileData', 'executableCode', 'codeExecutionResult']

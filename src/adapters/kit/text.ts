@@ -11,6 +11,7 @@ export function firstLine(text: string): string {
 
 /** Names, written with blanks between them. */
 export const wordList = (names: string): string[] => names.trim().split(/\s+/)
+export const wordSet = (names: string): ReadonlySet<string> => new Set(wordList(names))
 
 /** The readable part of a message's content: a string, or the texts of its blocks. */
 export function contentText(content: unknown): string | undefined {

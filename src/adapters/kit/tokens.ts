@@ -1,12 +1,10 @@
 // Token counts in the shapes that providers and clients write, made disjoint: input without what was cached, output with
 // what was thought. What is no number counts as none; NaN and negative counts were seen in the field.
 import type { Tokens } from '../../model.ts'
-import { type Fields, isRecord, num } from './guards.ts'
+import { type Fields, fields, num } from './guards.ts'
 
 /** A whole number from 0 on. */
 export const tokenCount = (value: unknown): number => Math.max(0, Math.trunc(num(value) ?? 0))
-
-const inside = (value: unknown): Fields => (isRecord(value) ? value : {})
 
 export interface Counts {
   input?: unknown
@@ -42,9 +40,22 @@ export function disjointTokens(counts: Counts, overlaps: Overlaps = {}): Tokens 
   }
 }
 
+/** Counts as clients name them that have several providers: `inputTokens`, `cacheReadTokens` … */
+export const namedTokens = (usage: Fields, overlaps: Overlaps = {}): Tokens =>
+  disjointTokens(
+    {
+      input: usage['inputTokens'],
+      cacheRead: usage['cacheReadTokens'],
+      cacheWrite: usage['cacheWriteTokens'] ?? usage['cacheCreationTokens'],
+      output: usage['outputTokens'],
+      reasoning: usage['reasoningTokens'],
+    },
+    overlaps,
+  )
+
 /** `usage` of the Messages API. */
 export function anthropicTokens(usage: Fields): Tokens {
-  const written = inside(usage['cache_creation'])
+  const written = fields(usage['cache_creation'])
   const cacheWrite1h = tokenCount(written['ephemeral_1h_input_tokens'])
   // Some clients wrote a total of 0 beside a correct breakdown.
   const all = Math.max(
@@ -57,14 +68,14 @@ export function anthropicTokens(usage: Fields): Tokens {
     cacheWrite: all - cacheWrite1h,
     cacheWrite1h,
     output: usage['output_tokens'],
-    reasoning: inside(usage['output_tokens_details'])['thinking_tokens'],
+    reasoning: fields(usage['output_tokens_details'])['thinking_tokens'],
   })
 }
 
 /** `usage` of chat completions (`prompt_tokens`) and of the Responses API (`input_tokens`). */
 export function openaiTokens(usage: Fields): Tokens {
-  const input = inside(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
-  const output = inside(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
+  const input = fields(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
+  const output = fields(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
   return disjointTokens(
     {
       input: usage['prompt_tokens'] ?? usage['input_tokens'],

@@ -5,13 +5,13 @@ import type { Deed, EndState } from '../../model.ts'
 import type { Act, EventItem } from '../adapter.ts'
 import { type CallBook, closeCall, openCall } from './calls.ts'
 import { isRecord, list, str } from './guards.ts'
-import { firstLine, wordList } from './text.ts'
+import { firstLine, wordList, wordSet } from './text.ts'
 
 const EDIT_WORDS = new Set(['edit', 'multiedit', 'write', 'patch', 'replace', 'insert', 'editor'])
 const FILE_WORDS = new Set(['create', 'delete', 'remove', 'move', 'rename', 'update'])
 /** Things that are written or replaced and are no files. */
-const OTHER_OBJECTS = new Set(wordList('todo todos stdin plan memory memories comment issue message email'))
-const SHELL_WORDS = new Set(wordList('bash shell sh zsh powershell exec execute terminal command run cmd'))
+const OTHER_OBJECTS = wordSet('todo todos stdin plan memory memories comment issue message email')
+const SHELL_WORDS = wordSet('bash shell sh zsh powershell exec execute terminal command run cmd')
 const FILE_FIELDS = wordList('file_path filePath filepath path file filename notebook_path target_file')
 const WHOLE_TEXTS = ['file_text', 'content', 'contents']
 const SUBJECTS = wordList('command cmd pattern query url description prompt instructions name id')

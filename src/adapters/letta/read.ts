@@ -1,29 +1,17 @@
 // A conversation: messages as pi's library writes them, one a line. The last line is written anew while an answer comes in. Times
 // of what is no answer are a counter from the first of January, and ids begin anew in every home.
 import { basename, dirname, join } from 'node:path'
-import {
-  contentText,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  hashOf,
-  type Item,
-  isRecord,
-  jsonBeside,
-  list,
-  messageEvents,
-  newThread,
-  type Part,
-  type Position,
-  readLines,
-  recordName,
-  type Source,
-  str,
-  type Thread,
-  time,
-  toolsBy,
-} from '../kit/index.ts'
-import { note, spokenIn, type Told, usageIn } from '../pi/messages.ts'
+import type { Item, Position, Source } from '../adapter.ts'
+import { jsonBeside } from '../kit/document.ts'
+import { edgeItem, factsItems } from '../kit/facts.ts'
+import { type Fields, fields, list, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { otherPart, type Part } from '../kit/parts.ts'
+import { contentText, hashOf } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
+import { spokenIn, usageIn } from '../pi/messages.ts'
 import { nameIn, ownerFile } from './names.ts'
 
 const TOOLS = toolsBy({
@@ -58,7 +46,7 @@ export function read({ path }: Source, from: Position | null): Iterable<Item> {
 
 function* recordItems(state: State, record: Fields): Generator<Item> {
   const { id, metadata, ...message } = record
-  const about = isRecord(metadata) ? metadata : {}
+  const about = fields(metadata)
   const [conversation, owner] = [str(about['conversation_id']), str(about['agent_id'])]
   if (state.last === null && conversation && owner) {
     state.session = `${conversation}@${owner}`
@@ -66,14 +54,12 @@ function* recordItems(state: State, record: Fields): Generator<Item> {
   }
   const ts = realTime(state, message['timestamp'], about['created_at'])
   const name = recordName(state, record, str(id), ts)
-  const { speaker, told, facts } = spokenIn(message)
+  const { speaker, parts, facts } = spokenIn(message)
   const isPartial = speaker === 'assistant' && message['provider'] === 'local'
   const model = speaker === 'assistant' && !isPartial ? str(message['model']) : undefined
-  const spoken = speaker === 'user' ? promptTold(state, told) : told.map(resultTold)
-  yield* factsOf(state, spoken, model)
-  const parts = spoken.map(({ part }) => part)
-  const each = spoken.map(({ more }) => more)
-  yield* messageEvents(state, { name, ts, speaker, parts, facts, each }, TOOLS)
+  const told = speaker === 'user' ? promptParts(state, parts) : parts.map(resultPart)
+  yield* factsOf(state, told, model)
+  yield* messageEvents(state, { name, ts, speaker, parts: told, facts }, TOOLS)
   if (speaker === 'assistant') yield* endItems(state, name, isPartial)
   if (speaker === 'tool') yield* spawnItems(state, message)
   if (!isPartial) yield* usageIn(state, message, { name, ts })
@@ -88,21 +74,21 @@ function realTime({ madeAt }: State, told: unknown, counted: unknown): number | 
 const REMINDER = /^\s*<system-reminder>/
 
 /** Before the person's words stand those of the client. The very same once more is the client's own new try. */
-function promptTold(state: State, told: readonly Told[]): Told[] {
-  const sent = hashOf(told.map(({ part }) => part.raw))
+function promptParts(state: State, parts: readonly Part[]): Part[] {
+  const sent = hashOf(parts.map(({ raw }) => raw))
   const isRetry = state.sent === sent
   state.sent = sent
   let isPart = false
-  return told.map(({ part }) => {
-    if (part.is !== 'text') return { part }
+  return parts.map((part) => {
+    if (part.is !== 'text') return { ...part, more: undefined }
     if (isRetry || REMINDER.test(part.text)) {
       const kind = isRetry && !REMINDER.test(part.text) ? 'retry' : 'lifecycle'
       const summary = kind === 'retry' ? 'request tried again' : 'reminder of the client'
-      return { ...note('reminder', part.raw, { kind, summary }), more: { role: 'system' } }
+      return otherPart('reminder', part.raw, { kind, summary, more: { role: 'system' } })
     }
     const more = isPart ? { isPart } : {}
     isPart = true
-    return { part, more }
+    return { ...part, more }
   })
 }
 
@@ -111,8 +97,8 @@ const BRANCH = /^- \*\*Git repository\*\*: Yes \(branch: (.+)\)$/m
 const VERSION = /^- \*\*Letta Code version\*\*: (.+)$/m
 
 /** Where it runs stands only in the client's words to the model. */
-function* factsOf(state: State, told: readonly Told[], model: string | undefined): Generator<Item> {
-  const texts = told.flatMap(({ part }) => (part.is === 'other' ? (str(part.raw['text']) ?? []) : []))
+function* factsOf(state: State, parts: readonly Part[], model: string | undefined): Generator<Item> {
+  const texts = parts.flatMap((part) => (part.is === 'other' ? (str(part.raw['text']) ?? []) : []))
   const found = (pattern: RegExp): string | undefined =>
     texts.map((text) => pattern.exec(text)?.[1]).find(Boolean)
   yield* factsItems(state, {
@@ -127,15 +113,13 @@ const EXIT = /^Exit code: (-?\d+)\n?/
 const GOES_ON = /^Command running in background/
 
 /** A command that failed is a success to the client, with the code before its output. */
-function resultTold(one: Told): Told {
-  const { part, more } = one
-  if (part.is !== 'result' || more?.tool !== 'Bash') return one
+function resultPart(part: Part): Part {
+  if (part.is !== 'result' || part.more?.tool !== 'Bash') return part
   const text = part.text ?? ''
-  if (GOES_ON.test(text)) return { part: { ...part, state: 'background' }, more }
+  if (GOES_ON.test(text)) return { ...part, state: 'background' }
   const exitCode = exitCodeIn(text, EXIT) ?? (part.failed ? undefined : 0)
   const failed = part.failed || (exitCode ?? 0) !== 0
-  const plain: Part = { ...part, failed, text: text.replace(EXIT, '') }
-  return { part: exitCode === undefined ? plain : { ...plain, exitCode }, more }
+  return { ...part, failed, text: text.replace(EXIT, ''), exitCode: exitCode ?? part.exitCode }
 }
 
 /** An answer that is still coming in, or never came to its end, says that it ended and names no provider. */
@@ -171,9 +155,7 @@ function* spawnItems({ session }: State, message: Fields): Generator<Item> {
   const found = SPAWNED.exec(contentText(message['content']) ?? '')
   const callId = str(message['toolCallId'])
   if (!found) return
-  const child = `${found[2]}@${found[1]}`
-  const evidence = callId ? { evidence: callId } : {}
-  yield { type: 'edge', kind: 'subagent', session: child, parent: session, at: null, ...evidence }
+  yield edgeItem('subagent', `${found[2]}@${found[1]}`, session, null, callId || undefined)
 }
 
 /** What the files beside it tell, which may be written later. Of a sub-agent, its own description says where it works. */

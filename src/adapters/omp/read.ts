@@ -1,15 +1,9 @@
 import { basename, dirname } from 'node:path'
-import {
-  type EventItem,
-  type Item,
-  isRecord,
-  type Position,
-  readLines,
-  remember,
-  type Source,
-  str,
-  toolsBy,
-} from '../kit/index.ts'
+import type { EventItem, Item, Position, Source } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { fields, str } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { toolsBy } from '../kit/tools.ts'
 import { SESSION_FILE } from '../pi/names.ts'
 import { newSession, recordItems, type Session } from '../pi/session.ts'
 
@@ -60,9 +54,9 @@ function* shownEdit({ edits }: State, event: EventItem): Generator<Item> {
   const at = event.role === 'tool' ? edits.findIndex(({ callId }) => callId === event.callId) : -1
   if (at === -1) return
   const [call] = edits.splice(at, 1)
-  const details = isRecord(event.payload) ? event.payload['details'] : undefined
-  const patch = isRecord(details) ? plainDiff(str(details['diff']) ?? '') : ''
-  const file = isRecord(details) ? str(details['path']) : undefined
+  const details = fields(fields(event.payload)['details'])
+  const patch = details['diff'] === undefined ? '' : plainDiff(str(details['diff']) ?? '')
+  const file = str(details['path'])
   if (!call || !file || !patch) return
   const payload = call.payload as Record<string, unknown>
   const act = { does: 'edit', input: payload['arguments'], edits: [{ path: file, patch }] } as const
@@ -71,7 +65,7 @@ function* shownEdit({ edits }: State, event: EventItem): Generator<Item> {
 
 /** The model says in a few words what a call is for. */
 function withIntent(event: EventItem): EventItem {
-  const intent = event.act && isRecord(event.payload) ? str(event.payload['intent']) : undefined
+  const intent = event.act && str(fields(event.payload)['intent'])
   return intent && event.summary === event.tool ? { ...event, summary: `${event.tool}: ${intent}` } : event
 }
 

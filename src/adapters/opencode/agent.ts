@@ -51,7 +51,6 @@ export const agent: Agent = {
       form: 'plugin',
       namesNoFile: true,
       events: ['session.idle', 'session.compacted'],
-      obstacle: () => undefined,
     },
   },
 }

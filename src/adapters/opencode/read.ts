@@ -1,52 +1,44 @@
 // The database of opencode and its forks: rows of sessions, messages and parts, which change in place.
-import type { Position, Read, Source } from '../adapter.ts'
+import type { Item, Position, Read } from '../adapter.ts'
 import {
   bounded,
-  type DatabaseReader,
   type ForeignDatabase,
-  fieldsIn,
-  type Item,
   jsonIn,
-  type Marked,
-  newThread,
-  noteEvent,
+  jsonRows,
   type Row,
-  readDatabase,
-  str,
-  time,
-} from '../kit/index.ts'
-import { type Message, type Session, tellSession } from './tell.ts'
+  readSessionTables,
+} from '../kit/database.ts'
+import { fieldsIn, str, time } from '../kit/guards.ts'
+import { noteEvent } from '../kit/messages.ts'
+import { newThread } from '../kit/thread.ts'
+import { type Message, type Session, type StoredPart, tellSession } from './tell.ts'
 import { readTree } from './tree.ts'
 
 const FLAVOR = 'opencode'
 
-export const read: Read = ({ path }: Source, from: Position | null) =>
-  path.endsWith('.json') ? readTree(FLAVOR, path, from) : readDatabase(path, from, reader(FLAVOR))
+export const read: Read = ({ path }, from) =>
+  path.endsWith('.json') ? readTree(FLAVOR, path, from) : readFork(FLAVOR, path, from)
 
-export const reader = (flavor: string): DatabaseReader => ({
-  tables: ['session', 'message', 'part'],
-  sessions,
-  read: (database, id) => tell(flavor, database, id),
-})
+const STORES = ['message', 'part', 'session_message']
+const SUMS = 'count(*) AS count, max(time_updated) AS at, sum(octet_length(data)) AS size'
 
-function* sessions(database: ForeignDatabase): Generator<Marked> {
-  const marks = new Map<unknown, unknown[]>()
-  for (const table of ['message', 'part', 'session_message'])
-    if (database.has(table, 'session_id', 'time_updated', 'data'))
-      for (const { id, ...rest } of database.rows(
-        `SELECT session_id AS id, count(*) AS count, max(time_updated) AS at, sum(octet_length(data)) AS size FROM ${table} GROUP BY session_id`,
-      ))
-        marks.set(id, [...(marks.get(id) ?? []), rest])
-  for (const row of database.rows('SELECT * FROM session')) {
+/** The database of opencode, or of a fork of it. */
+export const readFork = (flavor: string, path: string, from: Position | null): Iterable<Item> =>
+  readSessionTables(path, from, {
+    tables: ['session', 'message', 'part'],
+    updatedAt: (row) => time(row['time_updated']),
+    sums: (database) =>
+      STORES.filter((table) => database.has(table, 'session_id', 'time_updated', 'data')).map((table) => [
+        table,
+        SUMS,
+      ]),
     // Sums over messages that are marked already.
-    const { cost: _cost, summary_diffs: _diffs, ...own } = row
-    yield { id: String(row['id']), updatedAt: time(row['time_updated']), mark: [own, marks.get(row['id'])] }
-  }
-}
+    without: ['cost', 'summary_diffs'],
+    tell: (database, row) => tell(flavor, database, row),
+  })
 
-function* tell(flavor: string, database: ForeignDatabase, id: string): Generator<Item> {
-  const [row] = database.rows('SELECT * FROM session WHERE id = ?', id)
-  if (!row) return
+function* tell(flavor: string, database: ForeignDatabase, row: Row): Generator<Item> {
+  const id = String(row['id'])
   let count = 0
   const counted = function* (): Generator<Message | { gap: Item }> {
     for (const message of messages(database, id)) {
@@ -111,27 +103,17 @@ function* messages(database: ForeignDatabase, session: string): Generator<Messag
     `SELECT id, ${bounded('data')} FROM message WHERE session_id = ? ORDER BY time_created, id`,
     session,
   )
-  for (const row of rows) {
-    const id = String(row['id'])
-    const data = jsonIn(row, 'data', `message/${id}`)
-    if ('gap' in data) yield data
-    yield { id, data: 'gap' in data ? {} : data.value, parts: parts(database, id) }
+  for (const one of jsonRows(rows, 'message', 'data', jsonIn)) {
+    const id = String(one.row['id'])
+    if ('gap' in one) yield one
+    yield { id, data: 'gap' in one ? {} : one.value, parts: parts(database, id) }
   }
 }
 
-function* parts(
-  database: ForeignDatabase,
-  message: string,
-): Generator<{ id: string; data: Message['data'] } | { gap: Item }> {
-  const rows = database.rows(
-    `SELECT id, ${bounded('data')} FROM part WHERE message_id = ? ORDER BY id`,
-    message,
-  )
-  for (const row of rows) {
-    const id = String(row['id'])
-    const data = jsonIn(row, 'data', `part/${id}`)
-    yield 'gap' in data ? data : { id, data: data.value }
-  }
+function* parts(database: ForeignDatabase, message: string): Generator<StoredPart> {
+  const sql = `SELECT id, ${bounded('data')} FROM part WHERE message_id = ? ORDER BY id`
+  for (const one of jsonRows(database.rows(sql, message), 'part', 'data', jsonIn))
+    yield 'gap' in one ? one : { id: String(one.row['id']), data: one.value }
 }
 
 /** What newer versions may keep instead, in a vocabulary that no client has been seen to write: kept, and counted. */
@@ -142,15 +124,13 @@ function* otherMessages(database: ForeignDatabase, session: string): Generator<I
     `SELECT id, type, time_created, ${bounded('data')} FROM session_message WHERE session_id = ? ORDER BY seq`,
     session,
   )
-  for (const row of rows) {
-    const name = String(row['id'])
-    const data = jsonIn(row, 'data', `session_message/${name}`)
-    if ('gap' in data) yield data.gap
+  for (const one of jsonRows(rows, 'session_message', 'data', jsonIn)) {
+    const { id, type, time_created } = one.row
+    if ('gap' in one) yield one.gap
     else {
-      const ts = time(row['time_created'])
-      const summary = `(not known: ${row['type']})`
-      yield noteEvent(thread, { name, ts, kind: 'lifecycle', summary, payload: data.value })
-      yield { type: 'unknown', name: `session_message ${row['type']}` }
+      const about = { name: String(id), ts: time(time_created), summary: `(not known: ${type})` }
+      yield noteEvent(thread, { ...about, payload: one.value })
+      yield { type: 'unknown', name: `session_message ${type}` }
     }
   }
 }

@@ -1,30 +1,16 @@
 // A session of opencode or of one of its forks, from whatever store: its messages in order, each with its parts, which are
 // written in place while they grow. A fork gives new ids to all that it copies and keeps the times, so a message is named
 // by when it was made and in answer to what, and a part by its place in it.
-import {
-  disjointTokens,
-  type EventItem,
-  type Fields,
-  factsItems,
-  fields,
-  firstLine,
-  type Item,
-  isRecord,
-  messageEvents,
-  newThread,
-  noteEvent,
-  num,
-  type Part,
-  type Speaker,
-  sharedName,
-  speakerOf,
-  str,
-  type Thread,
-  time,
-  tokenCount,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import type { Item } from '../adapter.ts'
+import { edgeItem, factsItems, usageItems } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, num, str, time } from '../kit/guards.ts'
+import { INTERRUPT, messageEvents, noteEvent } from '../kit/messages.ts'
+import { otherPart, type Part, toolCall } from '../kit/parts.ts'
+import { type Speaker, speakerOf } from '../kit/shapes.ts'
+import { firstLine } from '../kit/text.ts'
+import { newThread, sharedName, type Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { toolsBy } from '../kit/tools.ts'
 
 export interface Session {
   id: string
@@ -42,8 +28,10 @@ export interface Session {
 export interface Message {
   id: string
   data: Fields
-  parts: Iterable<{ id: string; data: Fields } | { gap: Item }>
+  parts: Iterable<StoredPart>
 }
+
+export type StoredPart = { id: string; data: Fields } | { gap: Item }
 
 interface Telling {
   flavor: string
@@ -85,7 +73,7 @@ export function* tellSession(
     agentVersion: session.version,
     relation: parent ? (parent.kind === 'subagent' ? 'subagent' : 'fork') : undefined,
   })
-  if (parent) yield { type: 'edge', kind: parent.kind, session: id, parent: parent.id, at: createdAt }
+  if (parent) yield edgeItem(parent.kind, id, parent.id, createdAt)
   const reverted: string[] = []
   let isReverted = false
   for (const message of messages) {
@@ -163,8 +151,7 @@ function* partItems(telling: Telling, around: Around, message: string, data: Fie
     return
   }
   if (raw['synthetic'] === true && RAN_BY_PERSON.test(str(raw['text']) ?? '')) telling.commands.add(message)
-  const { part, more } = partOf(type, raw, around)
-  yield* events(telling, around, time(times['start'] ?? times['created']), part, more)
+  yield* events(telling, around, time(times['start'] ?? times['created']), partOf(type, raw, around))
   if (type !== 'step-finish' || !isRecord(raw['tokens'])) return
   around.hasTokens = true
   yield* tokenItems(telling, around, raw['tokens'], raw['cost'])
@@ -172,40 +159,35 @@ function* partItems(telling: Telling, around: Around, message: string, data: Fie
 
 const RAN_BY_PERSON = /^The following tool was executed by the user/
 
-function* events(
-  { thread }: Telling,
-  around: Around,
-  at: number | null,
-  part: Part,
-  more: Partial<EventItem> = {},
-): Generator<Item> {
-  const { speaker, place, facts } = around
+function* events({ thread }: Telling, around: Around, at: number | null, part: Part): Generator<Item> {
+  const { speaker, place, facts = {} } = around
   const name = `${around.name}.${place}${part.is === 'result' ? '.end' : ''}`
   const ts = speaker === 'user' ? around.at : (at ?? around.at)
-  const said = { name, ts, speaker, parts: [part], more }
-  yield* messageEvents(thread, { ...said, ...(facts && { facts }) }, TOOLS)
+  yield* messageEvents(thread, { name, ts, speaker, parts: [part], facts }, TOOLS)
   around.facts = undefined
   around.at = ts === null ? around.at : Math.max(ts, around.at ?? ts)
   if (part.is !== 'other') around.shown ??= `${name}#0`
 }
 
-function partOf(type: string, raw: Fields, around: Around): { part: Part; more?: Partial<EventItem> } {
+function partOf(type: string, raw: Fields, around: Around): Part {
   const text = str(raw['text']) ?? ''
-  const other = (summary: string, more: Partial<Extract<Part, { is: 'other' }>> = {}) =>
-    ({ part: { is: 'other', name: type, isKnown: true, summary, ...more, raw } }) as const
+  const other = (summary: string, more: Partial<Extract<Part, { is: 'other' }>> = {}): Part =>
+    otherPart(type, raw, { summary, ...more })
+  const said = { is: 'text', text, raw } as const
   switch (type) {
     case 'text':
       // Words that a program put in, to be read by the model, or by the person alone.
       if (raw['ignored'] === true) return other(firstLine(text))
       if (text === '') return other('(no text)')
-      if (around.isSummary) return { part: { is: 'text', text, raw }, more: { kind: 'lifecycle' } }
-      if (around.speaker !== 'user') return { part: { is: 'text', text, raw } }
-      if (raw['synthetic'] === true) return { part: { is: 'text', text, raw }, more: { role: 'system' } }
-      return { part: { is: 'text', text: unquoted(text), raw } }
+      if (around.isSummary) return { ...said, more: { kind: 'lifecycle' } }
+      if (around.speaker !== 'user') return said
+      return raw['synthetic'] === true
+        ? { ...said, more: { role: 'system' } }
+        : { ...said, text: unquoted(text) }
     case 'reasoning':
-      return { part: { is: 'thinking', text, raw } }
+      return { is: 'thinking', text, raw }
     case 'subtask':
-      return { part: { is: 'text', text: str(raw['prompt']) ?? '', raw } }
+      return { ...said, text: str(raw['prompt']) ?? '' }
     case 'compaction':
       return other(raw['auto'] === true ? 'compaction, by itself' : 'compaction', { mark: 'compaction' })
     case 'retry':
@@ -222,7 +204,7 @@ function partOf(type: string, raw: Fields, around: Around): { part: Part; more?:
     case 'patch':
       return other(`[${type}]`)
     default:
-      return { part: { is: 'other', name: `part ${type}`, isKnown: false, raw } }
+      return otherPart(`part ${type}`, raw, { isKnown: false })
   }
 }
 
@@ -246,19 +228,11 @@ function* toolItems(
   const times = fields(state['time'])
   const [start, end] = [time(times['start']), time(times['end'])]
   const hasEnded = status === 'completed' || status === 'error'
-  const call: Part = {
-    is: 'call',
-    id,
-    tool,
-    input,
-    raw: { ...raw, state: { input, ...(!hasEnded && rest) } },
-  }
-  yield* events(telling, around, start, call, around.isCommand ? { role: 'user' } : {})
+  const call = toolCall(id, tool, input, { ...raw, state: { input, ...(!hasEnded && rest) } })
+  yield* events(telling, around, start, { ...call, more: around.isCommand ? { role: 'user' } : {} })
   const child = str(facts['sessionId'])
-  if (TOOLS[tool] === 'spawn' && child) {
-    const { session } = telling.thread
-    yield { type: 'edge', kind: 'subagent', session: child, parent: session, at: start, evidence: id ?? '' }
-  }
+  if (TOOLS[tool] === 'spawn' && child)
+    yield edgeItem('subagent', child, telling.thread.session, start, id ?? '')
   if (!hasEnded) return
   const text = str(error) ?? str(output)
   const { output: printed, ...others } = facts
@@ -270,12 +244,12 @@ function* toolItems(
     text,
     failed: status === 'error' || tool === 'invalid' || (exitCode ?? 0) !== 0,
     ...endOf(text ?? '', status === 'error', facts),
-    ...(exitCode !== undefined && { exitCode }),
-    ...(start !== null && end !== null && end >= start && { durationMs: end - start }),
+    exitCode,
+    durationMs: start !== null && end !== null && end >= start ? end - start : undefined,
     raw: { output, error, status, metadata: told, ...rest },
+    more: tool === 'question' && status === 'completed' ? { kind: 'decision' } : {},
   }
-  const isAnswer = tool === 'question' && status === 'completed'
-  yield* events(telling, around, end, ending, isAnswer ? { kind: 'decision' } : {})
+  yield* events(telling, around, end, ending)
 }
 
 const REFUSED =
@@ -307,7 +281,7 @@ function* errorItems(
     name: `${around.name}.error`,
     ts: ts ?? around.at,
     ...(isStop
-      ? { kind: 'human_intervention', role: 'user', mark: 'interrupt', summary: 'stopped by the user' }
+      ? { ...INTERRUPT, summary: 'stopped by the user' }
       : { kind: 'error', summary: problemOf(error) }),
     payload: { ...around.facts, error },
   })
@@ -322,14 +296,11 @@ function* tokenItems(
 ): Generator<Item> {
   const { read, write } = fields(cache)
   const counts = { input, output, reasoning, cacheRead: read, cacheWrite: write }
-  if (Object.values(counts).every((count) => tokenCount(count) === 0)) return
-  const usd = num(cost) ?? 0
-  yield usageItem(thread, disjointTokens(counts, { outputLacksReasoning: true }), {
+  yield* usageItems(thread, disjointTokens(counts, { outputLacksReasoning: true }), {
     id: `${flavor}:${around.name}.${around.hasTokens ? around.place : 'all'}`,
     ts: around.at,
     model: around.model ?? null,
-    ...(around.shown && { event: around.shown }),
-    // A model without a known price costs 0 here.
-    ...(usd > 0 && { reportedCost: Math.round(usd * 1e8) }),
+    event: around.shown,
+    usd: num(cost),
   })
 }

@@ -2,9 +2,11 @@
 // moved into the database later has the same ids there, so nothing is told twice.
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Position } from '../adapter.ts'
-import { fields, hashOf, type Item, jsonBeside, readDocument, str, time } from '../kit/index.ts'
-import { type Message, tellSession } from './tell.ts'
+import type { Item, Position } from '../adapter.ts'
+import { jsonBeside, readDocument } from '../kit/document.ts'
+import { fields, str, time } from '../kit/guards.ts'
+import { hashOf } from '../kit/text.ts'
+import { type Message, type StoredPart, tellSession } from './tell.ts'
 
 const MAX_BYTES = 10 << 20
 
@@ -46,9 +48,7 @@ function* readMessages(
   }
 }
 
-function* readParts(
-  paths: readonly string[],
-): Generator<{ id: string; data: Message['data'] } | { gap: Item }> {
+function* readParts(paths: readonly string[]): Generator<StoredPart> {
   for (const path of paths) {
     const { value, gaps } = jsonBeside(path, MAX_BYTES)
     for (const gap of gaps) yield { gap }

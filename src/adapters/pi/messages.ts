@@ -1,32 +1,19 @@
 // Messages as pi's model library writes them, for its own files and those of others who use it.
-import {
-  contentText,
-  disjointTokens,
-  type EventItem,
-  exitCodeIn,
-  type Fields,
-  type Item,
-  isRecord,
-  num,
-  type Part,
-  partsOf,
-  type Speaker,
-  speakerOf,
-  str,
-  type Thread,
-  type Tokens,
-  usageItem,
-} from '../kit/index.ts'
-
-/** A part, and what is told of it beyond what its kind of part tells. */
-export interface Told {
-  part: Part
-  more?: Partial<EventItem>
-}
+import type { Tokens } from '../../model.ts'
+import type { Item } from '../adapter.ts'
+import { usageItems } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, num, str } from '../kit/guards.ts'
+import { INTERRUPT } from '../kit/messages.ts'
+import { otherPart, type Part, partsOf, type ResultPart } from '../kit/parts.ts'
+import { type Speaker, speakerOf } from '../kit/shapes.ts'
+import { contentText } from '../kit/text.ts'
+import type { Thread } from '../kit/thread.ts'
+import { disjointTokens } from '../kit/tokens.ts'
+import { exitCodeIn } from '../kit/tools.ts'
 
 export interface Spoken {
   speaker: Speaker
-  told: Told[]
+  parts: Part[]
   /** The message's other fields. */
   facts: Fields
 }
@@ -35,26 +22,26 @@ export function spokenIn(message: Fields): Spoken {
   const { role, content, timestamp, model, ...facts } = message
   switch (role) {
     case 'toolResult':
-      return { speaker: 'tool', told: [resultTold(message)], facts: {} }
+      return { speaker: 'tool', parts: [resultPart(message)], facts: {} }
     case 'bashExecution':
-      return { speaker: 'user', told: shellTold(message), facts: {} }
+      return { speaker: 'user', parts: shellParts(message), facts: {} }
     case 'custom':
     case 'hookMessage':
     case 'branchSummary':
     case 'compactionSummary':
-      return { speaker: 'system', told: [injected(message)], facts: {} }
+      return { speaker: 'system', parts: [injected(message)], facts: {} }
   }
-  const told = partsOf(content).map((part): Told => ({ part: withoutSignature(part) }))
+  const parts = partsOf(content).map(withoutSignature)
   const speaker = speakerOf(role)
-  if (speaker === 'user') return { speaker, told: told.map(typedTold), facts }
-  if (speaker !== undefined) return { speaker, told: [...told, ...endTold(message)], facts }
+  if (speaker === 'user') return { speaker, parts: parts.map(typedPart), facts }
+  if (speaker !== undefined) return { speaker, parts: [...parts, ...endParts(message)], facts }
   const name = `message ${str(role) ?? 'without role'}`
-  return { speaker: 'system', told: [note(name, message, { isKnown: false })], facts: {} }
+  return {
+    speaker: 'system',
+    parts: [otherPart(name, message, { summary: name, isKnown: false })],
+    facts: {},
+  }
 }
-
-export const note = (name: string, raw: Fields, more: Partial<Part & { is: 'other' }> = {}): Told => ({
-  part: { is: 'other', name, isKnown: true, summary: name, ...more, raw } as Part,
-})
 
 function withoutSignature(part: Part): Part {
   const { thinkingSignature: signature, ...raw } = part.raw
@@ -66,20 +53,18 @@ function withoutSignature(part: Part): Part {
 const ATTACHED = /^(?:<file name="[^"\n]*">.*?<\/file>\n)+/s
 
 /** Files named on the command line stand before the person's words. */
-const typedTold = ({ part }: Told): Told => ({
-  part: part.is === 'text' ? { ...part, text: part.text.replace(ATTACHED, '') || part.text } : part,
-})
+const typedPart = (part: Part): Part =>
+  part.is === 'text' ? { ...part, text: part.text.replace(ATTACHED, '') || part.text } : part
 
 /** What is told of an answer that did not come to its end. */
-function endTold({ stopReason, errorMessage }: Fields): Told[] {
+function endParts({ stopReason, errorMessage }: Fields): Part[] {
   const said = str(errorMessage)
+  const raw = { stopReason, errorMessage }
   const more = said ? { said } : {}
-  const summary = said || 'the request failed'
   if (stopReason === 'error')
-    return [{ ...note('error', { stopReason, errorMessage }, { kind: 'error', summary }), more }]
+    return [otherPart('error', raw, { kind: 'error', summary: said || 'the request failed', more })]
   if (stopReason !== 'aborted') return []
-  const stop = { kind: 'human_intervention', mark: 'interrupt', summary: said || 'stopped' } as const
-  return [{ ...note('abort', { stopReason, errorMessage }, stop), more: { ...more, role: 'user' } }]
+  return [otherPart('abort', raw, { summary: said || 'stopped', more: { ...more, ...INTERRUPT } })]
 }
 
 const EXIT = /\bCommand exited with code (\d+)\s*$/
@@ -96,7 +81,7 @@ function withoutFeet(text: string): string {
   return text.startsWith('\n\n', rest.length) ? rest : text
 }
 
-function resultTold(message: Fields): Told {
+function resultPart(message: Fields): ResultPart {
   const { role, toolCallId, toolName, timestamp, ...raw } = message
   const details = isRecord(raw['details']) ? raw['details'] : {}
   const failed = raw['isError'] === true
@@ -106,45 +91,42 @@ function resultTold(message: Fields): Told {
   const silent = toolName === 'bash' && !failed && !running ? 0 : undefined
   const exitCode = num(details['exitCode']) ?? (failed ? exitCodeIn(text, EXIT) : silent)
   const durationMs = num(details['wallTimeMs'])
-  const original = str(details['oldText'])
-  const part: Part = {
+  const tool = str(toolName)
+  return {
     is: 'result',
     id: str(toolCallId),
     text: withoutFeet(text),
     failed,
-    ...(failed && STOPPED.test(text) && { state: 'stopped' }),
-    ...(running && { state: 'background' }),
-    ...(exitCode !== undefined && { exitCode }),
-    ...(durationMs !== undefined && { durationMs: Math.round(durationMs) }),
-    ...(original !== undefined && { original }),
+    state: running ? 'background' : failed && STOPPED.test(text) ? 'stopped' : undefined,
+    exitCode,
+    durationMs: durationMs === undefined ? undefined : Math.round(durationMs),
+    original: str(details['oldText']),
+    more: tool ? { tool } : {},
     raw,
   }
-  const tool = str(toolName)
-  return tool ? { part, more: { tool } } : { part }
 }
 
 /** A command that the person ran, with `!`: no call of the agent's. */
-function shellTold(message: Fields): Told[] {
+function shellParts(message: Fields): Part[] {
   const { role, command, output, timestamp, ...rest } = message
   const line = `! ${str(command) ?? ''}`
   const exitCode = num(rest['exitCode'])
   const said = str(output) ?? ''
+  const summary = said.trimStart().split('\n', 1)[0] || '(no output)'
+  const more = { role: 'system', ...(said && { said }), ...(exitCode !== undefined && { exitCode }) } as const
   return [
-    { ...note('command', { command, ...rest }, { summary: line }), more: { said: line } },
-    {
-      ...note('output', { output }, { summary: said.trimStart().split('\n', 1)[0] || '(no output)' }),
-      more: { role: 'system', ...(said && { said }), ...(exitCode !== undefined && { exitCode }) },
-    },
+    otherPart('command', { command, ...rest }, { summary: line, more: { said: line } }),
+    otherPart('output', { output }, { summary, more }),
   ]
 }
 
 /** What an extension, or the client itself, said to the model. */
-export function injected(message: Fields): Told {
+export function injected(message: Fields): Part & { is: 'other' } {
   const { role, type, id, parentId, timestamp, ...raw } = message
   const name = str(raw['customType']) ?? str(role) ?? str(type) ?? 'message'
   const said = str(raw['summary']) ?? contentText(raw['content'])
   const mark = role === 'compactionSummary' ? ({ mark: 'compaction' } as const) : {}
-  return { ...note(name, raw, mark), more: said ? { said } : {} }
+  return otherPart(name, raw, { summary: name, ...mark, more: said ? { said } : {} })
 }
 
 /** Input, and what was read from and written to the cache, are apart; what was written for an hour is a part of what was written. */
@@ -162,10 +144,9 @@ function tokensIn(usage: Fields): Tokens {
   })
 }
 
-/** In 1e-8 USD. Zero is what a model without a price has. */
 function costIn(usage: Fields): number | undefined {
-  const total = isRecord(usage['cost']) ? num(usage['cost']['total']) : undefined
-  return total !== undefined && total > 0 && total < 1e6 ? Math.round(total * 1e8) : undefined
+  const total = num(fields(usage['cost'])['total'])
+  return total !== undefined && total < 1e6 ? total : undefined
 }
 
 /** A response is named by its provider; servers at home repeat their names, so its time goes with it. */
@@ -176,16 +157,12 @@ export function* usageIn(
 ): Generator<Item> {
   const { usage, responseId, timestamp } = told
   if (!isRecord(usage)) return
-  const tokens = tokensIn(usage)
-  if (Object.values(tokens).every((count) => count === 0)) return
-  const cost = costIn(usage)
-  const id = str(responseId) ? `${str(responseId)}@${String(timestamp)}` : `entry:${name}@${ts}`
-  const scope = told['role'] === 'toolResult' ? 'turn' : 'response'
-  const more = { event: `${name}#0`, scope, ...(cost !== undefined && { reportedCost: cost }) } as const
-  yield usageItem(thread, tokens, {
-    id,
+  yield* usageItems(thread, tokensIn(usage), {
+    id: str(responseId) ? `${str(responseId)}@${String(timestamp)}` : `entry:${name}@${ts}`,
     ts,
     model: str(told['responseModel']) ?? str(told['model']) ?? null,
-    ...more,
+    event: `${name}#0`,
+    scope: told['role'] === 'toolResult' ? 'turn' : 'response',
+    usd: costIn(usage),
   })
 }

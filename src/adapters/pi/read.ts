@@ -1,4 +1,6 @@
-import { type Item, type Position, readLines, type Source, toolsBy } from '../kit/index.ts'
+import type { Item, Position, Source } from '../adapter.ts'
+import { readLines } from '../kit/lines.ts'
+import { toolsBy } from '../kit/tools.ts'
 import { newSession, recordItems } from './session.ts'
 
 const TOOLS = toolsBy({

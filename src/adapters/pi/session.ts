@@ -1,22 +1,16 @@
 // Session files as pi and its forks write them: a header, then a tree of entries by `id` and `parentId`. An entry that hangs
 // on another than the one before it begins a branch; a fork's file begins with copies of its parent's entries.
 import { basename } from 'node:path'
-import {
-  type EventItem,
-  type Fields,
-  factsItems,
-  type Item,
-  isRecord,
-  messageEvents,
-  newThread,
-  recordName,
-  remember,
-  str,
-  type Thread,
-  type Tools,
-  time,
-} from '../kit/index.ts'
-import { injected, note, type Spoken, spokenIn, usageIn } from './messages.ts'
+import type { EventItem, Item } from '../adapter.ts'
+import { remember } from '../kit/bounded.ts'
+import { edgeItem, factsItems } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, str, time } from '../kit/guards.ts'
+import { messageEvents } from '../kit/messages.ts'
+import { otherPart } from '../kit/parts.ts'
+import { wordList } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import type { Tools } from '../kit/tools.ts'
+import { injected, type Spoken, spokenIn, usageIn } from './messages.ts'
 import { SESSION_FILE, sessionIn } from './names.ts'
 
 /** Carry-over between entries; plain, bounded JSON. */
@@ -85,10 +79,10 @@ function* headerItems(session: Session, record: Fields): Generator<Item> {
   yield* titleItems(session, record['title'], record['titleSource'])
   const { type, id, timestamp, cwd, parentSession, branchedFrom, ...rest } = record
   // No other session has an equal body.
-  const told = [note('session', { session: session.session, ...rest }, { summary: 'session begins' })]
+  const parts = [otherPart('session', { session: session.session, ...rest }, { summary: 'session begins' })]
   const name = session.last === null ? 'session' : recordName(session, record, undefined, ts)
   const entry: Entry = { session, record, name, ts, parent: session.last === null ? null : undefined }
-  yield* tell(entry, { speaker: 'system', told, facts: {} })
+  yield* tell(entry, { speaker: 'system', parts, facts: {} })
 }
 
 function* titleItems(session: Session, title: unknown, source: unknown): Generator<Item> {
@@ -105,7 +99,7 @@ function* parentItems(session: Session, ts: number | null): Generator<Item> {
   if (session.isFork || session.isSubagent)
     yield* factsItems(session, { relation: session.isFork ? 'fork' : 'subagent' })
   const kind = session.isSubagent ? 'subagent' : session.isFork ? 'interactive_fork' : 'swapped'
-  yield { type: 'edge', kind, session: session.session, parent, at: startedAt }
+  yield edgeItem(kind, session.session, parent, startedAt)
 }
 
 const isBefore = (ts: number | null, start: number | null): boolean =>
@@ -125,13 +119,13 @@ function* branchItems(session: Session, name: string, parent: string | null | un
 }
 
 /** The events of an entry. */
-function* tell(entry: Entry, { speaker, told, facts: beside }: Spoken, tools?: Tools): Generator<Item> {
-  const { session, name, ts, parent } = entry
+function* tell({ session, name, ts, parent }: Entry, spoken: Spoken, tools?: Tools): Generator<Item> {
   const isCopy = session.isFork && isBefore(ts, session.startedAt)
-  const parts = told.map(({ part }) => part)
-  const more = isCopy ? { inherited: true } : {}
-  const each = told.map((one) => one.more)
-  yield* messageEvents(session, { name, ts, parent, speaker, parts, facts: beside, more, each }, tools)
+  yield* messageEvents(
+    session,
+    { name, ts, parent, ...spoken, more: isCopy ? { inherited: true } : {} },
+    tools,
+  )
 }
 
 function* messageItems(entry: Entry, message: Fields, tools: Tools): Generator<Item> {
@@ -170,34 +164,36 @@ const NOTES: Readonly<Record<string, string>> = {
   usage: 'a request beside the conversation',
 }
 /** The one word that tells more. */
-const DETAILS = 'kind purpose modelId model thinkingLevel label name title mode customType agent'.split(' ')
+const DETAILS = wordList('kind purpose modelId model thinkingLevel label name title mode customType agent')
 
 function* noteItems(entry: Entry, type: string): Generator<Item> {
   const { session, record } = entry
   const known = Object.hasOwn(NOTES, type) ? NOTES[type] : undefined
   const detail = DETAILS.map((field) => str(record[field])).find(Boolean)
   const summary = [known ?? `[${type || 'no type'}]`, ...(detail ? [detail] : [])].join(': ')
-  const one = injected(record)
   const isKnown = known !== undefined
   const name = isKnown ? type : `entry ${type || 'without type'}`
-  Object.assign(one.part, { name, summary, isKnown, ...meaning(entry, type) })
+  const parts = [{ ...injected(record), name, summary, isKnown, ...meaning(entry, type) }]
   if (type === 'model_change')
     yield* factsItems(session, {
       model: str(record['modelId']) ?? str(record['model'])?.replace(/^[^/]*\//, ''),
     })
   if (type === 'session_info') yield* titleItems(session, record['name'], 'user')
   if (type === 'title_change') yield* titleItems(session, record['title'], record['source'])
-  yield* tell(entry, { speaker: 'system', told: [one], facts: {} })
+  yield* tell(entry, { speaker: 'system', parts, facts: {} })
   yield* usageIn(session, record, entry)
 }
 
-function meaning({ session, record }: Entry, type: string): Partial<EventItem> {
+function meaning(
+  { session, record }: Entry,
+  type: string,
+): Pick<Partial<EventItem>, 'mark' | 'kind' | 'summary'> {
   if (type === 'compaction') return { mark: 'compaction' }
   // A request that failed is taken out of the context before it is tried again.
   const isRetry =
     type === 'context_edit' && record['targetId'] === session.failed && record['replacement'] === null
   if (isRetry) return { kind: 'retry', summary: 'request tried again' }
-  const data = isRecord(record['data']) ? record['data'] : {}
+  const data = fields(record['data'])
   if (type !== 'custom' || record['customType'] !== 'session_exit' || data['kind'] === 'normal') return {}
   return { mark: 'shutdown', summary: `the program ended: ${str(data['reason']) ?? 'no reason given'}` }
 }

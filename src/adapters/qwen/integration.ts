@@ -16,10 +16,7 @@ export const integration: NonNullable<Agent['integration']> = {
     isShared: true,
     events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
     timeUnit: 'ms',
-    obstacle({ file, settings }) {
-      if (settings(file)['disableAllHooks'] !== true) return undefined
-      return { kind: 'disabled', what: '"disableAllHooks" is set in this file: remove it' }
-    },
+    off: { key: 'disableAllHooks', when: true },
   },
 }
 

@@ -1,37 +1,21 @@
 // A tree of records, each with its parent, whose bodies are Gemini's. A sub-agent's file belongs to the session that
 // began it. Telemetry stands in the chain, and repeats what was counted: it is kept, and never counted.
 import { basename, dirname } from 'node:path'
+import type { Mark } from '../../model.ts'
+import type { Item, Position, Source } from '../adapter.ts'
 import { readSession } from '../gemini/read.ts'
-import {
-  disjointTokens,
-  exitCodeIn,
-  type Fields,
-  factsItems,
-  hashOf,
-  type Item,
-  isRecord,
-  jsonBeside,
-  leaves,
-  type Mark,
-  type Message,
-  messageEvents,
-  newMemo,
-  newThread,
-  num,
-  type Part,
-  type Position,
-  partsOf,
-  readLines,
-  recordName,
-  remember,
-  type Source,
-  str,
-  type Thread,
-  time,
-  tokenCount,
-  toolsBy,
-  usageItem,
-} from '../kit/index.ts'
+import { remember } from '../kit/bounded.ts'
+import { jsonBeside } from '../kit/document.ts'
+import { edgeItem, factsItems, usageItem } from '../kit/facts.ts'
+import { type Fields, fields, isRecord, num, str, time } from '../kit/guards.ts'
+import { readLines } from '../kit/lines.ts'
+import { newMemo } from '../kit/memo.ts'
+import { type Message, messageEvents } from '../kit/messages.ts'
+import { otherPart, type Part, partsOf, type ResultPart } from '../kit/parts.ts'
+import { hashOf, leaves, wordList } from '../kit/text.ts'
+import { newThread, recordName, type Thread } from '../kit/thread.ts'
+import { disjointTokens, tokenCount } from '../kit/tokens.ts'
+import { exitCodeIn, toolsBy } from '../kit/tools.ts'
 
 /** A message without what is particular to its type. */
 type Frame = Omit<Message, 'speaker' | 'parts'>
@@ -88,12 +72,7 @@ function* step(state: State, record: Fields, born: Birth): Generator<Item> {
   state.isFresh = false
   yield* told(state, record, ts)
   const parent = record['parentUuid'] === undefined ? undefined : (str(record['parentUuid']) ?? null)
-  const message: Frame = {
-    name,
-    ts,
-    parent,
-    more: more(record, parent, born.call),
-  }
+  const message: Frame = { name, ts, parent, more: more(record, parent, born.call) }
   const { type } = record
   if (type === 'user') yield* asked(state, record, message)
   else if (type === 'assistant') yield* answered(state, record, message)
@@ -116,10 +95,10 @@ function* told(state: State, record: Fields, ts: number | null): Generator<Item>
   const forked = isRecord(record['forkedFrom']) ? str(record['forkedFrom']['sessionId']) : undefined
   if (forked && state.told.relation !== 'fork') {
     state.origin = forked
-    yield { type: 'edge', kind: 'interactive_fork', session, parent: forked, at: null }
+    yield edgeItem('interactive_fork', session, forked, null)
   } else if (!forked && state.origin !== null) {
     // The times of what it copied are its origin's.
-    yield { type: 'edge', kind: 'interactive_fork', session, parent: state.origin, at: ts }
+    yield edgeItem('interactive_fork', session, state.origin, ts)
     state.origin = null
   }
   const facts = factsItems(state, {
@@ -134,23 +113,12 @@ function* told(state: State, record: Fields, ts: number | null): Generator<Item>
   for (const item of facts) yield record['isSidechain'] === true ? { ...item, isGuess: true } : item
 }
 
-const partsIn = (record: Fields): Part[] =>
-  isRecord(record['message']) ? partsOf(record['message']['parts']) : []
+const partsIn = (record: Fields): Part[] => partsOf(fields(record['message'])['parts'])
 
 /** What stands in a record beside what is told of it anyway. */
 function restOf(record: Fields): Fields {
-  const {
-    uuid: _,
-    parentUuid: __,
-    sessionId: ___,
-    timestamp: ____,
-    cwd: _____,
-    version: ______,
-    gitBranch: _______,
-    forkedFrom: ________,
-    message: _________,
-    ...rest
-  } = record
+  const { uuid, parentUuid, sessionId, timestamp, cwd, version, gitBranch, forkedFrom, message, ...rest } =
+    record
   return rest
 }
 
@@ -174,7 +142,6 @@ function* asked(state: State, record: Fields, message: Frame): Generator<Item> {
       ...message,
       speaker: ended ? 'tool' : isPerson ? 'user' : 'system',
       parts: ended ? [ended] : typed ? [{ is: 'text', text: typed, raw: { text: typed } }] : told,
-      each: told.map((part) => (part.is === 'other' && part.name === REMINDER ? CLIENTS_OWN : {})),
       facts: { ...restOf(record), ...(typed && { message: record['message'] }) },
       more: { ...message.more, ...steered },
     },
@@ -187,7 +154,7 @@ const CLIENTS_OWN = { kind: 'lifecycle', role: 'system' } as const
 /** Before a prompt, as a part of its own, may stand what the client tells the model. */
 const asTold = (part: Part, at: number, { length }: readonly Part[]): Part =>
   part.is === 'text' && at < length - 1 && /^\s*<system-reminder>/.test(part.text)
-    ? { is: 'other', name: REMINDER, isKnown: true, summary: REMINDER, raw: part.raw }
+    ? otherPart(REMINDER, part.raw, { summary: REMINDER, more: CLIENTS_OWN })
     : part
 
 const ENDS = { completed: 'ok', failed: 'failed', cancelled: 'stopped', stopped: 'stopped' } as const
@@ -227,22 +194,21 @@ function* answered(state: State, record: Fields, message: Frame): Generator<Item
     ts,
     model: str(record['model']) ?? state.born.model ?? null,
     event: `${name}#0`,
-    ...(message.more?.isSidechain && { isSidechain: true }),
+    isSidechain: message.more?.isSidechain,
   })
 }
 
 function* returned(state: State, record: Fields, message: Frame): Generator<Item> {
-  const outcome = isRecord(record['toolCallResult']) ? record['toolCallResult'] : {}
+  const outcome = fields(record['toolCallResult'])
   const parts = partsIn(record).map((part) => (part.is === 'result' ? resultPart(part, outcome) : part))
   yield* messageEvents(state, { ...message, speaker: 'tool', parts, facts: restOf(record) }, TOOLS)
 }
 
-function resultPart(part: Extract<Part, { is: 'result' }>, outcome: Fields): Part {
+function resultPart(part: ResultPart, outcome: Fields): Part {
   const { status } = outcome
-  const shown = isRecord(outcome['resultDisplay']) ? outcome['resultDisplay'] : {}
+  const shown = fields(outcome['resultDisplay'])
   const isShell = shown['type'] === 'shell_result'
-  const answer = isRecord(part.raw['functionResponse']) ? part.raw['functionResponse'] : {}
-  const given = isRecord(answer['response']) ? answer['response'] : {}
+  const given = fields(fields(part.raw['functionResponse'])['response'])
   const text = str(given['output']) ?? str(given['error']) ?? part.text ?? ''
   // In files of sub-agents nothing but the words is left.
   const isCommand = isShell || text.startsWith('Command: ')
@@ -271,29 +237,15 @@ function outputIn(text: string): string {
 }
 
 const lifecycle = (summary: string, mark?: Mark): Partial<Other> => ({ summary, ...(mark && { mark }) })
-const SILENT = [
-  'attribution_snapshot',
-  'at_command',
-  'session_source',
-  'agent_bootstrap',
-  'agent_launch_prompt',
-  'agent_session_ready',
-]
 const SUBTYPES: Readonly<Record<string, (payload: Fields) => Partial<Other>>> = {
   ...Object.fromEntries(
-    [
-      ...SILENT,
-      'file_history_snapshot',
-      'user_text_elements',
-      'session_artifact_event',
-      'session_artifact_snapshot',
-      'branch_checkpoint',
-      'goal_state',
-      'goal_runtime',
-      'parent_session',
-      'session_model',
-      'custom_title',
-    ].map((name) => [name, () => lifecycle(name.replaceAll('_', ' '))]),
+    wordList(`
+      attribution_snapshot at_command session_source agent_bootstrap agent_launch_prompt agent_session_ready
+      file_history_snapshot user_text_elements session_artifact_event session_artifact_snapshot branch_checkpoint
+      goal_state goal_runtime parent_session session_model custom_title`).map((name) => [
+      name,
+      () => lifecycle(name.replaceAll('_', ' ')),
+    ]),
   ),
   chat_compression: () => lifecycle('conversation compressed', 'compaction'),
   slash_command: (payload) => lifecycle(str(payload['rawCommand']) ?? 'command'),
@@ -305,7 +257,7 @@ const SUBTYPES: Readonly<Record<string, (payload: Fields) => Partial<Other>>> = 
       : state === 'error'
         ? { kind: 'error', summary: leaves(error) ?? 'turn failed' }
         : lifecycle('turn ended', 'turn-end'),
-  ui_telemetry: ({ uiEvent }) => telemetry(isRecord(uiEvent) ? uiEvent : {}),
+  ui_telemetry: ({ uiEvent }) => telemetry(fields(uiEvent)),
 }
 
 function telemetry(event: Fields): Partial<Other> {
@@ -319,18 +271,12 @@ function telemetry(event: Fields): Partial<Other> {
 
 function* noted(state: State, record: Fields, message: Frame): Generator<Item> {
   const subtype = str(record['subtype']) ?? ''
-  const payload = isRecord(record['systemPayload']) ? record['systemPayload'] : {}
+  const payload = fields(record['systemPayload'])
   const isKnown = record['type'] === 'system' && Object.hasOwn(SUBTYPES, subtype)
   const name = `${str(record['type']) ?? 'no type'} ${subtype}`.trim()
   yield* consequences(state, subtype, payload, message)
   const raw = isRecord(record['message']) ? { ...restOf(record), message: record['message'] } : restOf(record)
-  const part: Part = {
-    is: 'other',
-    name,
-    isKnown,
-    ...(isKnown ? SUBTYPES[subtype]?.(payload) : {}),
-    raw,
-  }
+  const part = otherPart(name, raw, { isKnown, ...(isKnown && SUBTYPES[subtype]?.(payload)) })
   const speaker = subtype === 'rewind' || part.mark === 'interrupt' ? 'user' : 'system'
   yield* messageEvents(state, { ...message, speaker, parts: [part] }, TOOLS)
 }
@@ -344,7 +290,7 @@ function* consequences(
 ): Generator<Item> {
   const { session } = state
   const above = subtype === 'parent_session' ? str(payload['parentSessionId']) : undefined
-  if (above) yield { type: 'edge', kind: 'subagent', session, parent: above, at: ts }
+  if (above) yield edgeItem('subagent', session, above, ts)
   const title = subtype === 'custom_title' ? str(payload['customTitle']) : undefined
   yield* factsItems(state, {
     ...(above && { relation: 'subagent' }),
