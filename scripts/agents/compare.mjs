@@ -50,7 +50,7 @@ const ownOf = (sessions, nodes) =>
 
 const saidBy = (events, ...kinds) =>
   events
-    .filter((event) => kinds.includes(event.kind) && !event.is_inherited)
+    .filter((event) => kinds.includes(event.kind) && !event.is_inherited && !event.is_superseded)
     .map((event) => (event.told?.said ?? '').trim())
 
 function promptDifferences({ says, served }, { events, sessions, nodes }) {

@@ -412,7 +412,7 @@ export const STORIES = {
     const print = `node -e "for(let i=0;i<40000;i++)console.log(i+' é 👩‍👩‍👧 漢字 שלום')"`
     await say(`A long prompt. ${lines(400)}`, [
       { thinking: lines(500), text: lines(1500), calls: [dialect.shell(print)] },
-      { calls: [dialect.write(join(project, 'large é 漢.txt'), lines(1000))] },
+      { calls: [dialect.write(join(project, 'large é 漢.txt'), lines(100))] },
       { text: `The end. ${lines(500)}` },
     ])
   },
