@@ -25,6 +25,8 @@ export interface DigestOptions {
   keepFrom?: number
   /** Told of bodies that are damaged or gone, and of which the digest therefore knows nothing. */
   onUnread?: (sessionUid: string, count: number) => void
+  /** Told of each group that is in. */
+  onWritten?: (count: number) => void
 }
 
 /** Each group is one commit: a kill loses at most so many digests, which the next sweep makes again. */
@@ -51,6 +53,7 @@ export function digestAll(store: Store, uids: readonly string[], options: Digest
     if (rows.length < GROUP) continue
     store.ingest.writeDigests(rows)
     count += rows.length
+    options.onWritten?.(rows.length)
     rows = []
   }
   store.ingest.writeDigests(rows)

@@ -6,6 +6,7 @@ import { type DigestOptions, digestAll } from '../digest/index.ts'
 import { keepPrices, sessionPrices } from '../query/prices.ts'
 import type { Store } from '../store/store.ts'
 import { overridesOf } from '../usage/overrides.ts'
+import { collectAfter, LEFT_BY_ONE } from './garbage.ts'
 
 type Options = Pick<DigestOptions, 'signal' | 'onUnread'>
 
@@ -27,5 +28,6 @@ export async function analyzeThese(
   options: Options,
 ): Promise<number> {
   const priceOf = sessionPrices(store.reader, await keepPrices(store, overridesOf(config), uids))
-  return digestAll(store, uids, { buckets: config.get('digest.buckets'), priceOf, ...options })
+  const onWritten = (count: number): void => collectAfter(count * LEFT_BY_ONE)
+  return digestAll(store, uids, { buckets: config.get('digest.buckets'), priceOf, onWritten, ...options })
 }

@@ -7,6 +7,9 @@ const LARGE_BYTES = 4 << 20
 /** Small ones leave buffers behind as well, some dozen megabytes at the peak. Oftener would cost a twentieth of a sweep (docs/decisions/0014). */
 const MANY_BYTES = 96 << 20
 
+/** What a source of one line leaves behind in objects, and again its digest. Of very many V8 would keep 150 MB until it looks. */
+export const LEFT_BY_ONE = 16 << 10
+
 let passedBytes = 0
 let collect: (() => void) | undefined
 

@@ -24,7 +24,7 @@ import { overridesOf } from '../usage/overrides.ts'
 import { analyze } from './analyze.ts'
 import { Capture } from './capture.ts'
 import { EvictedFilter } from './evicted-filter.ts'
-import { collectAfter } from './garbage.ts'
+import { collectAfter, LEFT_BY_ONE } from './garbage.ts'
 import { carryOut, plans, type Task } from './plan.ts'
 import { indexFromBodies } from './reindex.ts'
 import {
@@ -290,7 +290,7 @@ class CommitGroup {
     this.#telling.withdraw(this.#store.ingest.write([batch], true).sessions)
     this.#batchCount++
     this.#bytes += batch.payloads.length
-    collectAfter(batch.payloads.length)
+    collectAfter(batch.payloads.length + LEFT_BY_ONE)
   }
 
   async commit(): Promise<void> {
