@@ -30,6 +30,10 @@ const CODES = [
     `${ESC}]8;;https://h.example.org${ESC}\\`,
     '\\u001b]8;;https://h.example.org\\u001b\\\\',
     '^[(B',
+    // A key, a cursor, a terminal as new.
+    `${ESC}OA`,
+    `${ESC}[2 q`,
+    `${ESC}[!p`,
     // Its escape character lost, or spelled in a way of its own.
     '[33m',
     '[01;31m[K',
@@ -37,6 +41,9 @@ const CODES = [
     'ESC[0m',
     '\u241b[33m',
     '`e[36m',
+    '[2J',
+    '[?25l',
+    '<ESC>[1;1H',
     '\\u001b(B',
     '\\033(B',
     '\\e(B',
@@ -60,9 +67,26 @@ const CODES = [
     '^I',
     '\\"',
     '\\u0022',
+    '\\U00000020',
   ],
-  ...['%20', '%22', '%3D', '%3d', '%0A', '%2520', '%253D', '%C2%A0', '=3D', '=3D=20', '%1B[33m'],
+  ...[
+    '%20',
+    '%22',
+    '%3D',
+    '%3d',
+    '%0A',
+    '%2520',
+    '%253D',
+    '%C2%A0',
+    '=3D',
+    '=3D=20',
+    '%1B[33m',
+    '%1B%5B33m',
+    '%C2%9B33m',
+  ],
 ]
+/** Codes only because a token stands behind them: of groups, characters, formats, PowerShell and options. */
+const SIGNS = ['\\1', '$1', '\\12', '\\s', '\\E', '%s', '`n', '`r`n', '`0', ' -u', '"-p']
 // [what stands before the code, what stands after the token]
 const PLACES: [string, string][] = [
   ['', ''],
@@ -77,15 +101,15 @@ const FORMS: [string, (text: string) => string][] = [
 ]
 
 /** Cases tried and not found. */
-function missed(secrets: () => string[]): { count: number; misses: string[] } {
+function missed(secrets: () => string[], codes: string[]): { count: number; misses: string[] } {
   let count = 0
   const misses: string[] = []
-  for (const code of CODES) {
+  for (const code of codes) {
     for (const [before, after] of PLACES) {
       for (const [form, write] of FORMS) {
         for (const secret of secrets()) {
-          // With two such digits behind it, `\0` is another character, in every language.
-          if (code === '\\0' && /^[0-7]{2}/.test(secret)) continue
+          // With such digits behind it, `\0` is another character, in every language, and `$1` another group.
+          if (/[\\`$]\d+$/.test(code) && /^\d/.test(secret)) continue
           count++
           if (redact(write(before + code + secret + after)).includes(write(secret)))
             misses.push(`${JSON.stringify(before + code)} ${form}`)
@@ -108,7 +132,9 @@ describe('every rule after every code', () => {
           if (/[\w~-]{16}/.test(token) && redact(token) !== token) return token
         }
       })
-    expect(missed(tokens).misses).toEqual([])
+    // Of these even a dash before them goes on with a word: base64 holds them by chance.
+    const isByChance = rule.left?.source.includes('(?<!') ?? false
+    expect(missed(tokens, isByChance ? CODES : [...CODES, ...SIGNS]).misses).toEqual([])
   })
 })
 

@@ -2,7 +2,7 @@
 // and terminal colours. Transcripts nest them, and their last letter or digit hides the start of the token behind it.
 // Any depth counts as one: `\\\\n` reads as a line end too, `%2520` as a space.
 
-import { SOLID } from './characters.ts'
+import { DIGITS, SOLID } from './characters.ts'
 
 const BACKSLASH = 92
 const ESCAPE = 27
@@ -11,8 +11,10 @@ const COLOUR = 0x9b
 const CARET = 94
 const BRACKET = 91
 const PARENTHESIS = 40
-/** `m` and `K`, which end a colour and clear a line. */
-const [COLOUR_END, LINE_CLEARED] = [109, 75]
+const [DOLLAR, DASH, BACKTICK] = [36, 45, 96]
+/** What ends a colour and clears a line; and what, behind a number, moves the cursor, clears, shows and hides. */
+const COLOUR_ENDS = new Set(codesOf('mK'))
+const MOVE_ENDS = new Set(codesOf('ABCDEFGHJKSTdfhlmnrsu'))
 const PERCENT = 37
 const EQUALS = 61
 const LINE_END = 10
@@ -45,6 +47,10 @@ const HEX = new Int8Array(65_536).fill(NOTHING)
   HEX[c.toUpperCase().charCodeAt(0)] = value
 })
 
+function codesOf(letters: string): number[] {
+  return [...letters].map((letter) => letter.charCodeAt(0))
+}
+
 const CODE_STARTS = new Uint8Array(65_536)
 for (const c of [BACKSLASH, ESCAPE, COLOUR, CARET, BRACKET, PERCENT, EQUALS]) CODE_STARTS[c] = 1
 
@@ -62,11 +68,26 @@ export const wasTelling = (): boolean => code.char !== NOTHING && !code.isSimple
 
 /** Whether a code ends right before `at`, so that a word begins there. */
 export function isAfterCode(codes: Uint16Array, at: number): boolean {
+  if (isAfterSign(codes, at)) return true
   for (let i = at - 1; i >= 0 && at - i <= MAX_CODE; i--) {
     if (CODE_STARTS[codes[i] as number] !== 1) continue
     if (readCode(codes, i) && code.end === at) return true
   }
   return false
+}
+
+/**
+ * What is a code only because a word stands behind it, and is never read as one: the letter after a backslash (`\s`, `\E`), a percent
+ * sign (`%s`), a backtick (PowerShell's `` `n ``) or an option's dash (`-u`), and the number of a group (`\1`, `$1`) or a character (`\12`).
+ */
+function isAfterSign(codes: Uint16Array, at: number): boolean {
+  let i = at - 1
+  while (at - i < 4 && DIGITS[codes[i] as number]) i--
+  const sign = codes[i]
+  if (i < at - 1) return sign === BACKSLASH || sign === DOLLAR || sign === BACKTICK
+  const before = codes[at - 2]
+  if (before === DASH) return at < 3 || !(SOLID[codes[at - 3] as number] || codes[at - 3] === DASH)
+  return before === BACKSLASH || before === PERCENT || before === BACKTICK
 }
 
 /** Reads the code at `at` into `code`; false when none begins there. A colour reads as NUL, which the view leaves out. */
@@ -115,6 +136,7 @@ function readEscape(codes: Uint16Array, at: number): void {
     if (codes[i + 1] === 123) readBraces(codes, i + 2)
     else readDigits(codes, i + 1, 4)
   } else if (letter === 120) readDigits(codes, i + 1, 2)
+  else if (letter === 85) readDigits(codes, i + 1, 8)
   // `\e` and `\33` are also how Windows paths go on, so they count before a bracket only.
   else if ((letter | 32) === 101 && opensSequence(codes[i + 1])) take(ESCAPE, i + 1)
   else if (letter === 51 && codes[i + 1] === 51 && opensSequence(codes[i + 2])) take(ESCAPE, i + 2)
@@ -183,23 +205,23 @@ function readQuotedPrintable(codes: Uint16Array, at: number): void {
   else readByte(codes, at + 1)
 }
 
-/** Beyond ASCII a byte is a piece of a character only. */
+/** Beyond ASCII a byte is a piece of a character only, or of a colour's beginning. */
 function readByte(codes: Uint16Array, at: number): void {
   readDigits(codes, at, 2)
-  if (code.char > 127) code.char = UNKNOWN
+  if (code.char > 127 && code.char !== COLOUR) code.char = UNKNOWN
 }
 
 const opensSequence = (c: number | undefined): boolean => c === BRACKET || c === PARENTHESIS
 
-/** What follows an escape character: a colour, a character set (`ESC ( B` ends many colours), or one letter alone. */
+/** What follows an escape character: a colour, a character set (`ESC ( B` ends many colours), a key (`ESC O A`), or one letter alone. */
 function readSequence(codes: Uint16Array, from: number): boolean {
   const first = codes[from] as number
   if (first === BRACKET) return readColour(codes, from + 1)
-  const isCharacterSet = first >= PARENTHESIS && first < 48
+  const isOfTwo = (first >= PARENTHESIS && first < 48) || first === KEY
   const letter = codes[from + 1] as number
-  if (isCharacterSet && (letter < 48 || letter > 126)) return false
-  if (!isCharacterSet && !ALONE.has(first)) return false
-  take(0, from + (isCharacterSet ? 2 : 1))
+  if (isOfTwo && (letter < 48 || letter > 126)) return false
+  if (!isOfTwo && !ALONE.has(first)) return false
+  take(0, from + (isOfTwo ? 2 : 1))
   return true
 }
 
@@ -219,12 +241,15 @@ function backslashesAt(codes: Uint16Array, at: number): number {
 }
 
 /** Cursor kept and given back, line up, down and on, a tab stop, everything as at the start. */
-const ALONE = new Set([...'78MDEHc'].map((letter) => letter.charCodeAt(0)))
+const ALONE = new Set(codesOf('78MDEHc'))
+const KEY = 79
 
 /** The parameters and the letter of a colour or another control sequence. */
 function readColour(codes: Uint16Array, from: number): boolean {
   let i = from
   while (i - from < MAX_PARAMETERS && (codes[i] as number) > 47 && (codes[i] as number) < 64) i++
+  // `ESC [ 2 SPACE q`, as editors shape the cursor.
+  if (codes[i] === SPACE || codes[i] === 33) i++
   const letter = codes[i] as number
   if (letter < 64 || letter > 126) return false
   take(0, i + 1)
@@ -242,11 +267,12 @@ export function readCodes(text: string): string {
   return hasCodes ? decodedView(text, codes).text : text
 }
 
-/** A colour whose escape character was lost, or is spelled in a way of its own: `[33m`, `<ESC>[33m`, `` `e[K ``. */
+/** A sequence whose escape character was lost, or is spelled in a way of its own: `[33m`, `<ESC>[2J`, `` `e[K ``. */
 function readBareColour(codes: Uint16Array, from: number): boolean {
   let i = from
-  while (i - from < MAX_PARAMETERS && (codes[i] as number) > 47 && (codes[i] as number) < 60) i++
-  if (codes[i] !== COLOUR_END && codes[i] !== LINE_CLEARED) return false
+  while (i - from < MAX_PARAMETERS && (codes[i] as number) > 47 && (codes[i] as number) < 64) i++
+  const letter = codes[i] as number
+  if (!COLOUR_ENDS.has(letter) && (i === from || !MOVE_ENDS.has(letter))) return false
   // What spells the escape character would be glued to the word behind the colour.
   take(SOLID[codes[from - 2] as number] === 1 ? SPACE : 0, i + 1)
   return true
