@@ -56,6 +56,45 @@ it.skipIf(!isHere('cksum'))('counts as the program cksum does', () => {
   }
 })
 
+it.skipIf(!isHere('cksum'))('what a machine makes up of its files is named, and the rest is read', () => {
+  const world = new World()
+  const remote = join(world.base, 'remote')
+  const projects = join(remote, '.claude', 'projects')
+  const databases = join(remote, '.local', 'share', 'opencode', 'opencode.db')
+  mkdirSync(databases, { recursive: true })
+  const program = (name: string, ...lines: string[]): void =>
+    writeFileSync(join(remote, name), ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 })
+  write(join(projects, '-w', `${SESSION}.jsonl`), [user('a', null, 'hello')])
+  write(join(projects, '-w', `${OTHER}.jsonl`), [user('a', null, 'hello')])
+  const size = (name: string): number => statSync(join(projects, '-w', `${name}.jsonl`)).size
+  const lines = [
+    `${size(SESSION)} 1 5 ${projects}/-w/${SESSION}.jsonl`,
+    `${size(OTHER)} ${'9'.repeat(400)} 6 ${projects}/-w/${OTHER}.jsonl`,
+    `0 1 7 ${projects}/${'n'.repeat(300)}/${OTHER}.jsonl`,
+  ]
+  writeFileSync(join(remote, 'of-projects'), `${lines.join('\n')}\n`)
+  writeFileSync(join(remote, 'of-databases'), `10 1 8 ${databases}/${'n'.repeat(300)}/opencode.db\n`)
+  program('ssh', 'for last; do :; done', `HOME=${remote} exec sh -c "$last"`)
+  // Asked what it can do, and then for what is below a directory.
+  program(
+    'find',
+    `case $2 in ${projects}) cat ${remote}/of-projects;; ${databases}) cat ${remote}/of-databases;; esac`,
+  )
+  const env = { ...world.env, PATH: `${remote}:${process.env['PATH']}` }
+  const { code, stdout, stderr } = cli(env, 'sweep', '--from', 'ssh:box', '--json')
+  expect(stderr).toBe('')
+  const { problems, copied } = JSON.parse(stdout) as {
+    problems: { code: string; path: string }[]
+    copied: { files: number }
+  }
+  expect([code, copied.files, problems.map((one) => one.code).sort()]).toEqual([
+    4,
+    1,
+    ['BAD_NAME', 'BAD_NAME', 'BAD_NAME'],
+  ])
+  expect(JSON.parse(cli(world.env, 'sessions', '--json').stdout).sessions).toHaveLength(1)
+})
+
 describe.skipIf(!HAS_SSHD)('sweep --from, over sshd', () => {
   let sshd: Sshd
   let world: World

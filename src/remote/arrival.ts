@@ -67,17 +67,18 @@ export class Arrival {
     }
   }
 
-  finish(modified: string): void {
+  finish(modified: string): true {
     closeSync(this.#fd)
     const at = Number(modified)
     utimesSync(this.#path, at, at)
-    if (this.#path === this.#place) return
+    if (this.#path === this.#place) return true
     // A file that is begun has to stay that file where reading goes on in it.
     if (this.#isInPlace && sizeAt(this.#place) !== undefined) {
       copyFileSync(this.#path, this.#place)
       utimesSync(this.#place, at, at)
       rmSync(this.#path)
     } else renameSync(this.#path, this.#place)
+    return true
   }
 
   /** The copy is as it was. */

@@ -204,12 +204,8 @@ async function takePart(
   report: CopyReport,
 ): Promise<boolean> {
   const place = mirror.placeOf(file.path)
-  let into: Arrival | undefined
-  try {
-    into = new Arrival({ place, beside: mirror.arriving, size: from + overlap, overlap })
-  } catch (error) {
-    addProblem(report, problemOf(error, place, 'cannot copy'))
-  }
+  const options = { place, beside: mirror.arriving, size: from + overlap, overlap }
+  const into = attempt(report, place, () => new Arrival(options))
   // What cannot be kept has to be taken off the line all the same.
   const isRight = await shell.receive(length, (bytes) => into?.take(bytes))
   if (!into) return true
@@ -217,11 +213,21 @@ async function takePart(
     into.undo()
     return false
   }
-  into.finish(file.modified)
+  if (!attempt(report, place, () => into.finish(file.modified))) return true
   mirror.note(file, true)
   report.copiedCount++
   report.copiedBytes += length - overlap
   return true
+}
+
+/** What finds no place here is named, and the rest is copied all the same. */
+function attempt<T>(report: CopyReport, place: string, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    addProblem(report, problemOf(error, place, 'cannot copy'))
+    return undefined
+  }
 }
 
 /**
@@ -240,17 +246,13 @@ async function copyDatabase(
     ? { path: log.path, length: Math.min(log.size, LOG_HEADER_BYTES) }
     : { path: main.path, length: main.size }
   for (let tries = 0; tries < TRIES; tries++) {
+    const arrivals = arrivalsOf(mirror, all, report)
+    if (!arrivals) return
     const before = await shell.sumOf(watched.path, watched.length)
-    const arrivals: Arrival[] = []
     for (const [at, { path, size }] of all.entries()) {
-      const into = new Arrival({
-        place: mirror.placeOf(path),
-        beside: `${mirror.arriving}-${at}`,
-        isInPlace: at === 0,
-      })
+      const into = arrivals[at] as Arrival
       shell.askFor(path, 0, size)
       if (!(await shell.receive(size, (bytes) => into.take(bytes)))) into.isOther = true
-      arrivals.push(into)
     }
     if (
       arrivals.some(({ isOther }) => isOther) ||
@@ -263,11 +265,29 @@ async function copyDatabase(
     mirror.forgetCopy(all.map(({ path }) => path))
     for (const suffix of ['-wal', '-journal'])
       if (!logs.some(({ path }) => path === `${main.path}${suffix}`)) mirror.drop(`${main.path}${suffix}`)
-    for (const [at, one] of arrivals.entries()) one.finish((all[at] as RemoteFile).modified)
+    const isThere = arrivals.map((one, at) => {
+      const { path, modified } = all[at] as RemoteFile
+      return attempt(report, mirror.placeOf(path), () => one.finish(modified))
+    })
+    if (isThere.includes(undefined)) return
     for (const file of all) mirror.note(file, true)
     report.copiedCount += all.length
     report.copiedBytes += all.reduce((sum, { size }) => sum + size, 0)
     return
   }
   addProblem(report, CHANGING(mirror.placeOf(main.path)))
+}
+
+/** Undefined where one of them finds no place here. */
+function arrivalsOf(mirror: Mirror, files: readonly RemoteFile[], report: CopyReport): Arrival[] | undefined {
+  const arrivals: Arrival[] = []
+  for (const [at, { path }] of files.entries()) {
+    const place = mirror.placeOf(path)
+    const options = { place, beside: `${mirror.arriving}-${at}`, isInPlace: at === 0 }
+    const into = attempt(report, place, () => new Arrival(options))
+    if (into) arrivals.push(into)
+  }
+  if (arrivals.length === files.length) return arrivals
+  for (const one of arrivals) one.undo()
+  return undefined
 }

@@ -120,7 +120,7 @@ export class RemoteShell {
       const line = bytes.toString()
       if (line.startsWith('. '))
         return { files, badNames, state: line === '. 0' ? 'whole' : line === '. -' ? 'absent' : 'partly' }
-      const found = /^(\d{1,15}) (\d+(?:\.\d+)?) (\d+) (\/.*)$/s.exec(line)
+      const found = /^(\d{1,15}) (\d{1,15}(?:\.\d+)?) (\d+) (\/.*)$/s.exec(line)
       if (!found || Buffer.compare(Buffer.from(line), bytes) !== 0) badNames++
       else {
         const [, size, modified, inode, path] = found as unknown as string[]
