@@ -1,4 +1,4 @@
-// What our servers share: bodies within a bound, and refusals that the client lives to read. A server that closes
+// What our servers and clients share: bodies within a bound, and refusals that the client lives to read. A server that closes
 // while a client still sends breaks the connection under it, and the answer is lost with it.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { RecollectError } from './errors.ts'
@@ -60,4 +60,20 @@ export function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buff
       ),
     )
   })
+}
+
+/** The text of what a server answers. One that never ends would fill the memory, whoever sends it. */
+export async function textWithin(response: Response, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.length
+    if (bytes > maxBytes)
+      throw new RecollectError('UNREACHABLE', `what answers there sends more than ${maxBytes} bytes`, {
+        where: new URL(response.url).origin,
+        hint: 'is this the right address?',
+      })
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
 }

@@ -100,6 +100,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   export: [
     'errors.ts',
+    'http.ts',
     'config.ts',
     'usage',
     'figures.ts',

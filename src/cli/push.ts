@@ -1,6 +1,7 @@
 // `recollect push`: sends what is due to the team server, or prints what would be sent.
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { harmless } from '../export/text.ts'
 import { type PushReport, preview, push } from '../fleet/push/index.ts'
 import { EXIT } from './exit.ts'
 import { plural } from './format.ts'
@@ -36,5 +37,5 @@ export async function runPush(options: { level?: string; dryRun?: boolean }): Pr
 /** After a sweep it is a warning: what was asked for is done, and nothing is lost. */
 export function reportPush(report: PushReport | undefined): void {
   for (const { message, code, where, hint } of report?.problems ?? [])
-    tell(`warning: ${message} [${code}]\nwhere: ${where}\ntry: ${hint}\n`)
+    tell(harmless(`warning: ${message} [${code}]\nwhere: ${where}\ntry: ${hint}\n`))
 }

@@ -1,12 +1,15 @@
 // Hands OTLP requests to a collector over HTTP, one after another. What a collector asks to be sent again is; what it
 // refuses is an error that says so.
 import { RecollectError } from '../errors.ts'
+import { textWithin } from '../http.ts'
 
 const TRIES = 5
 const AGAIN = new Set([429, 502, 503, 504])
 /** It is there, and this is what it does not take. */
 const NOT_TAKEN = new Set([400, 413, 415, 422])
 const TIMEOUT_MS = 30_000
+/** Above what a collector has to say of one request. */
+const MAX_ANSWER_BYTES = 1 << 20
 
 /** Where requests go: an address without a path gets the one collectors listen on. */
 export function tracesUrl(endpoint: string): URL {
@@ -79,8 +82,8 @@ async function post(url: URL, body: string): Promise<Response> {
 }
 
 async function rejected(response: Response): Promise<number> {
-  const text = await response.text()
   try {
+    const text = await textWithin(response, MAX_ANSWER_BYTES)
     const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: string | number } }
     return Number(partialSuccess?.rejectedSpans ?? 0)
   } catch {

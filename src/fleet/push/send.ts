@@ -1,6 +1,7 @@
 // Requests to a team server. What it answers is sorted into done, not now, and no: nothing is taken for done but its word.
 import { ack, refusal, type SessionPush } from '../../contract.ts'
 import { RecollectError } from '../../errors.ts'
+import { textWithin } from '../../http.ts'
 
 export interface Server {
   url: string
@@ -24,6 +25,8 @@ export interface Answer {
 }
 
 const PAUSES = 6
+/** Above what a server of ours answers to any question. */
+const MAX_ANSWER_BYTES = 64 << 20
 
 /** Waits where the server asks for it, for at most some seconds in all. */
 export async function ask(
@@ -49,11 +52,11 @@ export async function ask(
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs),
       })
-      const text = await response.text()
+      const text = await textWithin(response, MAX_ANSWER_BYTES)
       const isJson = /^application\/json/.test(response.headers.get('content-type') ?? '')
       return { status: response.status, body: isJson ? JSON.parse(text) : text }
     } catch (error) {
-      throw unreachable(url, error, method)
+      throw error instanceof RecollectError ? error : unreachable(url, error, method)
     }
   }
 }
