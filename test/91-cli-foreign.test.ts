@@ -16,7 +16,7 @@ const WIDE = '世界你好👩‍👩‍👧‍👦🏳️‍🌈'.repeat(20)
 let world: World
 beforeAll(async () => {
   world = new World()
-  for (const [at, text] of [`${EVIL} words`, WIDE, 'x'.repeat(3000)].entries()) {
+  for (const [at, text] of [`${EVIL} words \u001b[8mglued`, WIDE, 'x'.repeat(3000)].entries()) {
     const session = SESSION.replace(/^1/, String(at + 2))
     const same = {
       sessionId: session,
@@ -38,8 +38,9 @@ beforeAll(async () => {
         type: 'assistant',
         message: {
           role: 'assistant',
-          id: 'm',
-          model: `opus${text.slice(0, 9)}`,
+          id: `m${at}`,
+          model: `opus${text.slice(0, 9)}\u001b[8m`,
+          usage: { input_tokens: 1, output_tokens: 1 },
           content: [{ type: 'text', text }, call],
         },
       },
@@ -68,6 +69,8 @@ const READING = [
   `show ${EVIL_ID}#1`,
   'search words',
   'search nothing-of-it',
+  // The part of a word, as a search sees it, that begins in a colour.
+  'search mglu',
   `digest ${EVIL_ID}`,
   `lineage ${EVIL_ID}`,
   'lineage',

@@ -1,5 +1,6 @@
 // Rows in columns that fit the width there is: flexible columns are cut, then optional ones left out. In a pipe nothing
 // is cut.
+import { harmless } from '../export/text.ts'
 import { paint } from './colour.ts'
 import { outputWidth } from './print.ts'
 import { cut, take, takeWords, widthOf } from './text.ts'
@@ -26,13 +27,16 @@ export const SCREENFUL = 50
 
 const GAP = '  '
 
+/** Names of models and repositories are foreign text, and a colour of theirs would hide what stands behind it. */
+const plain = (text: string): string => harmless(text).replace(/[\n\t]/g, ' ')
+
 /** The lines of a table, its titles first. */
 export function tableLines<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   width = outputWidth(),
 ): string[] {
-  const cells = new Map(columns.map((column) => [column, rows.map((row) => column.cell(row))]))
+  const cells = new Map(columns.map((column) => [column, rows.map((row) => plain(column.cell(row)))]))
   const natural = (column: Column<Row>): number =>
     (cells.get(column) ?? []).reduce((most, text) => Math.max(most, widthOf(text)), widthOf(column.title))
   const fitted = fitColumns(columns, natural, width)

@@ -157,7 +157,7 @@ function notes(report: UsageReport): string[] {
   const unpriced = report.models.filter((one) => one.priced_as === null)
   for (const { model, responses, total_tokens } of unpriced)
     lines.push(
-      `no price known for ${model ?? 'a model without a name'}: ${responses} responses, ${formatCount(total_tokens)} tokens`,
+      `no price known for ${oneLine(model ?? 'a model without a name')}: ${responses} responses, ${formatCount(total_tokens)} tokens`,
     )
   if (unpriced.length > 0) lines.push('give a price in config.toml: docs/usage.md')
   return lines

@@ -6,7 +6,7 @@ import type { Candidate } from '../store/reader/candidates.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { FoundEvent } from '../store/reader/search.ts'
 import type { WrittenMatch } from '../store/reader/search-written.ts'
-import type { Finder, MatchingLine } from './line.ts'
+import { type Finder, type MatchingLine, plainLine } from './line.ts'
 import { goneOf, type Receipt } from './receipts.ts'
 import { placeInDigest } from './search-digests.ts'
 import type { Group, Match } from './search-groups.ts'
@@ -108,7 +108,7 @@ class HitReader {
     const row = this.#handle.search.event(event.id)
     if (!row) return undefined
     const found = this.#lineOf(row)
-    const line = found === 'unread' || found === undefined ? { text: row.summary, marks: [] } : found
+    const line = found === 'unread' || found === undefined ? plainLine(row.summary) : found
     return {
       session_uid: uid,
       seq: event.seq,
@@ -127,7 +127,7 @@ class HitReader {
 
   #fromWritten(uid: string, match: Match, { decision, label, at, ...written }: WrittenMatch): SearchHit {
     const text = decision?.text ?? written.text
-    const line = this.#finder.find(text) ?? { text, marks: [] }
+    const line = this.#finder.find(text) ?? plainLine(text)
     return {
       session_uid: uid,
       seq: decision?.seq ?? null,

@@ -102,6 +102,9 @@ function cutLine(line: string, all: readonly [number, number][], length: number)
   return { text, marks }
 }
 
+/** A text in which nothing of what was looked for stands by itself, as it is shown. */
+export const plainLine = (text: string): MatchingLine => cutLine(text, [], LINE_LENGTH)
+
 /** The first line where a regular expression (with the flags g and m) matches. */
 export class PatternFinder implements Finder {
   readonly #pattern: RegExp
