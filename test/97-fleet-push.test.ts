@@ -8,7 +8,7 @@ import { Config } from '../src/config.ts'
 import { preview, push } from '../src/fleet/push/index.ts'
 import { databasesOf } from '../src/store/databases.ts'
 import { openStore } from '../src/store/sqlite.ts'
-import { SESSION, user, write } from './setup/claude.ts'
+import { assistant, call, OTHER, result, SESSION, text, user, write } from './setup/claude.ts'
 import { unpackAgent } from './setup/fixtures.ts'
 import { TestServer } from './setup/fleet.ts'
 import { Cluster, freePort, HAS_POSTGRES } from './setup/postgres.ts'
@@ -262,5 +262,63 @@ withPostgres('pushing', () => {
     expect((await push(at('digest')))?.problems).toMatchObject([{ code: 'BAD_CONFIG' }])
     world.configure('[push]\nurl = "http://example.com"\n')
     expect((await push(new Config({ env: world.env })))?.problems).toMatchObject([{ code: 'BAD_CONFIG' }])
+  })
+
+  it.each(['ledger', 'digest', 'full'])(
+    'takes what Postgres cannot hold, too, at level %s',
+    async (level) => {
+      const odd = (word: string): string => `${word}\u0000nul \ud800half`
+      const same = { sessionId: OTHER, cwd: odd('/w/x'), gitBranch: odd('main') }
+      const answer = assistant(
+        'o2',
+        'o1',
+        [text(odd('yes')), call(odd('t'), odd('Bash'), { command: odd('make') })],
+        same,
+      )
+      Object.assign(answer['message'] as object, {
+        model: odd('opus'),
+        id: odd('m'),
+        usage: { input_tokens: 1, output_tokens: 1 },
+      })
+      write(join(world.home, '.claude', 'projects', '-w', `${OTHER}.jsonl`), [
+        user('o1', null, odd('hello'), same),
+        answer,
+        user('o3', 'o2', [result(odd('t'), odd('Error: no such thing'), true)], same),
+        { type: 'custom-title', customTitle: odd('title'), sessionId: OTHER },
+      ])
+      await world.sweep()
+      const report = await push(await configured(level))
+      expect(report).toMatchObject({ pending: 0, problems: [] })
+      expect(
+        number(
+          `SELECT count(*) FROM recollect.sessions WHERE team = '${team}' AND session_uid = 'claude:${OTHER}'`,
+        ),
+      ).toBe(1)
+    },
+  )
+
+  it('names sessions that no database takes, and sends the others', async () => {
+    const far = { timestamp: '+275760-09-13T00:00:00.000Z' }
+    const ids = Array.from(
+      { length: 25 },
+      (_, at) => `0${String(at).padStart(7, '0')}-1111-4111-8111-111111111111`,
+    )
+    for (const sessionId of ids) {
+      const same = { sessionId, ...far }
+      const answer = assistant('f2', 'f1', [text('yes')], same)
+      Object.assign(answer['message'] as object, {
+        id: `far-${sessionId}`,
+        usage: { input_tokens: 1, output_tokens: 1 },
+      })
+      write(join(world.home, '.claude', 'projects', '-far', `${sessionId}.jsonl`), [
+        user('f1', null, 'hello', same),
+        answer,
+      ])
+    }
+    await world.sweep()
+    const report = await push(await configured('ledger'))
+    expect([report?.pending, report?.problems.length]).toEqual([25, 20])
+    expect(report?.problems[0]).toMatchObject({ code: 'REFUSED' })
+    expect(report?.acknowledged).toBeGreaterThan(3)
   })
 })

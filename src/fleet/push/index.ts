@@ -76,6 +76,9 @@ function gatheringOf(config: Config, notes: Notes): Gathering {
   }
 }
 
+/** Sessions that are named; however many are refused, they hold up no others. */
+const MAX_PROBLEMS = 20
+
 async function sendDue(
   { notes, ...rest }: Gathering & { notes: Gathering['notes'] },
   server: Server,
@@ -101,9 +104,10 @@ async function sendDue(
       report.acknowledged++
       report.pending--
     } catch (error) {
-      report.problems.push(fromSystem(error, 'cannot push a session', one.uid))
+      if (report.problems.length < MAX_PROBLEMS)
+        report.problems.push(fromSystem(error, 'cannot push a session', one.uid))
       // About the server, not about this session: the others fare no better.
-      if (!hasCode(error, 'REFUSED') || report.problems.length >= 20) return
+      if (!hasCode(error, 'REFUSED')) return
     }
   }
 }

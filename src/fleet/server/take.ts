@@ -10,6 +10,7 @@ import {
   type SessionPush,
   sessionPush,
 } from '../../contract.ts'
+import { errnoOf } from '../../errors.ts'
 import { bodyOf } from '../../http.ts'
 import type { Findings, Redactor } from '../../redact/index.ts'
 import type { Caller } from '../../store/postgres/access.ts'
@@ -76,10 +77,21 @@ function unfolded(bytes: Buffer): unknown[] {
 
 const levelOf = (push: SessionPush): number => LEVELS.indexOf(push.level)
 
+/**
+ * Without what Postgres cannot hold: U+0000 and half a surrogate pair. It would refuse the whole session, and the machine would wait
+ * with all that comes after it. Escape by escape, so that an escaped backslash before the letters is not mistaken for one.
+ */
+const storable = (json: string): string =>
+  /\\u(?:0000|d[89a-f])/i.test(json)
+    ? json.replace(/\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u0000|ud[89a-f][0-9a-f]{2}|.)/gis, (sign) =>
+        sign.length === 6 ? '\\ufffd' : sign,
+      )
+    : json
+
 function parsePush(bytes: Buffer): SessionPush {
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = JSON.parse(storable(bytes.toString('utf8')))
   } catch {
     throw new Refusal(422, 'BAD_INPUT', 'not JSON', 'docs/fleet-api.md')
   }
@@ -102,6 +114,18 @@ function parsePush(bytes: Buffer): SessionPush {
   return push
 }
 
+/** A figure or a text beyond what a column or an index takes is about this session alone: the machine goes on with others. */
+function refuseUnheld(error: unknown): never {
+  const { cause } = error as { cause?: unknown }
+  if (![error, cause].some((one) => /^(?:22|54)/.test(errnoOf(one) ?? ''))) throw error
+  throw new Refusal(
+    422,
+    'BAD_INPUT',
+    'it holds a figure, a time or a text beyond what the database takes',
+    'leave it',
+  )
+}
+
 export async function takeSession(
   serving: Serving & { redactor: Redactor },
   caller: Caller,
@@ -117,7 +141,7 @@ export async function takeSession(
     throw new Refusal(409, 'NOT_FOUND', 'segments lack', 'put them first', {
       missing: missing.slice(0, 1000),
     })
-  const { written, before } = await writeSession(fleet, caller, push, Date.now())
+  const { written, before } = await writeSession(fleet, caller, push, Date.now()).catch(refuseUnheld)
   if (written.state === 'stale')
     throw new Refusal(
       409,
@@ -140,8 +164,8 @@ export async function forget(
   { team, person }: Caller,
   query: URLSearchParams,
 ): Promise<void> {
-  const [uid, hostId] = [query.get('uid') ?? '', query.get('host') ?? '']
-  if (uid === '' || uid.length > 400 || uid.includes('\0') || !/^[0-9a-f]{16}$/.test(hostId))
+  const [uid, hostId] = [(query.get('uid') ?? '').replaceAll('\0', '\ufffd'), query.get('host') ?? '']
+  if (uid === '' || uid.length > 400 || !/^[0-9a-f]{16}$/.test(hostId))
     throw new Refusal(400, 'BAD_INPUT', 'uid or host is not understood', 'name a session and the machine')
   const came = await forgetSession(serving.fleet, { team, person, uid, hostId }, Date.now())
   if (came.state === 'held')
