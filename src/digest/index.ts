@@ -57,6 +57,7 @@ export function digestAll(store: Store, uids: readonly string[], options: Digest
     rows = []
   }
   store.ingest.writeDigests(rows)
+  options.onWritten?.(rows.length)
   return count + rows.length
 }
 
