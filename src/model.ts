@@ -53,6 +53,10 @@ export type Mark = (typeof MARKS)[number]
 /** In milliseconds: what times are told in. Days of a calendar are not always as long (`query/timezone.ts`). */
 export const DAY = 86_400_000
 
+/** As readers see times. */
+export const isoTime = (at: number | null | undefined): string | null =>
+  at === null || at === undefined ? null : new Date(at).toISOString()
+
 /** Tokens in disjoint counters, as the ledger keeps them; `reasoning` is a part of `output`. */
 export interface Tokens {
   /** Without cache reads and writes. */

@@ -50,3 +50,7 @@ export const ADAPTERS: readonly Agent[] = [
   turns,
   lineage,
 ]
+
+/** What people call an agent. */
+export const agentTitle = (flavor: string): string =>
+  ADAPTERS.find((one) => one.flavor === flavor)?.title ?? flavor

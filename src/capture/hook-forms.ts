@@ -3,8 +3,8 @@
 import { type ParseError, parse } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import type { HookFacts, InstalledHook } from '../adapters/integration.ts'
-import { RecollectError } from '../errors.ts'
-import { findHandlers, type Handler, isOurs, withHandler, withoutHandlers } from './settings.ts'
+import { type Fields, isRecord } from '../adapters/kit/guards.ts'
+import { findHandlers, type Handler, isOurs, refuse, withHandler, withoutHandlers } from './settings.ts'
 
 export interface HookForm {
   /** The text with our handler on each of the events, exactly once; the same text again where it already is so. */
@@ -15,14 +15,6 @@ export interface HookForm {
 }
 
 export const formOf = ({ form = 'groups' }: HookFacts): HookForm => FORMS[form]
-
-const refuse = (what: string, where: string): never => {
-  throw new RecollectError('BAD_INPUT', what, { where, hint: 'fix the file by hand; nothing was changed' })
-}
-
-type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Lists of handlers by event, in a file that is ours alone. */
 const lists: HookForm = {
@@ -39,7 +31,7 @@ const lists: HookForm = {
   },
   find: (text, where) =>
     entriesIn(text, where).flatMap(([event, group, entry]) => {
-      const { type, bash, timeoutSec } = isFields(entry) ? entry : {}
+      const { type, bash, timeoutSec } = isRecord(entry) ? entry : {}
       const value = { type, command: bash, timeout: timeoutSec }
       return isOurs(value) ? [{ event, group, handler: 0, value }] : []
     }),
@@ -49,7 +41,7 @@ function entriesIn(text: string, where: string): [event: string, at: number, ent
   if (text.trim() === '') return []
   const errors: ParseError[] = []
   const { hooks } = Object(parse(text, errors, { allowTrailingComma: true }) as unknown) as Fields
-  if (errors.length > 0 || !isFields(hooks)) return refuse('not a file of hooks', where)
+  if (errors.length > 0 || !isRecord(hooks)) return refuse('not a file of hooks', where)
   return Object.entries(hooks).flatMap(([event, entries]) =>
     (Array.isArray(entries) ? entries : [entries]).map((entry, at): [string, number, unknown] => [
       event,

@@ -8,6 +8,7 @@ import { type Config, homeDirectory } from '../config.ts'
 import { AGENT } from '../sources/spool-files.ts'
 import { formOf } from './hook-forms.ts'
 import { lasting, ownFile } from './program.ts'
+import { quoted } from './schedule-text.ts'
 import { HANDLER_NAME, type Handler } from './settings.ts'
 import { applySettings, lookAtFile, readText, type SettingsPlan } from './settings-file.ts'
 
@@ -52,8 +53,6 @@ export function withAnswers(integration: Integration, config: Config): Integrati
     ? integration
     : { ...integration, hooks: { ...integration.hooks, events: [...events, ...more] } }
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export function planInstall(integration: Integration, env: Environment, handler: Handler): HookPlan {
   const plan = lookAt(integration, env)

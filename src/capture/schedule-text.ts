@@ -127,13 +127,14 @@ const CRON_TIME: Record<Every, string> = {
 }
 
 export function cronLine({ every, command, env }: Job): string {
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)} `)
-  const run = `${variables.join('')}nice -n 10 ${command.map(shellWord).join(' ')} >/dev/null 2>&1`
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)} `)
+  const run = `${variables.join('')}nice -n 10 ${command.map(quoted).join(' ')} >/dev/null 2>&1`
   // A bare % ends the command.
   return `${CRON_TIME[every]} ${run.replaceAll('%', '\\%')} ${CRON_MARK}`
 }
 
-const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+/** For `sh` alone. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** A crontab with our line at its end, once; or without it. Every other line stays as it is. */
 export function withCronLine(crontab: string, line: string | undefined): string {

@@ -2,6 +2,7 @@
 // Pure; a text that is not understood, or an edit that would change anything else, is refused.
 import { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 import type { InstalledHook } from '../adapters/integration.ts'
+import { isRecord } from '../adapters/kit/guards.ts'
 import { RecollectError } from '../errors.ts'
 import { addValue, hasCommentAround, hasValue, LENIENT, removeValue, replaceValue } from './json-text.ts'
 
@@ -105,14 +106,11 @@ function checkTwins(root: Node, where: string): void {
   }
 }
 
-function refuse(what: string, where: string): never {
+export function refuse(what: string, where: string): never {
   throw new RecollectError('BAD_INPUT', what, { where, hint: 'fix the file by hand; nothing was changed' })
 }
 
 const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function findIn(text: string, where: string): InstalledHook[] {
   const found: InstalledHook[] = []

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import { repositoryRoot } from '../files/checkout.ts'
+import { isDirectory } from '../files/directory.ts'
 import type { Session } from '../model.ts'
 import { AddedLines, type Author, type LineAt, promptBefore } from '../query/blame.ts'
 import { getSession, listSessions, sessionNames } from '../query/sessions.ts'
@@ -171,14 +172,6 @@ function isOf({ cwd, repo }: Session, root: string): boolean {
   if (cwd === null) return false
   if (cwd === root || cwd.startsWith(`${root}/`) || repositoryRoot(cwd) === root) return true
   return !isDirectory(cwd) && repo !== null && repo.split('/').at(-1) === root.split('/').at(-1)
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
-  }
 }
 
 function bySession(handle: Reader, authors: readonly Author[]): Made[] {

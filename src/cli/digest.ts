@@ -12,7 +12,6 @@ import { digestText, LABEL } from './digest-text.ts'
 import { printFolded, printJson, write } from './print.ts'
 import { terminal } from './streams.ts'
 import { oneLine } from './text.ts'
-import { withDigests } from './with-digests.ts'
 import { withTier2 } from './with-memory.ts'
 
 export async function showDigest(typed: string, options: { json?: boolean }): Promise<void> {
@@ -40,8 +39,8 @@ const inMemory: Answers['digest'] = (typed) =>
 const ENV_COMMENT =
   '# of one session, for tools that read HELIX_*: its id, repository, agent, tokens in and out, the share of calls that were plumbing, and the memory it stands in'
 
-export function showEnv(typed: string): void {
-  withDigests((handle, paths) => {
+export async function showEnv(typed: string): Promise<void> {
+  await withTier2((handle, _, paths) => {
     const digest = getDigest(handle, resolveSession(handle, typed))
     const { cost } = digest
     // A shell gets every byte; a terminal must not obey any.

@@ -1,12 +1,12 @@
 // `recollect export`: one session after another, to stdout, a file, a directory or a collector. A file appears under its
 // name only when it is whole.
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fromSystem, RecollectError } from '../errors.ts'
 import { EXPORT_FORMATS, ExportSource, FORMATS } from '../export/index.ts'
 import { placeOf, send, tracesUrl } from '../export/send.ts'
-import { ensureDirectory } from '../files/directory.ts'
+import { ensureDirectory, isDirectory } from '../files/directory.ts'
 import { replaceFile, writeAll } from '../files/replace.ts'
 import type { Session } from '../model.ts'
 import { resolveSession } from '../query/ids.ts'
@@ -133,8 +133,7 @@ function toDirectory(directory: string, sources: Iterable<ExportSource>, format:
     toFile(join(directory, `${fileName(source.session)}.${format.extension}`), format.write(source))
 }
 
-const looksLikeDirectory = (path: string): boolean =>
-  path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
+const looksLikeDirectory = (path: string): boolean => path.endsWith('/') || isDirectory(path)
 
 /** Of letters that every file system takes; what had to be changed is told apart by a hash. */
 function fileName({ session_uid }: Session): string {

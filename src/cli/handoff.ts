@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Agent } from '../adapters/agent.ts'
 import { flavorNamed } from '../adapters/flavors.ts'
-import { ADAPTERS } from '../adapters/index.ts'
+import { ADAPTERS, agentTitle } from '../adapters/index.ts'
 import { Config } from '../config.ts'
 import { handoffMark } from '../digest/briefing.ts'
 import { briefingOf } from '../digest/handoff.ts'
@@ -39,7 +39,7 @@ export async function handOff(typed: string, options: HandoffCommand): Promise<v
   const { session, text } = await withMemory((handle) => {
     const uid = resolveSession(handle, typed)
     const session = getSession(handle, uid) as Session
-    return { session, text: briefingOf(handle, uid, titleOf(session.flavor)) }
+    return { session, text: briefingOf(handle, uid, agentTitle(session.flavor)) }
   })
   if (options.json)
     return printJson({ session_uid: session.session_uid, to: agent?.flavor ?? null, briefing: text })
@@ -56,8 +56,6 @@ export async function handOff(typed: string, options: HandoffCommand): Promise<v
   tell(`$ ${oneLine(commandLine(session, argv))}\n`)
   await startAgent(session, argv)
 }
-
-const titleOf = (flavor: string): string => ADAPTERS.find((one) => one.flavor === flavor)?.title ?? flavor
 
 function agentNamed(typed: string): Agent {
   const flavor = parseChoice(

@@ -15,6 +15,7 @@ import {
 import type { Handler } from '../capture/settings.ts'
 import { Config } from '../config.ts'
 import { fromUnforeseen, RecollectError } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import { printCsv } from './csv.ts'
 import { diffOf } from './diff.ts'
 import { EXIT, reportError } from './exit.ts'
@@ -134,7 +135,7 @@ function statusJson(status: HookStatus): Record<string, unknown> {
     command: status.command ?? null,
     problem: status.problem ?? null,
     obstacle: status.obstacle ?? null,
-    last_fired_at: fired ? new Date(fired.at).toISOString() : null,
+    last_fired_at: isoTime(fired?.at),
     last_event: fired?.event ?? null,
   }
 }

@@ -10,7 +10,7 @@ import { formatDay, plural } from './format.ts'
 import { print, printFolded, printJson } from './print.ts'
 import { oneLine } from './text.ts'
 import { parseLimit, readTime } from './values.ts'
-import { withDigests } from './with-digests.ts'
+import { withTier2 } from './with-memory.ts'
 
 interface PatternOptions {
   since?: string
@@ -23,7 +23,7 @@ export async function showPatterns(error: readonly string[], options: PatternOpt
   const text = error.join(' ').trim()
   if (text === '') return showRecurring(options)
   refuseServer('patterns with an error', 'it tells what keeps failing, not whether one error was met')
-  showSolved(text, options)
+  await showSolved(text, options)
 }
 
 async function showRecurring(options: PatternOptions): Promise<void> {
@@ -40,8 +40,8 @@ async function showRecurring(options: PatternOptions): Promise<void> {
   printFolded(patterns.map(patternText).join('\n\n'))
 }
 
-const inMemory: Answers['patterns'] = async (filter) =>
-  withDigests((handle) => {
+const inMemory: Answers['patterns'] = (filter) =>
+  withTier2((handle) => {
     const patterns = listPatterns(handle, filter)
     const shorten = (uid: string): string => shortIds(handle, [uid]).get(uid) as string
     return {
@@ -96,8 +96,8 @@ function mendLines({ times, sessions, steps }: Mend, shorten: (uid: string) => s
 const MAX_ALSO = 4
 
 /** Whether an error was met before: ways to overcome it, then the sessions that did not. */
-function showSolved(text: string, options: PatternOptions): void {
-  withDigests((handle) => {
+async function showSolved(text: string, options: PatternOptions): Promise<void> {
+  await withTier2((handle) => {
     const answer = solvedBefore(handle, text)
     if (options.json) return printJson(answer)
     if (options.csv) return printCsv(answer.seen)

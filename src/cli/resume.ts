@@ -1,5 +1,5 @@
 // `recollect resume`: goes on with a session where its agent keeps it, by the agent's own command.
-import { ADAPTERS } from '../adapters/index.ts'
+import { agentTitle } from '../adapters/index.ts'
 import { resumeCommand } from '../adapters/resume.ts'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
@@ -35,7 +35,7 @@ export async function resumeSession(
 function argvOf(session: Session): readonly [string, ...string[]] {
   const { flavor, native_session_id: id, session_uid: where } = session
   const command = resumeCommand(flavor, id)
-  const title = ADAPTERS.find((one) => one.flavor === flavor)?.title ?? flavor
+  const title = agentTitle(flavor)
   const handOff = `recollect handoff ${id} tells another agent how to go on`
   if (command === undefined)
     throw new RecollectError('BAD_INPUT', `${title} has no command that takes this session up again`, {

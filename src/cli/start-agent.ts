@@ -1,8 +1,8 @@
 // Starts an agent in the directory of a session, on this terminal, and ends as it ends.
 import { spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { errnoOf, RecollectError } from '../errors.ts'
+import { isDirectory } from '../files/directory.ts'
 import { shellWord } from '../files/shell.ts'
 import type { Session } from '../model.ts'
 import { addressOf, commandThere } from '../remote/destination.ts'
@@ -57,13 +57,5 @@ export async function startAgent(
     )
   } finally {
     for (const signal of signals) process.removeListener(signal, ignore)
-  }
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
   }
 }

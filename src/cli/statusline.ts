@@ -3,6 +3,7 @@
 import { fstatSync, readFileSync } from 'node:fs'
 import { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import { type LimitRow, limitsReport } from '../query/limits.ts'
 import { pricesFor } from '../query/prices.ts'
 import { budgetState, type Spending, spendingOf } from '../query/spending.ts'
@@ -134,7 +135,7 @@ interface ShownLimit {
 const shownLimit = ({ name, used_percent, resets_at }: Limit): ShownLimit => ({
   name: WINDOWS[name]?.[0] ?? name,
   used_percent,
-  resets_at: resets_at === null ? null : new Date(resets_at).toISOString(),
+  resets_at: isoTime(resets_at),
 })
 
 interface Remembered extends Spending {

@@ -1,7 +1,7 @@
 // Opens the memory for reading around a piece of work.
 import { Config } from '../config.ts'
 import type { Reader } from '../store/reader/index.ts'
-import { openForReading, openMemory, storePaths, unanswered } from '../store/reading.ts'
+import { openForReading, openMemory, type StorePaths, storePaths, unanswered } from '../store/reading.ts'
 import { runningSweep } from '../store/sweep-lock.ts'
 import { tell } from './print.ts'
 import { sweepLine } from './sweep-line.ts'
@@ -23,11 +23,14 @@ export async function withMemory<T>(work: (handle: Reader, config: Config) => T 
 }
 
 /** Opens only what outlives the events, for what is answered from that alone. */
-export async function withTier2<T>(work: (handle: Reader, config: Config) => T | Promise<T>): Promise<T> {
+export async function withTier2<T>(
+  work: (handle: Reader, config: Config, paths: StorePaths) => T | Promise<T>,
+): Promise<T> {
   const config = new Config()
-  const handle = openMemory(storePaths(config.home, config.get('store.db_path')))
+  const paths = storePaths(config.home, config.get('store.db_path'))
+  const handle = openMemory(paths)
   try {
-    return await work(handle, config)
+    return await work(handle, config, paths)
   } finally {
     handle.close()
   }

@@ -1,6 +1,7 @@
 // Ways to overcome one error over many sessions: mends that do alike things are one way, told by the newest of them. Those
 // that worked most often come first, then the newest.
 import { parseStored } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import { partsOf } from './command.ts'
 import { lookingOf } from './reading.ts'
 import type { Resolution } from './resolution.ts'
@@ -50,7 +51,7 @@ function mendOf(seen: { resolution: Resolution; one: Met }[]): [Mend, at: number
   const at = newest?.one.at ?? null
   const mend = {
     times: seen.length,
-    last_at: at === null ? null : new Date(at).toISOString(),
+    last_at: isoTime(at),
     sessions: newestFirst.slice(0, MAX_SESSIONS).map(({ resolution, one }) => ({
       session_uid: one.session_uid,
       failed_seq: resolution.failed_seq,

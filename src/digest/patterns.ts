@@ -1,6 +1,7 @@
 // Patterns: failures and signals that recur over sessions, with where they were seen and what resolved them last time.
 // Read from Tier 2 alone, so they outlive the events they rest on.
 import { parseStored, RecollectError } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import type { PatternRow } from '../store/reader/digests.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { Digest } from './digest.ts'
@@ -51,8 +52,8 @@ function describe(handle: Reader, row: PatternRow, notShown?: ReadonlySet<string
     sessions,
     repos: distinct('repo'),
     flavors: distinct('flavor'),
-    first_seen: iso(row.first_at),
-    last_seen: iso(row.last_at),
+    first_seen: isoTime(row.first_at),
+    last_seen: isoTime(row.last_at),
     evidence: shown
       .slice(0, MAX_EVIDENCE)
       .map((one) => ({ session_uid: one.session_uid, seqs: parseStored<number[]>(one.seqs) })),
@@ -62,8 +63,6 @@ function describe(handle: Reader, row: PatternRow, notShown?: ReadonlySet<string
       : null,
   }
 }
-
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 /** One digest as it is stored; throws NOT_FOUND where there is none. */
 export function getDigest(handle: Reader, uid: string): Digest {

@@ -1,6 +1,7 @@
 // "Has this error been solved before, and how": an error's text is fingerprinted as the sweep does it, then looked up.
 // Read from Tier 2 alone, so that it answers for sessions whose events are gone.
 import { parseStored } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import type { FailureRow } from '../store/reader/digests.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { failureOf } from './errors.ts'
@@ -55,7 +56,7 @@ const toSolved = (row: FailureRow): Solved => ({
   tool: row.tool,
   sample: row.sample,
   count: row.count,
-  last_at: row.at === null ? null : new Date(row.at).toISOString(),
+  last_at: isoTime(row.at),
   seqs: parseStored<number[]>(row.seqs),
   resolved_by: row.resolved_by === null ? null : parseStored<Resolution>(row.resolved_by),
 })

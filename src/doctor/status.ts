@@ -3,6 +3,7 @@
 import type { Environment } from '../adapters/adapter.ts'
 import type { Config } from '../config.ts'
 import { RecollectError } from '../errors.ts'
+import { isoTime } from '../model.ts'
 import { policyOf } from '../retention/policy.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { openForReading, type StorePaths, storePaths } from '../store/reading.ts'
@@ -150,12 +151,11 @@ const attentionOf = (handle: Reader, config: Config, sizes: Sizes): Attention[] 
     }))
 
 function flavorRows(handle: Reader): FlavorRow[] {
-  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
   return handle.coverage.ownFlavors().map(({ flavor, sessions, events, active, ingested }) => ({
     flavor,
     sessions,
     events,
-    last_at: iso(active),
-    read_at: iso(ingested),
+    last_at: isoTime(active),
+    read_at: isoTime(ingested),
   }))
 }

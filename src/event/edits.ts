@@ -33,8 +33,8 @@ export const changesOf = (edits: readonly Edit[]): Change[] =>
     return edit.path === '' ? patchChanges(edit.patch) : hunks(edit.path, withoutHead(edit.patch.split('\n')))
   })
 
-type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields =>
+export type Fields = Record<string, unknown>
+export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const textIn = (fields: Fields, names: readonly string[]): string | undefined => {
   for (const name of names) if (typeof fields[name] === 'string') return fields[name]

@@ -1,11 +1,7 @@
 // Bodies from before adapters told what they know: the record alone. What it says is judged by the names of its fields, as
 // well as that can be done. Nothing else guesses.
 import type { Made, Told } from './body.ts'
-import { editsIn, originalIn } from './edits.ts'
-
-type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { editsIn, type Fields, isFields, originalIn } from './edits.ts'
 
 const ARGUMENTS = ['input', 'arguments', 'rawInput', 'args']
 const COMMANDS = ['command', 'cmd', 'script']

@@ -80,3 +80,11 @@ export function makeDirectories(path: string, mode: number): string | undefined 
     return make() ? (first ?? path) : first
   }
 }
+
+export function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

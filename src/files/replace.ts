@@ -97,7 +97,8 @@ function removeLeftovers(path: string): void {
   }
 }
 
-function removeQuietly(path: string): void {
+/** Where it matters to nobody whether it was there. */
+export function removeQuietly(path: string): void {
   try {
     unlinkSync(path)
   } catch {

@@ -2,6 +2,7 @@
 // ends, that is the window; elsewhere one is inferred: it begins with the hour of the first response after the one before.
 import type { Reader } from '../store/reader/index.ts'
 import type { LimitReading, SlotSum, UsageFilter } from '../store/reader/usage.ts'
+import { latest } from '../store/session-row.ts'
 import { SLOT_MS } from '../store/slots.ts'
 import { costOf } from '../usage/cost.ts'
 import { exactUsd } from '../usage/money.ts'
@@ -71,14 +72,11 @@ function windowsOf(readings: readonly LimitReading[]): Span[] {
   for (const { resets_at: endAt, window_minutes, used_percent } of readings) {
     if (endAt === null || !IS_BLOCK(window_minutes)) continue
     const known = windows.find((one) => Math.abs(one.endAt - endAt) <= SAME_END_MS)
-    if (known) known.usedPercent = greatest(known.usedPercent, used_percent)
+    if (known) known.usedPercent = latest(known.usedPercent, used_percent)
     else windows.push({ startAt: endAt - BLOCK_MS, endAt, usedPercent: used_percent, isInferred: false })
   }
   return windows
 }
-
-const greatest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b)
 
 /** What was used, by the windows it falls into. */
 function spansOf(used: readonly SlotSum[], told: readonly Span[]): Map<Span, SlotSum[]> {

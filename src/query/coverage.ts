@@ -1,4 +1,6 @@
 // How well the memory understands what it reads, per flavor: sources, gaps, records nobody described, secrets taken out.
+
+import { isoTime } from '../model.ts'
 import type { GapRow } from '../store/reader/coverage.ts'
 import type { Reader } from '../store/reader/index.ts'
 
@@ -36,7 +38,6 @@ export interface Coverage {
 const MAX_GAPS = 200
 const MAX_LOG = 100
 const MAX_UNKNOWN = 50
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 export function coverageOf(handle: Reader): Coverage {
   const flavors = flavorRows(handle)
@@ -45,7 +46,7 @@ export function coverageOf(handle: Reader): Coverage {
     gaps: handle.coverage.gaps(MAX_GAPS),
     gap_count: flavors.reduce((sum, row) => sum + row.gaps, 0),
     undigested: handle.coverage.countUndigested('all'),
-    log: handle.coverage.log(MAX_LOG).map((row) => ({ ...row, at: iso(row.at) as string })),
+    log: handle.coverage.log(MAX_LOG).map((row) => ({ ...row, at: isoTime(row.at) as string })),
   }
 }
 
@@ -68,8 +69,8 @@ function flavorRows({ coverage }: Reader): FlavorCoverage[] {
       gap_bytes: gap?.gap_bytes ?? 0,
       pending_gaps: gap?.pending_gaps ?? 0,
       coverage: read === 0 ? 1 : Math.max(0, 1 - (gap?.gap_bytes ?? 0) / read),
-      last_ingested_at: iso(row.ingested),
-      last_active_at: iso(row.active),
+      last_ingested_at: isoTime(row.ingested),
+      last_active_at: isoTime(row.active),
       unknown_records: coverage.unknownOf(row.flavor, MAX_UNKNOWN),
       redactions: Object.fromEntries(coverage.redactionsOf(row.flavor).map((one) => [one.rule, one.count])),
     }

@@ -1,5 +1,6 @@
 // The files a session changed, edit by edit, put together from what is told of the calls.
 import { type Change, changesOf } from '../event/edits.ts'
+import { isoTime } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { EditRow } from '../store/reader/events.ts'
 import type { Reader } from '../store/reader/index.ts'
@@ -110,7 +111,7 @@ class FileState {
     const isCut = shown.before.length > MAX_TEXT || shown.after.length > MAX_TEXT
     this.steps.push({
       seq: row.seq,
-      ts: row.ts === null ? null : new Date(row.ts).toISOString(),
+      ts: isoTime(row.ts),
       tool: row.tool,
       has_failed: hasFailed,
       before: hasFailed ? part.before.slice(0, MAX_TEXT) : shown.before.slice(0, MAX_TEXT),

@@ -1,6 +1,6 @@
 // What is shown of matches: for each the line that holds the words, read from its body where its beginning does not say it all.
 import { searchedIn } from '../event/words.ts'
-import { EVENT_KINDS, type EventKind, type Session } from '../model.ts'
+import { EVENT_KINDS, type EventKind, isoTime, type Session } from '../model.ts'
 import { Bodies } from '../store/bodies.ts'
 import type { Candidate } from '../store/reader/candidates.ts'
 import type { Reader } from '../store/reader/index.ts'
@@ -112,7 +112,7 @@ class HitReader {
     return {
       session_uid: uid,
       seq: event.seq,
-      ts: event.ts === null ? null : new Date(event.ts).toISOString(),
+      ts: isoTime(event.ts),
       kind: EVENT_KINDS[event.kind] as EventKind,
       label: null,
       tool: row.tool,

@@ -1,4 +1,6 @@
 // How much of each allowance was used, over all sessions that told: an account has one, whoever draws on it.
+
+import { isoTime } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { LimitReading } from '../store/reader/usage.ts'
 
@@ -54,8 +56,6 @@ export function limitsReport(handle: Reader, question: LimitsQuestion): LimitsRe
   return { limits: [...byLimit.values()].map((some) => rowOf(some, now)) }
 }
 
-const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 const isOver = (resetsAt: number | null, now: number): boolean => resetsAt !== null && resetsAt <= now
 
 function rowOf(readings: readonly LimitReading[], now: number): LimitRow {
@@ -69,9 +69,9 @@ function rowOf(readings: readonly LimitReading[], now: number): LimitRow {
     used_percent,
     left,
     window_minutes,
-    resets_at: isoOf(resets_at),
+    resets_at: isoTime(resets_at),
     is_over: isOver(resets_at, now),
-    observed_at: isoOf(at) as string,
+    observed_at: isoTime(at) as string,
     session_uid,
     windows: windowsOf(readings, now).reverse(),
   }
@@ -84,7 +84,7 @@ function windowsOf(readings: readonly LimitReading[], now: number): LimitWindow[
   const windows: LimitWindow[] = []
   let resetsAt: number | null = null
   for (const { used_percent, resets_at, at } of readings) {
-    const observedAt = isoOf(at) as string
+    const observedAt = isoTime(at) as string
     const last = windows.at(-1)
     const isSame =
       resets_at === null || resetsAt === null
@@ -94,7 +94,7 @@ function windowsOf(readings: readonly LimitReading[], now: number): LimitWindow[
     if (!last || !isSame)
       windows.push({
         used_percent,
-        resets_at: isoOf(resets_at),
+        resets_at: isoTime(resets_at),
         is_over: isOver(resets_at, now),
         first_observed_at: observedAt,
         last_observed_at: observedAt,

@@ -1,6 +1,6 @@
 // A session's events without their bodies, column by column: small enough to send whole, so that a reader can jump, filter
 // and draw a timeline over 50,000 events and fetch only the bodies it shows.
-import { DEEDS, EVENT_KINDS, type EventKind, isEdit } from '../model.ts'
+import { DEEDS, EVENT_KINDS, type EventKind, isEdit, isoTime } from '../model.ts'
 import type { EventHead } from '../store/reader/events.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { FLAG, ROLES, wordOf } from '../store/rows.ts'
@@ -93,7 +93,7 @@ function emptyOutline(uid: string, startedAt: number | null): Outline {
     tool: [],
     agent: [],
     at: [],
-    started_at: startedAt === null ? null : new Date(startedAt).toISOString(),
+    started_at: isoTime(startedAt),
     duration_ms: [],
     exit_code: [],
     call_seq: [],

@@ -1,4 +1,6 @@
 // What the responses of one session used, in order: how full the context was, and what each turn cost.
+
+import { isoTime } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { Response } from '../store/reader/usage.ts'
 import { costOf } from '../usage/cost.ts'
@@ -42,8 +44,6 @@ export interface Spend {
   compactions: { seq: number; ts: string | null }[]
 }
 
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 export function spendOf(handle: Reader, uid: string, prices: PriceBook): Spend {
   const rows = handle.usage.responses(uid)
   const turns = new Turns(handle, uid)
@@ -53,7 +53,7 @@ export function spendOf(handle: Reader, uid: string, prices: PriceBook): Spend {
     const cost = rates ? costOf(row, rates) : null
     if (row.is_counted) turns.add(row, cost)
     return {
-      ts: iso(row.ts),
+      ts: isoTime(row.ts),
       model: row.model,
       input_tokens: row.input,
       cache_read_tokens: row.cacheRead,
@@ -79,7 +79,7 @@ class Turns {
       at: ts,
       units: null,
       seq,
-      ts: seq === 0 ? null : iso(ts),
+      ts: seq === 0 ? null : isoTime(ts),
       prompt: summary,
       responses: 0,
       input_tokens: 0,
@@ -114,7 +114,7 @@ class Turns {
 
 /** From the digest, so that they outlive the events; their times from the events where those are here. */
 const compactionsOf = (handle: Reader, uid: string): Spend['compactions'] =>
-  handle.digests.compactions(uid).map((seq) => ({ seq, ts: iso(handle.events.timeOf(uid, seq)) }))
+  handle.digests.compactions(uid).map((seq) => ({ seq, ts: isoTime(handle.events.timeOf(uid, seq)) }))
 
 /** How full the context was over a session, in few points: for a line as small as a word. */
 export function contextFill(handle: Reader, uid: string, points = 24): number[] {

@@ -1,7 +1,7 @@
 // Tokens and money over time, sessions, models and places. Counted responses only, each at the time it came; prices are
 // applied here, at the moment of asking, so a new price list prices all of history anew.
 
-import type { Tokens } from '../model.ts'
+import { isoTime, type Tokens } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { SlotSum, UsageFilter } from '../store/reader/usage.ts'
 import { SLOT_MS } from '../store/slots.ts'
@@ -91,13 +91,11 @@ export function reportOf(parts: readonly SlotSum[], question: ReportQuestion): U
     for (const sum of [sumOf(sums, key), sumOf(models, row.model), total]) sum.add(row, money)
   }
   const rows = [...sums].sort(isTime(question.group) ? byKey : byMoney).map(([key, sum]) => sum.toRow(key))
-  const iso = (at: number | undefined): string | null =>
-    at === undefined ? null : new Date(at).toISOString()
   return {
     group: question.group,
     timezone: question.zone.name,
-    since: iso(question.sinceAt),
-    until: iso(question.untilAt),
+    since: isoTime(question.sinceAt),
+    until: isoTime(question.untilAt),
     prices: { list: PRICE_LIST.name, version: PRICE_LIST.version, date: PRICE_LIST.date },
     rows,
     total: total.toRow(null),

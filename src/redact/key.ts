@@ -9,12 +9,12 @@ import {
   linkSync,
   openSync,
   readSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, fromSystem, RecollectError } from '../errors.ts'
 import { ensureDirectory, syncDirectory } from '../files/directory.ts'
+import { removeQuietly } from '../files/replace.ts'
 
 const KEY_BYTES = 32
 
@@ -79,13 +79,5 @@ function readKey(path: string): Uint8Array | undefined {
     return Uint8Array.from(key.subarray(0, KEY_BYTES))
   } finally {
     closeSync(fd)
-  }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch {
-    return
   }
 }

@@ -1,5 +1,6 @@
 // A plan as programs read it: what `evict --dry-run --json` prints and the page shows.
 
+import { isoTime } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { ForgetPlan } from './forget.ts'
 import type { Step } from './plan.ts'
@@ -28,7 +29,7 @@ export function planJson(
     dry_run: true,
     steps: plan.steps.map((step) => {
       const { title, lastAt } = handle.sessions.nameOf(step.uid)
-      const last_at = lastAt === null ? null : new Date(lastAt).toISOString()
+      const last_at = isoTime(lastAt)
       return { ...stepJson(step), title, last_at }
     }),
     analyze_first: plan.analyzeNow,
@@ -55,7 +56,7 @@ export interface ForgetDocument {
 
 export const forgetJson = (plan: ForgetPlan): ForgetDocument => ({
   title: plan.title,
-  last_at: plan.lastAt === null ? null : new Date(plan.lastAt).toISOString(),
+  last_at: isoTime(plan.lastAt),
   events: plan.eventCount,
   raw_bytes: plan.rawBytes,
   decisions: plan.decisionCount,

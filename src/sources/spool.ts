@@ -2,13 +2,13 @@
 // whether we do. Called under the sweep lock.
 //
 // A kill after the rename leaves a taken-* file, which the next sweep takes as well; looking twice changes nothing.
-import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AnyAdapter } from '../adapters/adapter.ts'
 import { errnoOf, RecollectError } from '../errors.ts'
 import { ensureDirectory } from '../files/directory.ts'
 import { readBeginning } from '../files/reading.ts'
-import { replaceFile } from '../files/replace.ts'
+import { removeQuietly, replaceFile } from '../files/replace.ts'
 import {
   LINES,
   MAX_PATH_LENGTH,
@@ -137,14 +137,6 @@ function parseLine(text: string): SpoolLine | undefined {
     Array.isArray(paths) &&
     paths.every((path) => typeof path === 'string' && path.length <= MAX_PATH_LENGTH)
   return isLine ? (value as unknown as SpoolLine) : undefined
-}
-
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch {
-    return
-  }
 }
 
 export function readSpoolState(home: string): SpoolState {

@@ -183,6 +183,10 @@ type Value = Parameters<Statement['all']>[number]
 export const rows = <T>(database: Database, sql: string, ...values: Value[]): T[] =>
   prepared(database, sql).all(...values) as unknown as T[]
 
+/** The first column of them. */
+export const firstColumn = <T>(database: Database, sql: string, ...values: Value[]): T[] =>
+  rows<Record<string, T>>(database, sql, ...values).map((one) => Object.values(one)[0] as T)
+
 /** Its first row. */
 export const row = <T>(database: Database, sql: string, ...values: Value[]): T | undefined =>
   prepared(database, sql).get(...values) as T | undefined

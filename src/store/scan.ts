@@ -5,7 +5,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { zlib } from '../files/builtin.ts'
-import { rows } from './database.ts'
+import { firstColumn, rows } from './database.ts'
 import type { Databases } from './databases.ts'
 import { type Candidate, type EventConditions, eventConditions } from './reader/candidates.ts'
 import { type NarrowedFilter, sessionConditions } from './reader/filters.ts'
@@ -91,11 +91,11 @@ interface Visit {
 
 function visitsOf(databases: Databases, { sessions }: ScanQuestion): Visit[] {
   const { where, values } = sessionConditions(sessions)
-  const uids = rows<{ uid: string }>(
+  const uids = firstColumn<string>(
     databases.memory,
     `SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ORDER BY s.ended_at DESC, s.session_uid`,
     ...values,
-  ).map((one) => one.uid)
+  )
   const ids = idsOf(databases, uids)
   const wanted = JSON.stringify(uids.map((uid) => ids.get(uid)).filter((id) => id !== undefined))
   const own = rows<{ id: number; uid: string; size: number }>(

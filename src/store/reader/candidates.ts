@@ -2,7 +2,7 @@
 // at all of them. With a filter the ids of the newest matches are taken from the index, which is cheap, and what counts is
 // picked among them part by part; where it is rare, the sessions that count are found first, and where they lie.
 import { EVENT_KINDS, type EventKind } from '../../model.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { type Conditions, fulfilling, isFiltering, type SessionFilter, sessionConditions } from './filters.ts'
 import { idsOf, uidsOf } from './numbers.ts'
@@ -205,7 +205,7 @@ class CandidateSearch {
   /** Rare among many: now a look at all matches is worth its price. */
   #older(match: string, below: number): number[] {
     const sessions = this.#sessions === undefined ? undefined : this.#cachedIds()
-    return rows<{ id: number }>(
+    return firstColumn<number>(
       this.#databases.cache,
       `SELECT words.rowid AS id FROM words CROSS JOIN events e ON e.id = words.rowid
          WHERE words MATCH ? AND words.rowid < ? AND (? OR e.session IN (SELECT value FROM json_each(?)))
@@ -215,12 +215,12 @@ class CandidateSearch {
       sessions ? 0 : 1,
       JSON.stringify(sessions ?? []),
       ...this.#events.values,
-    ).map((one) => one.id)
+    )
   }
 
   /** A word that is everywhere is looked up where the events of few sessions are. */
   #inRanges(match: string, ranges: readonly Range[], below: number): number[] {
-    return rows<{ id: number }>(
+    return firstColumn<number>(
       this.#databases.cache,
       `SELECT words.rowid AS id FROM json_each(?) r CROSS JOIN words CROSS JOIN events e ON e.id = words.rowid
          WHERE words MATCH ? AND words.rowid >= r.value ->> 'low' AND words.rowid <= min(r.value ->> 'high', ?)
@@ -229,7 +229,7 @@ class CandidateSearch {
       match,
       below - 1,
       ...this.#events.values,
-    ).map((one) => one.id)
+    )
   }
 
   #ranked(match: string, isCommon: boolean, ids?: readonly number[]): Candidate[] {

@@ -2,7 +2,7 @@
 // events they rest on; only how far a digest has come stands in the cache. Digests and their parts are JSON here.
 import { parseStored } from '../../errors.ts'
 import type { EventKind, Outcome } from '../../model.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { foldOf, knowingMore } from '../digests.ts'
 import type { Fold } from '../store.ts'
@@ -272,12 +272,12 @@ function copied({ memory }: Databases, uid: string): Copied | undefined {
  * digest of later events was frozen in its turn, it was frozen without them.
  */
 const repeated = ({ memory }: Databases, uid: string, untilSeq: number): EventKind[] =>
-  rows<{ kind: EventKind }>(
+  firstColumn<EventKind>(
     memory,
     'SELECT kind FROM repeated WHERE session_uid = ? AND evicted_seq = ?',
     uid,
     untilSeq,
-  ).map(({ kind }) => kind)
+  )
 
 export const digestQuestions = {
   of,

@@ -2,7 +2,7 @@
 // `sessions s` of memory.db. Files and tools are found through the index over digests, so they are known of evicted
 // sessions too.
 import type { Outcome } from '../../model.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { toolWord } from '../digest-words.ts'
 import { queryTerm } from '../words.ts'
@@ -162,11 +162,11 @@ export function touching(
   const { match, directories } = touchedCondition(touched)
   if (howMany === 'few' && match !== undefined && !directories && isOften(databases, match)) return 'many'
   const { where, values } = sessionConditions({ touched, ...(uids ? { uids } : {}), withSubagents: true })
-  return rows<{ uid: string }>(
+  return firstColumn<string>(
     databases.memory,
     `SELECT s.session_uid AS uid FROM sessions s WHERE ${where}`,
     ...values,
-  ).map((one) => one.uid)
+  )
 }
 
 /** The same filter, with the sessions instead of the file that they touched. */

@@ -1,6 +1,6 @@
 // Questions about which session came from which.
 import type { EdgeKind, Outcome } from '../../model.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { TITLE } from '../titles.ts'
 import { IS_NO_ALIAS } from './session-names.ts'
@@ -23,17 +23,13 @@ const edges = ({ memory }: Databases, uid: string): Edge[] =>
     uid,
   )
 
-const uidsIn = (found: readonly { uid: string }[]): string[] => found.map((one) => one.uid)
-
 /** Sessions of agents' own files that a lineage log may mean by a name. */
 const toldAs = ({ memory }: Databases, name: string): string[] =>
-  uidsIn(
-    rows(
-      memory,
-      `SELECT session_uid AS uid FROM sessions WHERE flavor <> 'lineage' AND native_session_id = ?1
+  firstColumn<string>(
+    memory,
+    `SELECT session_uid AS uid FROM sessions WHERE flavor <> 'lineage' AND native_session_id = ?1
        UNION SELECT session_uid FROM sessions WHERE flavor <> 'lineage' AND session_uid = ?1`,
-      name,
-    ),
+    name,
   )
 
 const isRemembered = ({ memory }: Databases, uid: string): boolean =>
@@ -45,26 +41,22 @@ const isCounted = ({ memory }: Databases, uid: string): boolean =>
 
 /** Sessions that came from another one or led to one, newest first. */
 const related = ({ memory }: Databases, limit: number): string[] =>
-  uidsIn(
-    rows(
-      memory,
-      `SELECT u.uid FROM (SELECT session_uid AS uid FROM edges WHERE parent_uid <> ''
+  firstColumn<string>(
+    memory,
+    `SELECT u.uid FROM (SELECT session_uid AS uid FROM edges WHERE parent_uid <> ''
          UNION SELECT parent_uid FROM edges WHERE parent_uid <> '') u
        LEFT JOIN sessions s ON s.session_uid = u.uid ORDER BY s.started_at DESC, u.uid LIMIT ?`,
-      limit,
-    ),
+    limit,
   )
 
 /** Sessions that lineage logs name and nothing else tells of, newest first. */
 const onlyLogged = ({ memory }: Databases, limit: number, sinceAt: number): string[] =>
-  uidsIn(
-    rows(
-      memory,
-      `SELECT session_uid AS uid FROM sessions WHERE flavor = 'lineage' AND event_count = 0 AND ${IS_NO_ALIAS}
+  firstColumn<string>(
+    memory,
+    `SELECT session_uid AS uid FROM sessions WHERE flavor = 'lineage' AND event_count = 0 AND ${IS_NO_ALIAS}
        AND coalesce(started_at, ?1) >= ?1 ORDER BY started_at DESC, session_uid LIMIT ?2`,
-      sinceAt,
-      limit,
-    ),
+    sinceAt,
+    limit,
   )
 
 /** What a tree shows of a session; `subagents` and `commits` are JSON. */

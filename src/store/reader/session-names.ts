@@ -1,13 +1,11 @@
 // Questions by which people name sessions, and what they may narrow lists by.
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { TITLE } from '../titles.ts'
 
 interface Named {
   uid: string
 }
-
-const uidsIn = (found: readonly Named[]): string[] => found.map((one) => one.uid)
 
 /** A lineage log names sessions that other flavors tell: by its id such a session is meant, not the log's name for it. */
 export const IS_NO_ALIAS = `(flavor <> 'lineage' OR NOT EXISTS (SELECT 1 FROM sessions o
@@ -57,13 +55,11 @@ const AFTER_ALL = '\u{10ffff}'
 
 /** Whose id begins so, two of them at most. */
 const sharingBeginning = ({ memory }: Databases, start: string): string[] =>
-  uidsIn(
-    rows<Named>(
-      memory,
-      `SELECT session_uid AS uid FROM sessions WHERE native_session_id >= ? AND native_session_id < ? AND ${IS_NO_ALIAS} LIMIT 2`,
-      start,
-      start + AFTER_ALL,
-    ),
+  firstColumn<string>(
+    memory,
+    `SELECT session_uid AS uid FROM sessions WHERE native_session_id >= ? AND native_session_id < ? AND ${IS_NO_ALIAS} LIMIT 2`,
+    start,
+    start + AFTER_ALL,
   )
 
 /** All ids, in order. */
@@ -82,10 +78,10 @@ const otherModels = (column: Column): string =>
 
 /** All there are. */
 const values = ({ memory }: Databases, column: Column): string[] =>
-  rows<{ value: string }>(
+  firstColumn<string>(
     memory,
     `SELECT ${COLUMNS[column]} AS value FROM sessions WHERE ${COLUMNS[column]} IS NOT NULL GROUP BY 1 ${otherModels(column)}`,
-  ).map((one) => one.value)
+  )
 
 /** The machines that sessions were on. */
 const hosts = ({ memory }: Databases): { name: string; id: string; sessions: number }[] =>
@@ -125,20 +121,20 @@ const newestNamed = ({ memory }: Databases, signs: string, limit: number): { uid
 
 /** Every tool that a digest names. */
 const tools = ({ memory }: Databases): string[] =>
-  rows<{ name: string }>(
+  firstColumn<string>(
     memory,
     "SELECT j.key AS name FROM digests d, json_each(d.digest, '$.tool_histogram') j GROUP BY j.key",
-  ).map((one) => one.name)
+  )
 
 /** Those in the newest digests, made of these signs alone. */
 const recentTools = ({ memory }: Databases, signs: string, limit: number): string[] =>
-  rows<{ name: string }>(
+  firstColumn<string>(
     memory,
     `SELECT DISTINCT j.key AS name FROM (SELECT digest FROM digests ORDER BY made_at DESC LIMIT ?2) d,
      json_each(d.digest, '$.tool_histogram') j WHERE j.key NOT GLOB ?1 LIMIT ?2`,
     otherThan(signs),
     limit,
-  ).map((one) => one.name)
+  )
 
 const hasValue = ({ memory }: Databases, column: Column, value: string): boolean =>
   row(memory, `SELECT 1 FROM sessions WHERE ${COLUMNS[column]} = ? LIMIT 1`, value) !== undefined ||

@@ -8,7 +8,7 @@ import {
   type Session,
   type TitleSource,
 } from '../../model.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { allDecisions, decisionsIn } from '../decisions.ts'
 import { allNotes, allTags, type NotedSession, notesIn, type Tag, tagsIn } from '../labels.ts'
@@ -29,8 +29,6 @@ interface Named {
   uid: string
 }
 
-const uidsIn = (found: readonly Named[]): string[] => found.map((one) => one.uid)
-
 const COUNTED = 'u.session_uid = s.session_uid AND u.is_counted AND NOT u.is_nested'
 const ORDERS: Record<SessionSort, string> = {
   recent: 's.started_at DESC',
@@ -44,13 +42,11 @@ const ORDERS: Record<SessionSort, string> = {
 function uids(databases: Databases, options: ListOptions = {}): string[] {
   const { where, values } = sessionConditions(narrowed(options, touching(databases, options, 'few')))
   const { sort = 'recent', limit = -1 } = options
-  return uidsIn(
-    rows<Named>(
-      databases.memory,
-      `SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ORDER BY ${ORDERS[sort]}, s.session_uid LIMIT ?`,
-      ...values,
-      limit,
-    ),
+  return firstColumn<string>(
+    databases.memory,
+    `SELECT s.session_uid AS uid FROM sessions s WHERE ${where} ORDER BY ${ORDERS[sort]}, s.session_uid LIMIT ?`,
+    ...values,
+    limit,
   )
 }
 
@@ -264,13 +260,11 @@ const linesOf = ({ memory }: Databases, wanted: readonly string[]): Line[] =>
 
 /** Sessions in a directory that have gone on since. */
 const ongoingIn = ({ memory }: Databases, cwd: string, sinceAt: number): string[] =>
-  uidsIn(
-    rows<Named>(
-      memory,
-      "SELECT session_uid AS uid FROM sessions WHERE cwd = ? AND ended_at >= ? AND relation <> 'subagent'",
-      cwd,
-      sinceAt,
-    ),
+  firstColumn<string>(
+    memory,
+    "SELECT session_uid AS uid FROM sessions WHERE cwd = ? AND ended_at >= ? AND relation <> 'subagent'",
+    cwd,
+    sinceAt,
   )
 
 const agentVersion = ({ memory }: Databases, uid: string): string | null =>

@@ -1,7 +1,7 @@
 // Questions about the files that sessions are read from, and where reading them stands.
 import type { Cursor, CursorMark } from '../batch.ts'
 import { readCursor, readMark, readMarks, readMarksOf } from '../cursors.ts'
-import { row, rows } from '../database.ts'
+import { firstColumn, row } from '../database.ts'
 import type { Databases } from '../databases.ts'
 
 /** What tells whether a source changed. */
@@ -45,18 +45,18 @@ const KIN = 'FROM source_sessions w JOIN cached c ON c.id = w.session'
 
 /** Which sources speak of a session. */
 const of = ({ cache }: Databases, uid: string): string[] =>
-  rows<{ path: string }>(
+  firstColumn<string>(
     cache,
     `SELECT w.path ${KIN} WHERE c.session_uid = ?1 UNION SELECT path FROM sources WHERE session_uid = ?1`,
     uid,
-  ).map((one) => one.path)
+  )
 
 /** Of which sessions a source speaks. */
 const sessionsIn = ({ cache }: Databases, path: string): string[] =>
-  rows<{ uid: string }>(
+  firstColumn<string>(
     cache,
     `SELECT c.session_uid AS uid ${KIN} WHERE w.path = ?1 UNION SELECT session_uid FROM sources WHERE path = ?1`,
     path,
-  ).map((one) => one.uid)
+  )
 
 export const sourceQuestions = { mark, marks, marksOf, cursor, state, newestAt, of, sessionsIn }

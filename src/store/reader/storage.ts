@@ -1,5 +1,5 @@
 // Questions about what the memory holds and what has gone from it.
-import { type Database, row, rows } from '../database.ts'
+import { type Database, firstColumn, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { holdingQuestions } from '../holdings.ts'
 import { TITLE } from '../titles.ts'
@@ -84,8 +84,7 @@ const pins = ({ memory }: Databases): Pin[] =>
      ORDER BY p.pinned_at DESC`,
   )
 
-const uidsOf = (database: Database, sql: string): Set<string> =>
-  new Set(rows<{ uid: string }>(database, sql).map((one) => one.uid))
+const uidsOf = (database: Database, sql: string): Set<string> => new Set(firstColumn<string>(database, sql))
 
 const pinned = ({ memory }: Databases): Set<string> => uidsOf(memory, 'SELECT session_uid AS uid FROM pins')
 

@@ -1,6 +1,6 @@
 // Questions about tokens: sums of the ledger, single responses, allowances, and the prices that were looked up.
 import type { Tokens } from '../../model.ts'
-import { prepared, row, rows } from '../database.ts'
+import { firstColumn, prepared, row, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import { SLOT_MS, slotsTable } from '../slots.ts'
 import {
@@ -58,18 +58,18 @@ export interface SlotSum extends Tokens {
 /** The models in the ledger: all, or those that some sessions used. */
 function models({ memory }: Memory, sessions?: readonly string[]): string[] {
   const where = sessions ? 'WHERE session_uid IN (SELECT value FROM json_each(?))' : ''
-  return rows<{ model: string }>(
+  return firstColumn<string>(
     memory,
     `SELECT DISTINCT model FROM ${slotsTable(memory)} ${where}`,
     ...(sessions ? [JSON.stringify(sessions)] : []),
-  ).map((one) => one.model)
+  )
 }
 
 const countedModels = ({ memory }: Memory): string[] =>
-  rows<{ model: string }>(
+  firstColumn<string>(
     memory,
     "SELECT DISTINCT model FROM usage WHERE is_counted AND coalesce(model, '') <> ''",
-  ).map((one) => one.model)
+  )
 
 /** The first and last slot with a time; undefined where nothing has one. */
 function span({ memory }: Memory): { firstSlot: number; lastSlot: number } | undefined {
@@ -188,7 +188,7 @@ function dearest({ memory }: Memory, question: DearestQuestion): string[] {
   const { period, quarter, over, named } = priceClasses(question.prices)
   const used = question.used ? usageConditions(question.used) : NO_CONDITIONS
   const are = question.are ? sessionConditions(question.are) : NO_CONDITIONS
-  return rows<{ uid: string }>(
+  return firstColumn<string>(
     memory,
     `WITH rates AS MATERIALIZED (SELECT ${RATES.join(', ')} FROM json_each(?)),
      costs AS MATERIALIZED (SELECT u.session_uid, ${COST} AS cost,
@@ -204,7 +204,7 @@ function dearest({ memory }: Memory, question: DearestQuestion): string[] {
     ...used.values,
     ...are.values,
     question.limit,
-  ).map((one) => one.uid)
+  )
 }
 
 const TOKENS = `input, cache_read AS cacheRead, cache_write_5m AS cacheWrite5m, cache_write_1h AS cacheWrite1h,

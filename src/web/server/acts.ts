@@ -2,7 +2,7 @@
 // would go if it were forgotten, and the whole of it as a file.
 import { Hono } from 'hono'
 import { stream } from 'hono/streaming'
-import { ADAPTERS } from '../../adapters/index.ts'
+import { agentTitle } from '../../adapters/index.ts'
 import { resumeCommand } from '../../adapters/resume.ts'
 import { briefingOf } from '../../digest/handoff.ts'
 import { EXPORT_FORMATS, ExportSource, FORMATS } from '../../export/index.ts'
@@ -27,8 +27,6 @@ export function resumeLine(handle: Reader, uid: string, home: string): string | 
   return address === undefined ? line : commandThere(address, line).map(shellWord).join(' ')
 }
 
-const titleOf = (flavor: string): string => ADAPTERS.find((one) => one.flavor === flavor)?.title ?? flavor
-
 /** Between two pieces others are answered. */
 const PIECE = 256 * 1024
 
@@ -38,7 +36,10 @@ export function actRoutes(memory: Memory): Hono {
     getSession(memory.handle(), resolveSession(memory.handle(), typed)) as Session
   routes.get('/:uid/handoff', (context) => {
     const { session_uid, flavor } = sessionOf(context.req.param('uid'))
-    return context.json({ session_uid, briefing: briefingOf(memory.handle(), session_uid, titleOf(flavor)) })
+    return context.json({
+      session_uid,
+      briefing: briefingOf(memory.handle(), session_uid, agentTitle(flavor)),
+    })
   })
   routes.get('/:uid/forgetting', (context) => {
     const { session_uid } = sessionOf(context.req.param('uid'))
