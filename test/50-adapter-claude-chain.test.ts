@@ -25,7 +25,7 @@ import {
 
 describe('branches', () => {
   const superseded = (records: unknown[]) =>
-    of(readRecords(records), 'supersede').map(({ sinceKey, keys, reason }) => sinceKey ?? keys ?? reason)
+    of(readRecords(records), 'supersede').map(({ sinceKey, keys }) => sinceKey ?? keys)
   const turn = [user('u1', null, 'first'), assistant('a1', 'u1', [text('one')])]
 
   test('a second prompt under the same parent takes the first one back', () => {

@@ -179,7 +179,6 @@ export interface SupersedeItem {
   isRepetition?: boolean
   /** What the keys were told as: of an event that is gone by now, nothing else tells what it counted as. */
   toldAs?: EventKind
-  reason: string
 }
 
 /** Bytes that could not be understood. */

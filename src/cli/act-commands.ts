@@ -1,18 +1,17 @@
 // Declares the commands that lead from a session to work, and back: resume, handoff, blame, recall.
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addActCommands(program: Command): void {
+export function addActCommands(program: OurCommand): void {
   addResume(program)
   addHandoff(program)
   addBlame(program)
   addRecall(program)
 }
 
-function addRecall(program: Command): void {
-  const recall = program
+function addRecall(program: OurCommand): void {
+  program
     .command('recall')
     .argument('<text...>', 'an error as it was printed, or a task in a few words')
     .description('what past sessions know of it, to be handed to an agent')
@@ -20,39 +19,35 @@ function addRecall(program: Command): void {
     .option('--exclude-session <id>', 'not of this session: an agent leaves out its own')
     .option('--json', 'one JSON document: {"asked":…,"kind":…,"items":[…],"text":…}')
     .action(async (words, options) => (await import('./recall.ts')).runRecall(words, options))
-    .addHelpText(
-      'after',
-      '\nFenced as recorded data, with the events it stands on. Exit code: 0 something\nfits well, 1 nothing does, and then nothing is printed.',
+    .notes(
+      'Fenced as recorded data, with the events it stands on. Exit code: 0 something\nfits well, 1 nothing does, and then nothing is printed.',
     )
-  addExamples(
-    recall,
-    ['recollect recall "TypeError: fetch failed"', 'what mended it last time'],
-    ['recollect recall "retry on 429 with jitter"', 'sessions that were about it'],
-  )
+    .examples(
+      ['recollect recall "TypeError: fetch failed"', 'what mended it last time'],
+      ['recollect recall "retry on 429 with jitter"', 'sessions that were about it'],
+    )
 }
 
-function addBlame(program: Command): void {
-  const blame = program
+function addBlame(program: OurCommand): void {
+  program
     .command('blame')
     .argument('<what>', 'FILE, FILE:LINE, FILE:FROM-TO, or a commit')
     .description('which session, prompt and edit made a line, a file or a commit')
     .option('--json', 'one JSON document')
-    .addOption(csvOption())
+    .csv()
     .action(async (what, options) => (await import('./blame.ts')).showBlame(what, options))
-    .addHelpText(
-      'after',
-      '\nBy the text of edits, and by commits that sessions show; else it is unknown.\nExit code: 0 found, 1 unknown.',
+    .notes(
+      'By the text of edits, and by commits that sessions show; else it is unknown.\nExit code: 0 found, 1 unknown.',
     )
-  addExamples(
-    blame,
-    ['recollect blame src/parse.ts:41', 'who wrote this line, and what was asked'],
-    ['recollect blame src/parse.ts', 'whose lines the file is made of'],
-    ['recollect blame HEAD~2', 'the session behind a commit'],
-  )
+    .examples(
+      ['recollect blame src/parse.ts:41', 'who wrote this line, and what was asked'],
+      ['recollect blame src/parse.ts', 'whose lines the file is made of'],
+      ['recollect blame HEAD~2', 'the session behind a commit'],
+    )
 }
 
-function addResume(program: Command): void {
-  const resume = program
+function addResume(program: OurCommand): void {
+  program
     .command('resume')
     .argument(
       '[id]',
@@ -62,16 +57,15 @@ function addResume(program: Command): void {
     .option('--print', 'only print the command')
     .option('--json', 'one JSON document; starts nothing')
     .action(async (id, options) => (await import('./resume.ts')).resumeSession(id, options))
-    .addHelpText('after', "\nExit code: the agent's own; 2 where the session cannot be taken up.")
-  addExamples(
-    resume,
-    ['recollect resume', 'pick one: type to narrow, Enter resumes'],
-    ['recollect resume 7c36 --print', 'the command, to be looked at or changed'],
-  )
+    .notes("Exit code: the agent's own; 2 where the session cannot be taken up.")
+    .examples(
+      ['recollect resume', 'pick one: type to narrow, Enter resumes'],
+      ['recollect resume 7c36 --print', 'the command, to be looked at or changed'],
+    )
 }
 
-function addHandoff(program: Command): void {
-  const handoff = program
+function addHandoff(program: OurCommand): void {
+  program
     .command('handoff')
     .argument('<id>', ID_HELP)
     .description('a briefing for whoever goes on: goal, state, open errors, files, next step')
@@ -81,11 +75,10 @@ function addHandoff(program: Command): void {
       new Option('--copy', 'put it on the clipboard of this terminal, to be pasted').conflicts('exec'),
     )
     .addOption(new Option('--json', 'one JSON document; starts nothing').conflicts(['exec', 'copy']))
-    .addHelpText('after', '\nThe session that begins with it is shown as a handoff by recollect lineage.')
+    .notes('The session that begins with it is shown as a handoff by recollect lineage.')
     .action(async (id, options) => (await import('./handoff.ts')).handOff(id, options))
-  addExamples(
-    handoff,
-    ['recollect handoff @last', 'to read, or to paste'],
-    ['recollect handoff 7c36 --to AGENT --exec', 'AGENT goes on where session 7c36… stopped'],
-  )
+    .examples(
+      ['recollect handoff @last', 'to read, or to paste'],
+      ['recollect handoff 7c36 --to AGENT --exec', 'AGENT goes on where session 7c36… stopped'],
+    )
 }

@@ -1,39 +1,35 @@
 // Declares the commands that read digests.
-import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 import { paged } from './pager.ts'
 
-export function addDigestCommands(program: Command): void {
-  const digest = program
+export function addDigestCommands(program: OurCommand): void {
+  program
     .command('digest')
     .argument('<id>', ID_HELP)
     .description('the account of a session: outcome, files, tests, errors')
     .option('--json', 'the digest as it is stored: one JSON document')
-    .addHelpText('after', '\nExit code: 0 found, 1 there is no such session or it has no digest yet.')
+    .notes('Exit code: 0 found, 1 there is no such session or it has no digest yet.')
     .action(async (id, options) => {
       const { showDigest } = await import('./digest.ts')
       await paged(() => showDigest(id, options))
     })
-  addExamples(
-    digest,
-    ['recollect digest @last', 'how the newest session went'],
-    ['recollect digest 7c36 --json | jq .files', 'what it changed, for a script'],
-  )
+    .examples(
+      ['recollect digest @last', 'how the newest session went'],
+      ['recollect digest 7c36 --json | jq .files', 'what it changed, for a script'],
+    )
 
-  const env = program
+  program
     .command('env')
     .argument('<id>', ID_HELP)
     .description('the HELIX_* variables of a session, for a shell')
     .action(async (id) => (await import('./digest.ts')).showEnv(id))
-  addExamples(
-    env,
-    ['eval "$(recollect env @last)"', 'sets HELIX_SESSION_UID, HELIX_TOKENS and so on'],
-    ['recollect env @last | source', 'the same in fish'],
-  )
+    .examples(
+      ['eval "$(recollect env @last)"', 'sets HELIX_SESSION_UID, HELIX_TOKENS and so on'],
+      ['recollect env @last | source', 'the same in fish'],
+    )
 
-  const patterns = program
+  program
     .command('patterns')
     .argument('[error...]', 'the text of an error: was it met before, and what fixed it')
     .description('what keeps failing across sessions, and what fixed it')
@@ -43,12 +39,11 @@ export function addDigestCommands(program: Command): void {
       '--json',
       'one JSON document: {"patterns":[…]}, or with an error {"sample":…,"mends":[…],"seen":[…]}',
     )
-    .addOption(csvOption())
+    .csv()
     .action(async (error, options) => (await import('./patterns.ts')).showPatterns(error, options))
-  addExamples(
-    patterns,
-    ['recollect patterns', 'most often first'],
-    ['recollect patterns --since 30d --limit 5', 'of the last month'],
-    ['recollect patterns "rg: command not found"', 'how this one was overcome, the best way first'],
-  )
+    .examples(
+      ['recollect patterns', 'most often first'],
+      ['recollect patterns --since 30d --limit 5', 'of the last month'],
+      ['recollect patterns "rg: command not found"', 'how this one was overcome, the best way first'],
+    )
 }

@@ -1,23 +1,22 @@
 // Declares what helps with the program itself: completions, the manual page.
-import { Argument, type Command } from 'commander'
+import { Argument } from 'commander'
 import { chooseColour } from './colour.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 import { write } from './print.ts'
 
-export function addDocsCommands(program: Command): void {
-  const completion = program
+export function addDocsCommands(program: OurCommand): void {
+  program
     .command('completion')
     .addArgument(
       new Argument('<shell>', 'the shell it is for').choices(['bash', 'zsh', 'fish', 'powershell']),
     )
     .description('completions for a shell, also of ids, repositories and models')
     .action(async (shell) => (await import('./completion.ts')).printScript(shell))
-  addExamples(
-    completion,
-    ['source <(recollect completion bash)', 'in ~/.bashrc; zsh alike, in ~/.zshrc'],
-    ['recollect completion fish | source', 'in ~/.config/fish/config.fish'],
-    ['recollect completion powershell | Out-String | iex', 'in $PROFILE'],
-  )
+    .examples(
+      ['source <(recollect completion bash)', 'in ~/.bashrc; zsh alike, in ~/.zshrc'],
+      ['recollect completion fish | source', 'in ~/.config/fish/config.fish'],
+      ['recollect completion powershell | Out-String | iex', 'in $PROFILE'],
+    )
 
   program
     .command('complete', { hidden: true })

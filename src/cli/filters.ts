@@ -1,5 +1,5 @@
 // The flags that say which sessions are meant, the same for listing, searching and exporting.
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { OUTCOMES } from '../model.ts'
 
 export interface FilterFlags {
@@ -24,11 +24,7 @@ export interface FilterFlags {
 /** Of an option that may be given several times. */
 export const several = (value: string, all: string[] = []): string[] => [...all, value]
 
-/** Of every command that prints a table; `what` of it, where it prints other things as well. */
-export const csvOption = (what = ''): Option =>
-  new Option('--csv', `${what}a table for a spreadsheet, with the fields of --json`).conflicts('json')
-
-export function addFilters(command: Command): Command {
+export function addFilters<C extends Command>(command: C): C {
   return command
     .option('--flavor <name>', 'written by this agent')
     .option(

@@ -1,44 +1,39 @@
 // Declares the commands of a fleet: pushing to a team server, and running one.
-import type { Command } from 'commander'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addFleetCommands(program: Command): void {
-  const push = program
+export function addFleetCommands(program: OurCommand): void {
+  program
     .command('push')
     .description('send sessions to a team server, as push.url and push.level say')
     .option('--level <level>', 'ledger, digest or full, instead of push.level')
     .option('--dry-run', 'print exactly what would leave, as JSON lines; send nothing')
-    .addHelpText(
-      'after',
-      `
-Sweeps push by themselves where push.url is set; this does it now and waits.
+    .notes(`Sweeps push by themselves where push.url is set; this does it now and waits.
 What the server did not acknowledge is sent again. docs/fleet.md tells what
-each level holds.`,
-    )
+each level holds.`)
     .action(async (options) => (await import('./push.ts')).runPush(options))
-  addExamples(push, ['recollect push --dry-run | less', 'what would leave'], 'recollect push')
+    .examples(['recollect push --dry-run | less', 'what would leave'], 'recollect push')
   addServeCommands(program.command('serve').description('run a team server on PostgreSQL'))
 }
 
-function addServeCommands(serve: Command): void {
-  const start = serve
+function addServeCommands(serve: OurCommand): void {
+  serve
     .command('start', { isDefault: true })
     .description('listen for machines that push, and people who ask')
     .option('--port <port>', 'listen here (7078)')
     .option('--host <address>', 'on this address (127.0.0.1: behind a proxy that does TLS)')
-    .addHelpText('after', '\nDATABASE_URL names the database, serve.blobs the segments. docs/fleet.md.')
+    .notes('DATABASE_URL names the database, serve.blobs the segments. docs/fleet.md.')
     .action(async (options) => (await import('./serve.ts')).runServe(options))
-  addExamples(start, ['DATABASE_URL=postgres://… recollect serve', 'after recollect serve migrate'])
+    .examples(['DATABASE_URL=postgres://… recollect serve', 'after recollect serve migrate'])
 
-  const migrate = serve
+  serve
     .command('migrate')
     .description('bring the database to what this version needs')
     .option('--dry-run', 'print the statements; change nothing')
     .action(async (options) => (await import('./serve.ts')).runMigrate(options))
-  addExamples(migrate, 'recollect serve migrate --dry-run', 'recollect serve migrate')
+    .examples('recollect serve migrate --dry-run', 'recollect serve migrate')
 
   const token = serve.command('token').description('tokens of machines and people: create, list, revoke')
-  const create = token
+  token
     .command('create')
     .description('make a token, which is shown this once')
     .requiredOption('--team <team>', 'whose sessions it is about')
@@ -46,49 +41,49 @@ function addServeCommands(serve: Command): void {
     .option('--role <role>', 'device (pushes), viewer, lead, auditor or admin', 'device')
     .option('--expires <age>', 'good for so long, such as 90d')
     .action(async (options) => (await import('./serve.ts')).runTokenCreate(options))
-  addExamples(create, 'recollect serve token create --team shop --person p-17')
-  const list = token
+    .examples('recollect serve token create --team shop --person p-17')
+  token
     .command('list')
     .description('the tokens there are, without their secrets')
     .action(async () => (await import('./serve.ts')).runTokenList())
-  addExamples(list, 'recollect serve token list')
-  const revoke = token
+    .examples('recollect serve token list')
+  token
     .command('revoke <id>')
     .description('make a token useless at once')
     .action(async (id) => (await import('./serve.ts')).runTokenRevoke(id))
-  addExamples(revoke, 'recollect serve token revoke 3')
+    .examples('recollect serve token revoke 3')
   addUpkeep(serve)
 }
 
-function addUpkeep(serve: Command): void {
-  const person = serve
+function addUpkeep(serve: OurCommand): void {
+  serve
     .command('person <name>')
     .description('print the line of a person for the file serve.people names')
     .requiredOption('--team <team>', 'whose figures they may see')
     .requiredOption('--role <role>', 'viewer, lead, auditor or admin')
-    .addHelpText('after', '\nThe password is read from RECOLLECT_PASSWORD.')
+    .notes('The password is read from RECOLLECT_PASSWORD.')
     .action(async (name, options) => (await import('./serve.ts')).runPerson(name, options))
-  addExamples(person, 'recollect serve person ada --team shop --role lead >> people')
+    .examples('recollect serve person ada --team shop --role lead >> people')
 
-  const team = serve
+  serve
     .command('team <name>')
     .description('how long a team keeps sessions, and whether a legal hold keeps all')
     .option('--keep-days <days>', 'so long after they ended; 0 for good')
     .option('--hold', 'nothing goes until --no-hold')
     .option('--no-hold', 'end the hold')
     .action(async (name, options) => (await import('./serve.ts')).runTeam(name, options))
-  addExamples(team, 'recollect serve team shop --keep-days 365')
+    .examples('recollect serve team shop --keep-days 365')
 
-  const reader = serve
+  serve
     .command('reader <login>')
     .description('let a login of the database read the views of a team, and no table')
     .option('--team <team>', 'whose figures it sees')
     .option('--remove', 'it sees nothing any more')
-    .addHelpText('after', '\nThe login is made in the database: CREATE ROLE name LOGIN PASSWORD …')
+    .notes('The login is made in the database: CREATE ROLE name LOGIN PASSWORD …')
     .action(async (login, options) => (await import('./serve-out.ts')).runReader(login, options))
-  addExamples(reader, 'recollect serve reader grafana --team shop')
+    .examples('recollect serve reader grafana --team shop')
 
-  const out = serve
+  serve
     .command('export')
     .description('ledger and digests of a team as Parquet files, one for each day (UTC)')
     .requiredOption('--team <team>', 'whose')
@@ -96,12 +91,12 @@ function addUpkeep(serve: Command): void {
     .option('--since <time>', 'from this day on (1d: yesterday and today)')
     .option('--until <time>', 'up to this day, with the whole of it')
     .action(async (options) => (await import('./serve-out.ts')).runExport(options))
-  addExamples(out, 'recollect serve export --team shop --dir /srv/lake --since 7d')
+    .examples('recollect serve export --team shop --dir /srv/lake --since 7d')
 
-  const retain = serve
+  serve
     .command('retain')
     .description('remove what teams keep no longer, and segments that nobody names')
-    .addHelpText('after', '\nTo be run once a day, by cron or a timer.')
+    .notes('To be run once a day, by cron or a timer.')
     .action(async () => (await import('./serve.ts')).runRetain())
-  addExamples(retain, 'recollect serve retain')
+    .examples('recollect serve retain')
 }

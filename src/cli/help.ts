@@ -19,32 +19,6 @@ const GROUPS: Record<string, readonly string[]> = {
   'Keep and check:': ['pin', 'unpin', 'evict', 'forget', 'verify', 'config'],
 }
 
-interface Example {
-  /** What is typed. */
-  line: string
-  /** What it is good for, in a few words. */
-  why?: string
-}
-
-/** Two or three lines somebody would type; shown in the help, the man page and docs/cli.md. */
-export function addExamples(command: Command, ...lines: (string | [line: string, why: string])[]): Command {
-  const list = lines.map(
-    (one): Example => (typeof one === 'string' ? { line: one } : { line: one[0], why: one[1] }),
-  )
-  return command.addHelpText('after', () => `\n${paint.bold('Examples:')}\n${exampleLines(list).join('\n')}`)
-}
-
-/** The reason stands behind the line where there is room for it in 80 columns, else above. */
-function exampleLines(list: readonly Example[]): string[] {
-  const widest = Math.max(...list.map((one) => one.line.length))
-  const isRoomy = list.every((one) => widest + (one.why?.length ?? 0) + 8 <= 80)
-  return list.flatMap(({ line, why }) => {
-    if (!why) return [`  $ ${line}`]
-    const reason = paint.dim(`# ${why}`)
-    return isRoomy ? [`  $ ${line.padEnd(widest)}  ${reason}`] : [`  ${reason}`, `  $ ${line}`]
-  })
-}
-
 /** Call once, when every command is declared. */
 export function finishCommands(program: Command): void {
   const names = Object.values(GROUPS).flat()

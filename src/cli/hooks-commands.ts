@@ -1,28 +1,25 @@
 // Declares the commands about hooks in agents' settings.
-import type { Command } from 'commander'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addHookCommands(program: Command): void {
+export function addHookCommands(program: OurCommand): void {
   const hooks = program
     .command('hooks')
     .description('let agents tell when a session was written, through their own hooks')
-    .addHelpText('after', '\nHow it works, and what each agent needs: docs/capture.md')
+    .notes('How it works, and what each agent needs: docs/capture.md')
 
-  const install = hooks
+  hooks
     .command('install')
     .description("add the handler to agents' settings; all else in them stays as it is")
     .option('--agent <name...>', 'only these (default: every agent that has been here)')
     .option('--dry-run', 'show what would change in each file; change nothing')
     .option('--json', 'one JSON document')
     .action(async (options) => (await import('./hooks.ts')).installHooks(options))
-  addExamples(
-    install,
-    ['recollect hooks install --dry-run', 'what would change in which file'],
-    'recollect hooks install',
-  )
+    .examples(
+      ['recollect hooks install --dry-run', 'what would change in which file'],
+      'recollect hooks install',
+    )
 
-  const uninstall = hooks
+  hooks
     .command('uninstall')
     .alias('remove')
     .description('take it out again (also: remove); a file nobody else changed gets its old bytes back')
@@ -30,25 +27,25 @@ export function addHookCommands(program: Command): void {
     .option('--dry-run', 'show what would change in each file; change nothing')
     .option('--json', 'one JSON document')
     .action(async (options) => (await import('./hooks.ts')).uninstallHooks(options))
-  addExamples(uninstall, 'recollect hooks uninstall')
+    .examples('recollect hooks uninstall')
 
-  const status = hooks
+  hooks
     .command('status')
     .description('what is installed, whether the agent runs it, when it last ran')
     .option('--agent <name...>', 'only these')
     .option('--json', 'one JSON document')
-    .addOption(csvOption())
+    .csv()
     .action(async (options) => (await import('./hooks.ts')).showHooks(options))
-  addExamples(status, 'recollect hooks status')
+    .examples('recollect hooks status')
 
-  const test = hooks
+  hooks
     .command('test')
     .description('run the installed commands as an agent would')
     .option('--agent <name...>', 'only these')
     .option('--json', 'one JSON document')
-    .addHelpText('after', '\nExit code: 0 every installed command works, 1 one does not, or there is none.')
+    .notes('Exit code: 0 every installed command works, 1 one does not, or there is none.')
     .action(async (options) => (await import('./hooks.ts')).testHooks(options))
-  addExamples(test, 'recollect hooks test')
+    .examples('recollect hooks test')
 
   program
     .command('answer-hook', { hidden: true })

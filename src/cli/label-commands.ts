@@ -1,12 +1,11 @@
 // Declares what people write beside sessions: decide, note, tag, title, star.
-import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { csvOption, several } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
+import { several } from './filters.ts'
 
 const LISTING_ID = `${ID_HELP}; without it: all there are`
 
-export function addLabelCommands(program: Command): void {
+export function addLabelCommands(program: OurCommand): void {
   addDecide(program)
   addNote(program)
   addTag(program)
@@ -14,8 +13,8 @@ export function addLabelCommands(program: Command): void {
   addStar(program)
 }
 
-function addDecide(program: Command): void {
-  const decide = program
+function addDecide(program: OurCommand): void {
+  program
     .command('decide')
     .argument('[id]', LISTING_ID)
     .argument('[text...]', 'what was decided; without it: what was')
@@ -24,21 +23,20 @@ function addDecide(program: Command): void {
     .option('--author <name>', 'who decided (you)')
     .option('--remove', 'take the decision ID#SEQ back')
     .option('--json', 'one JSON document: the decision, or {"decisions":[…]}')
-    .addOption(csvOption('of a list: '))
+    .csv('of a list: ')
     .action(async (id, words, options) => (await import('./decide.ts')).runDecide(id, words, options))
-  addExamples(
-    decide,
-    [
-      'recollect decide @last "Keep the lock: NFS renames in steps" --tag nfs',
-      'written down with the newest session',
-    ],
-    ['recollect decide @last', 'what was decided there, with numbers'],
-    ['recollect decide 7c36#1000000001 --remove', 'taken back'],
-  )
+    .examples(
+      [
+        'recollect decide @last "Keep the lock: NFS renames in steps" --tag nfs',
+        'written down with the newest session',
+      ],
+      ['recollect decide @last', 'what was decided there, with numbers'],
+      ['recollect decide 7c36#1000000001 --remove', 'taken back'],
+    )
 }
 
-function addNote(program: Command): void {
-  const note = program
+function addNote(program: OurCommand): void {
+  program
     .command('note')
     .argument('[id]', LISTING_ID)
     .argument('[text...]', 'the note; without it: those there are')
@@ -46,36 +44,34 @@ function addNote(program: Command): void {
     .option('--author <name>', 'who writes it (you)')
     .option('--remove <number>', 'remove the note of this number')
     .option('--json', 'one JSON document: the session and its labels, or {"notes":[…]}')
-    .addOption(csvOption('of a list: '))
+    .csv('of a list: ')
     .action(async (id, words, options) => (await import('./label.ts')).runNote(id, words, options))
-  addExamples(
-    note,
-    ['recollect note @last "the migration ran on a copy only"', 'kept with the session'],
-    ['recollect note @last --remove 1', 'its first note goes'],
-  )
+    .examples(
+      ['recollect note @last "the migration ran on a copy only"', 'kept with the session'],
+      ['recollect note @last --remove 1', 'its first note goes'],
+    )
 }
 
-function addTag(program: Command): void {
-  const tag = program
+function addTag(program: OurCommand): void {
+  program
     .command('tag')
     .argument('[id]', LISTING_ID)
     .argument('[tags...]', 'one word each; without any: those it has')
     .description('file a session under tags, to be found with --tag')
     .option('--remove', 'take these tags from it')
     .option('--json', 'one JSON document: the session and its labels, or {"tags":[…]}')
-    .addOption(csvOption('of a list: '))
+    .csv('of a list: ')
     .action(async (id, tags, options) => (await import('./label.ts')).runTag(id, tags, options))
-  addExamples(
-    tag,
-    ['recollect tag 7c36 flaky needs-review', 'two tags'],
-    ['recollect tag 7c36 flaky --remove', 'one of them goes'],
-    ['recollect tag', 'which there are, and how often'],
-    ['recollect sessions --tag needs-review', 'what is filed there'],
-  )
+    .examples(
+      ['recollect tag 7c36 flaky needs-review', 'two tags'],
+      ['recollect tag 7c36 flaky --remove', 'one of them goes'],
+      ['recollect tag', 'which there are, and how often'],
+      ['recollect sessions --tag needs-review', 'what is filed there'],
+    )
 }
 
-function addTitle(program: Command): void {
-  const title = program
+function addTitle(program: OurCommand): void {
+  program
     .command('title')
     .argument('<id>', ID_HELP)
     .argument('[title...]', 'what it is to be called; without it: what it is')
@@ -83,21 +79,20 @@ function addTitle(program: Command): void {
     .option('--remove', 'call it as before')
     .option('--json', 'one JSON document: the session and its labels')
     .action(async (id, words, options) => (await import('./label.ts')).runTitle(id, words, options))
-  addExamples(
-    title,
-    ['recollect title @last "The lock on NFS"', 'so it is listed from now on'],
-    ['recollect title @last --remove', 'by its old name'],
-  )
+    .examples(
+      ['recollect title @last "The lock on NFS"', 'so it is listed from now on'],
+      ['recollect title @last --remove', 'by its old name'],
+    )
 }
 
-function addStar(program: Command): void {
-  const star = program
+function addStar(program: OurCommand): void {
+  program
     .command('star')
     .argument('[id]', LISTING_ID)
     .description('mark a session, to be found with --starred')
     .option('--remove', 'take the mark away')
     .option('--json', 'one JSON document: the session and its labels, or {"sessions":[…]}')
-    .addOption(csvOption('of a list: '))
+    .csv('of a list: ')
     .action(async (id, options) => (await import('./label.ts')).runStar(id, options))
-  addExamples(star, ['recollect star @last', 'marked'], ['recollect star', 'what is marked'])
+    .examples(['recollect star @last', 'marked'], ['recollect star', 'what is marked'])
 }

@@ -1,11 +1,9 @@
 // Declares `lineage`.
-import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addLineageCommand(program: Command): void {
-  const lineage = program
+export function addLineageCommand(program: OurCommand): void {
+  program
     .command('lineage')
     .argument('[id]', `${ID_HELP}; without it: recent sessions`)
     .description('which session came from which')
@@ -16,16 +14,14 @@ export function addLineageCommand(program: Command): void {
     .option('--limit <count>', 'without an id: the trees of this many sessions (20)')
     .option('--dot', 'a graph for dot (Graphviz)')
     .option('--json', 'one JSON document: {"asked":…,"nodes":[…],"problems":[…]}')
-    .addOption(csvOption().conflicts('dot'))
-    .addHelpText(
-      'after',
-      '\nForks, compactions, swaps, clears, resumes and sub-agents, over all agents.\nExit code: 0 done, 4 done but the logs contradict each other (it is named).',
+    .csv('', ['dot'])
+    .notes(
+      'Forks, compactions, swaps, clears, resumes and sub-agents, over all agents.\nExit code: 0 done, 4 done but the logs contradict each other (it is named).',
     )
     .action(async (id, options) => (await import('./lineage.ts')).showLineage(id, options))
-  addExamples(
-    lineage,
-    ['recollect lineage @last', 'where the newest session comes from'],
-    ['recollect lineage --since 7d', 'the trees of the last week'],
-    ['recollect lineage @last --dot | dot -Tsvg', 'as a picture'],
-  )
+    .examples(
+      ['recollect lineage @last', 'where the newest session comes from'],
+      ['recollect lineage --since 7d', 'the trees of the last week'],
+      ['recollect lineage @last --dot | dot -Tsvg', 'as a picture'],
+    )
 }

@@ -1,6 +1,7 @@
 // Declares every command and its options; the work is loaded when a command runs.
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { addActCommands } from './act-commands.ts'
+import { OurCommand } from './command.ts'
 import { addDigestCommands } from './digest-commands.ts'
 import { addDocsCommands } from './docs-commands.ts'
 import { addDoctorCommands } from './doctor-commands.ts'
@@ -22,7 +23,7 @@ import { addUsageCommands } from './usage-commands.ts'
 import { addWatchCommands } from './watch-commands.ts'
 
 /** Each part with the commands it declares; the last one is about all of them. */
-const PARTS: readonly (readonly [names: readonly string[], declare: (program: Command) => void])[] = [
+const PARTS: readonly (readonly [names: readonly string[], declare: (program: OurCommand) => void])[] = [
   [['record'], addRecordCommands],
   [['sweep', 'demo', 'config'], addSweepCommands],
   [['hooks', 'answer-hook'], addHookCommands],
@@ -49,7 +50,7 @@ const PARTS: readonly (readonly [names: readonly string[], declare: (program: Co
  * its part: to declare all of them takes as long as a search.
  */
 export function buildProgram(wanted?: string): Command {
-  const program = new Command('recollect')
+  const program = new OurCommand('recollect')
     .description('Records, remembers and explains what coding agents did.')
     .version(VERSION, '-V, --version', 'the version')
     .helpOption('-h, --help', 'help for a command')

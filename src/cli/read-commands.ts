@@ -1,32 +1,29 @@
 // Declares the reading commands: status, show, verify.
-import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 import { paged } from './pager.ts'
 import { terminal } from './streams.ts'
 
-export function addReadCommands(program: Command): void {
+export function addReadCommands(program: OurCommand): void {
   addStatus(program)
   addShow(program)
   addVerify(program)
 }
 
-function addStatus(program: Command): void {
-  const status = program
+function addStatus(program: OurCommand): void {
+  program
     .command('status', { isDefault: true })
     .description('what is remembered (the default command)')
     .option('--json', 'one JSON document')
-    .addOption(csvOption('the agents: '))
-    .addHelpText(
-      'after',
-      '\nTyped alone, on a terminal and in a directory with sessions, recollect lets you\npick one of them (see recollect resume).',
+    .csv('the agents: ')
+    .notes(
+      'Typed alone, on a terminal and in a directory with sessions, recollect lets you\npick one of them (see recollect resume).',
     )
     .action(async (options) => {
       if (process.argv.length === 2 && (await hasPicked())) return
       await (await import('./status.ts')).showStatus(options)
     })
-  addExamples(status, ['recollect status', 'in any directory'], 'recollect status --json')
+    .examples(['recollect status', 'in any directory'], 'recollect status --json')
 }
 
 /** Whether the list of sessions was shown instead: where somebody can pick, and there are some of this place. */
@@ -43,8 +40,8 @@ async function hasPicked(): Promise<boolean> {
   }
 }
 
-function addShow(program: Command): void {
-  const show = program
+function addShow(program: OurCommand): void {
+  program
     .command('show')
     .argument('<id>', `${ID_HELP}; with #SEQ one event of it, with #SEQ-SEQ some`)
     .description('a session to read: prompts, answers, calls, edits')
@@ -60,20 +57,19 @@ function addShow(program: Command): void {
       const { showSession } = await import('./show.ts')
       await paged(() => showSession(id, options))
     })
-  addExamples(
-    show,
-    ['recollect show @last', 'the newest session'],
-    ['recollect show 7c36#41 --around 5', 'event 41 of session 7c36…, and its neighbours'],
-    ['recollect show 7c36#10-20', 'events 10 to 20'],
-    ['recollect show @last --kind user_msg,error', 'only what was asked, and what failed'],
-  )
+    .examples(
+      ['recollect show @last', 'the newest session'],
+      ['recollect show 7c36#41 --around 5', 'event 41 of session 7c36…, and its neighbours'],
+      ['recollect show 7c36#10-20', 'events 10 to 20'],
+      ['recollect show @last --kind user_msg,error', 'only what was asked, and what failed'],
+    )
 }
 
-function addVerify(program: Command): void {
-  const verify = program
+function addVerify(program: OurCommand): void {
+  program
     .command('verify')
     .description('check every reference and payload of the memory')
     .option('--json', 'one JSON document')
     .action(async (options) => (await import('./verify.ts')).runVerify(options))
-  addExamples(verify, ['recollect verify', 'exit code 1 when something is wrong'], 'recollect verify --json')
+    .examples(['recollect verify', 'exit code 1 when something is wrong'], 'recollect verify --json')
 }

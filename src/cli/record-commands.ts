@@ -1,9 +1,10 @@
 // Declares `recollect record`: its formats and their options. The work is loaded when a command runs.
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
+import type { OurCommand } from './command.ts'
 import { LOCKED_SETTINGS, SETTINGS_OF_ALL } from './record/options.ts'
 import { addSettings } from './settings.ts'
 
-export function addRecordCommands(program: Command): void {
+export function addRecordCommands(program: OurCommand): void {
   const record = program
     .command('record')
     .description('write a transcript: JSON lines in, acknowledgements out')
@@ -25,7 +26,7 @@ written, 2 wrong command line or setting, 129, 130 and 143 after SIGHUP, SIGINT
 and SIGTERM (the line in hand is finished and answered first).
 See docs/record-pipe.md.`
 
-function addTurns(record: Command): void {
+function addTurns(record: OurCommand): void {
   const turns = record
     .command('turns')
     .description('turn log: TranscriptEntry objects to <base>/agents/<agent>/sessions/<session>.jsonl')
@@ -33,10 +34,10 @@ function addTurns(record: Command): void {
     .requiredOption('--agent <id>', 'agent id')
     .requiredOption('--session <id>', 'session id')
     .action(async (options) => (await import('./record/turns.ts')).recordTurns(options))
-  addSettings(turns, LOCKED_SETTINGS).addHelpText(
-    'after',
-    `
-Lines: {"turnId":…,"role":"user"|"assistant"|"tool"|"system","ts":…}
+  addSettings(
+    turns,
+    LOCKED_SETTINGS,
+  ).notes(`Lines: {"turnId":…,"role":"user"|"assistant"|"tool"|"system","ts":…}
        and optionally content, toolCalls, toolResults, metadata
 Fields the format does not know are kept.
 
@@ -44,11 +45,10 @@ Example:
   $ echo '{"turnId":"1","role":"user","content":"hi","ts":1}' |
       recollect record turns --base memory --agent main --session s1
   {"ok":true,"line":1,"turnId":"1","offset":0,"length":51}
-${RULES}`,
-  )
+${RULES}`)
 }
 
-function addEntire(record: Command): void {
+function addEntire(record: OurCommand): void {
   const entire = record
     .command('entire')
     .description('Entire-compatible session in <cwd>/.entire/metadata/<session>/; the end of input ends it')
@@ -57,10 +57,7 @@ function addEntire(record: Command): void {
     .option('--session <id>', 'session to continue, or the id of a new one (default: a new id)')
     .option('--model <name>', 'written to context.md and to responses that name no model')
     .action(async (options) => (await import('./record/entire.ts')).recordEntire(options))
-  addSettings(entire, LOCKED_SETTINGS).addHelpText(
-    'after',
-    `
-Lines: {"role":"user","content":…}
+  addSettings(entire, LOCKED_SETTINGS).notes(`Lines: {"role":"user","content":…}
        {"role":"assistant","content":…}
        and optionally usage, id, model, stopReason, requestId
 content is a text or a list of blocks as in the Messages API.
@@ -70,11 +67,10 @@ Example:
       recollect record entire --cwd . --agent-version 0.0.44
   {"ok":true,"line":0,"sessionId":"2026-02-10-…","path":"…/full.jsonl"}
   {"ok":true,"line":1,"uuid":"…","sessionId":"2026-02-10-…"}
-${RULES}`,
-  )
+${RULES}`)
 }
 
-function addRun(record: Command): void {
+function addRun(record: OurCommand): void {
   const ofNew = ['flow', 'identifier', 'suffix', 'date', 'flowId', 'nodeId', 'input', 'nextSuffix']
   const run = record
     .command('run')
@@ -95,10 +91,10 @@ function addRun(record: Command): void {
     .option('--input <json>', 'what the run was given, a JSON object')
     .addOption(new Option('--resume', 'take up a run that has not ended; needs --run-id').conflicts(ofNew))
     .action(async (options) => (await import('./record/run.ts')).recordRun(options))
-  addSettings(run, SETTINGS_OF_ALL).addHelpText(
-    'after',
-    `
-Lines: {"type":"turn","role":…,"content":…}, optionally tokens, durationMs;
+  addSettings(
+    run,
+    SETTINGS_OF_ALL,
+  ).notes(`Lines: {"type":"turn","role":…,"content":…}, optionally tokens, durationMs;
        role is system, user, assistant or tool_result
        {"type":"tool_call","name":…,"input":{…}}, optionally output, id, error
        {"type":"cost","usd":0.12}
@@ -113,11 +109,10 @@ Example:
   {"ok":true,"line":0,"runId":"2025-01-15-ticket-to-pr-TK421","directory":"…"}
   {"ok":true,"line":1,"turnId":1}
   {"ok":true,"line":2,"status":"completed","path":"…/transcript.json"}
-${RULES}`,
-  )
+${RULES}`)
 }
 
-function addLineage(record: Command): void {
+function addLineage(record: OurCommand): void {
   const lineage = record
     .command('lineage')
     .description('which session came from which: session_history.jsonl and sessions.json in <dir>')
@@ -126,10 +121,10 @@ function addLineage(record: Command): void {
     .option('--history-file <name>', 'the log (default: session_history.jsonl)')
     .option('--git', 'commit the log after each event')
     .action(async (options) => (await import('./record/lineage.ts')).recordLineage(options))
-  addSettings(lineage, LOCKED_SETTINGS).addHelpText(
-    'after',
-    `
-Lines: {"op":"save","session_id":…}   logs created, compacted or nothing
+  addSettings(
+    lineage,
+    LOCKED_SETTINGS,
+  ).notes(`Lines: {"op":"save","session_id":…}   logs created, compacted or nothing
        {"op":"swap","session_id":…}   a fork becomes the main session
        {"op":"clear"}                 the main session ends
        {"op":"interactive_fork"|"bg_fork","session_id":…},
@@ -140,6 +135,5 @@ Example:
   $ echo '{"op":"save","session_id":"a1"}' |
       recollect record lineage --dir ~/.bot
   {"ok":true,"line":1,"event":"created","session_id":"a1",…}
-${RULES}`,
-  )
+${RULES}`)
 }

@@ -1,9 +1,8 @@
 // Declares the weekly account.
-import type { Command } from 'commander'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addRetroCommands(program: Command): void {
-  const retro = program
+export function addRetroCommands(program: OurCommand): void {
+  program
     .command('retro')
     .description('the account of a week: work, cost, what kept failing, what fixed it')
     .option('--week [week]', 'an ISO week such as 2026-W46 (the last seven days)')
@@ -17,18 +16,13 @@ export function addRetroCommands(program: Command): void {
     .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")
     .option('--format <name>', 'text, md, html or json', 'text')
     .option('--json', 'the same as --format json')
-    .addHelpText(
-      'after',
-      `
-Compared with as many days before. Every statement names where to look:
+    .notes(`Compared with as many days before. Every statement names where to look:
 recollect show ID#SEQ. The HTML is one file that loads nothing. See
-docs/retro.md.`,
-    )
+docs/retro.md.`)
     .action(async (options) => (await import('./retro.ts')).showRetro(options))
-  addExamples(
-    retro,
-    ['recollect retro', 'the last seven days'],
-    ['recollect retro --week 2026-W46 --format html > w46.html', 'a page to keep'],
-    ['recollect retro --month --repo web', 'thirty days of one repository'],
-  )
+    .examples(
+      ['recollect retro', 'the last seven days'],
+      ['recollect retro --week 2026-W46 --format html > w46.html', 'a page to keep'],
+      ['recollect retro --month --repo web', 'thirty days of one repository'],
+    )
 }

@@ -8,7 +8,7 @@ type FlagRow = Extract<(typeof SETTINGS)[number], { flag: string }>
 export type FlagKey = FlagRow['key']
 
 /** Adds the flags of these settings to a command. */
-export function addSettings(command: Command, keys: readonly FlagKey[]): Command {
+export function addSettings<C extends Command>(command: C, keys: readonly FlagKey[]): C {
   for (const key of keys) command.addOption(settingOption(key))
   return command
 }

@@ -1,10 +1,9 @@
 // Declares `recollect ui`.
-import type { Command } from 'commander'
 import { ID_HELP } from '../query/ids.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addUiCommand(program: Command): void {
-  const ui = program
+export function addUiCommand(program: OurCommand): void {
+  program
     .command('ui')
     .argument('[id]', `${ID_HELP}: begin with this one`)
     .description('open a local page to see what your agents did')
@@ -12,19 +11,14 @@ export function addUiCommand(program: Command): void {
     .option('--host <address>', 'let others reach it; needs RECOLLECT_UI_PASSWORD')
     .option('--no-open', 'print the address instead of opening a browser')
     .option('--no-watch', 'do not read in what agents write meanwhile')
-    .addHelpText(
-      'after',
-      `
-The address that is printed holds a token that is good for one browser; stop
+    .notes(`The address that is printed holds a token that is good for one browser; stop
 with Ctrl-C. What is shown, and who may see it: docs/web.md.
 
-Exit code: 130 or 143 by the signal that ended it.`,
-    )
+Exit code: 130 or 143 by the signal that ended it.`)
     .action(async (id, options) => (await import('./ui.ts')).runUi(id, options))
-  addExamples(
-    ui,
-    'recollect ui',
-    ['recollect ui @last', 'at the newest session'],
-    ['recollect ui --no-open --port 0', 'on any free port'],
-  )
+    .examples(
+      'recollect ui',
+      ['recollect ui @last', 'at the newest session'],
+      ['recollect ui --no-open --port 0', 'on any free port'],
+    )
 }

@@ -1,32 +1,28 @@
 // Declares the commands about tokens and money.
-import type { Command } from 'commander'
-import { csvOption } from './filters.ts'
-import { addExamples } from './help.ts'
+import type { OurCommand } from './command.ts'
 
-export function addUsageCommands(program: Command): void {
+export function addUsageCommands(program: OurCommand): void {
   addUsage(program)
   addStatusline(program)
 }
 
-function addStatusline(program: Command): void {
-  const statusline = program
+function addStatusline(program: OurCommand): void {
+  program
     .command('statusline')
     .description("one line for an agent's screen: cost of the session and of today, allowances")
     .option('--json', 'one JSON document')
     .action(async (options) => (await import('./statusline.ts')).showStatusline(options))
-    .addHelpText(
-      'after',
-      '\nReads the JSON that an agent gives its status line on stdin, and keeps how its\nallowances stand (recollect usage limits). Without stdin: of the memory alone.',
+    .notes(
+      'Reads the JSON that an agent gives its status line on stdin, and keeps how its\nallowances stand (recollect usage limits). Without stdin: of the memory alone.',
     )
-  addExamples(
-    statusline,
-    ['recollect statusline < /dev/null', 'of the memory alone'],
-    ['"statusLine": {"type": "command", "command": "recollect statusline"}', "in the agent's settings"],
-  )
+    .examples(
+      ['recollect statusline < /dev/null', 'of the memory alone'],
+      ['"statusLine": {"type": "command", "command": "recollect statusline"}', "in the agent's settings"],
+    )
 }
 
-function addUsage(program: Command): void {
-  const usage = program
+function addUsage(program: OurCommand): void {
+  program
     .command('usage')
     .argument('[group]', 'day, week, month, session, model, repo, domain, flavor; or limits, blocks', 'day')
     .description('tokens and money')
@@ -39,16 +35,12 @@ function addUsage(program: Command): void {
     .option('--model <name>', 'by this model')
     .option('--timezone <name>', "whose days count, such as Europe/Berlin (the system's)")
     .option('--json', 'one JSON document: {"rows":[…],"total":…,"models":[…],…}')
-    .addOption(csvOption())
-    .addHelpText(
-      'after',
-      `
-A response counts once, on the day it came, whichever sessions hold copies of
+    .csv()
+    .notes(`A response counts once, on the day it came, whichever sessions hold copies of
 it. Costs are list prices of the day of the response: subscriptions are not
 billed that way. \`usage limits\` tells how much of the account's allowances was
 used when an agent was last told, \`usage blocks\` what was used in each window of
-five hours (of the last 7 days, unless told). See docs/usage.md.`,
-    )
+five hours (of the last 7 days, unless told). See docs/usage.md.`)
     .action(async (group, options) => {
       if (group === 'limits' || group === 'blocks')
         (await import('./answers.ts')).refuseServer(`usage ${group}`)
@@ -56,12 +48,11 @@ five hours (of the last 7 days, unless told). See docs/usage.md.`,
       else if (group === 'blocks') await (await import('./blocks.ts')).showBlocks(options)
       else await (await import('./usage.ts')).showUsage(group, options)
     })
-  addExamples(
-    usage,
-    ['recollect usage week', 'by week'],
-    ['recollect usage model --since 30d', 'which model took how much this month'],
-    ['recollect usage limits', 'how much of the allowances is used, and when they begin anew'],
-    ['recollect usage blocks --since 30d', 'windows of five hours: told, or inferred'],
-    ['recollect usage --since 2026-11-01 --timezone Europe/Berlin', 'days as Berlin has them'],
-  )
+    .examples(
+      ['recollect usage week', 'by week'],
+      ['recollect usage model --since 30d', 'which model took how much this month'],
+      ['recollect usage limits', 'how much of the allowances is used, and when they begin anew'],
+      ['recollect usage blocks --since 30d', 'windows of five hours: told, or inferred'],
+      ['recollect usage --since 2026-11-01 --timezone Europe/Berlin', 'days as Berlin has them'],
+    )
 }

@@ -119,8 +119,6 @@ export interface PreparedLimit {
 
 export interface PreparedFacts extends SessionFacts {
   sessionUid: string
-  flavor: string
-  nativeId: string
   taskRef?: string
   taskRefRank?: number
 }
@@ -156,7 +154,6 @@ export interface PreparedSupersede {
   toldAs: EventKind | null
   /** How many events of the batch come before it. */
   eventCount: number
-  reason: string
 }
 
 export interface PreparedGap {

@@ -197,7 +197,6 @@ class BatchBuilder {
           isRepetition: item.isRepetition ?? false,
           toldAs: item.toldAs ?? null,
           eventCount: this.#batch.events.length,
-          reason: item.reason,
         })
         return
       case 'gap':
@@ -314,14 +313,10 @@ class BatchBuilder {
     return item.said === undefined ? '' : this.#context.redactor.text(item.said, again)
   }
 
-  #factsOf(session: string): PreparedFacts {
-    return { sessionUid: this.#uid(session), flavor: this.#flavor, nativeId: idOf(session) }
-  }
-
   #addFacts(item: Extract<Item, { type: 'session' }>): void {
     const uid = this.#uid(item.session)
     const findings: Findings = {}
-    const facts = this.#factsOf(item.session)
+    const facts: PreparedFacts = { sessionUid: this.#uid(item.session) }
     for (const field of ['cwd', 'gitBranch', 'gitRemote', 'model', 'title', 'agentVersion'] as const) {
       const value = item[field]
       if (value !== undefined) facts[field] = oneLine(this.#context.redactor.text(value, findings), 1000)
@@ -361,7 +356,7 @@ class BatchBuilder {
   #noteTask(session: string, text: string, place: TaskPlace): void {
     const task = this.#context.findTask(text, place)
     if (task === undefined) return
-    const facts = this.#factsOf(session)
+    const facts: PreparedFacts = { sessionUid: this.#uid(session) }
     this.#batch.facts.push({ ...facts, taskRef: oneLine(task), taskRefRank: TASK_RANK[place] })
   }
 }

@@ -310,7 +310,7 @@ function repeating(steps: () => Steps): void {
       event('a', 'beside', { ...at(2), parentKey: 'k1', isSidechain: true }),
       event('a', 'below', { ...at(2), parentKey: 'k2', isSidechain: true }),
       event('a', 'k3', { ...at(3), parentKey: 'k2' }),
-      { type: 'supersede', session: 'a', sinceKey: 'k2', reason: 'rewind' },
+      { type: 'supersede', session: 'a', sinceKey: 'k2' },
       event('a', 'k4', at(4)),
     ]
     const taken = () => it_.events().map((one) => one.is_superseded)
@@ -318,7 +318,7 @@ function repeating(steps: () => Steps): void {
     expect(taken()).toEqual([false, true, false, true, true, false])
     it_.write('s', ...items)
     expect(taken()).toEqual([false, true, false, true, true, false])
-    it_.append('s', { type: 'supersede', session: 'a', keys: ['k4', 'never'], reason: 'retracted' })
+    it_.append('s', { type: 'supersede', session: 'a', keys: ['k4', 'never'] })
     expect(taken()).toEqual([false, true, false, true, true, true])
     // What hangs on it and comes later is taken back with it.
     it_.append('s', event('a', 'late', { ...at(9), parentKey: 'below', isSidechain: true }))
@@ -530,7 +530,7 @@ function hostility(steps: () => Steps): void {
         startedAt: 1e18,
       },
       { type: 'edge', kind: 'subagent', session: nasty, parent: nasty, at: 1e18, evidence: nasty },
-      { type: 'supersede', session: nasty, keys: [nasty], sinceKey: nasty, reason: nasty },
+      { type: 'supersede', session: nasty, keys: [nasty], sinceKey: nasty },
       { type: 'gap', offset: 0, length: 1, reason: nasty, detail: nasty },
       { type: 'unknown', name: nasty },
       { type: 'unknown', name: '__proto__' },

@@ -26,16 +26,13 @@ export function takenBack(line: Line, drafts: Draft[]): SupersedeItem[] {
 
 function retracted(line: Line): SupersedeItem[] {
   const items: SupersedeItem[] = []
-  for (const [field, reason] of [
-    ['retractedMessageUuids', 'retracted'],
-    ['supersedesUuids', 'superseded'],
-  ] as const) {
+  for (const field of ['retractedMessageUuids', 'supersedesUuids']) {
     const uuids = list(line.record[field]).flatMap((one) => str(one) || [])
     if (uuids.length === 0) continue
     const keys = uuids.flatMap((uuid) =>
       [...Array(lastIndex(line.state, uuid) + 1).keys(), 'end'].map((part) => `${uuid}#${part}`),
     )
-    items.push({ type: 'supersede', session: line.state.session, keys, reason })
+    items.push({ type: 'supersede', session: line.state.session, keys })
     if (keys.includes(line.state.closing?.event.key ?? '')) delete line.state.closing
   }
   return items
@@ -78,5 +75,5 @@ function since(line: Line, matches: (entry: Prompted) => boolean): SupersedeItem
   const first = state.prompts[at]
   if (!first) return NONE
   state.prompts.splice(at)
-  return [{ type: 'supersede', session: state.session, sinceKey: `${first[0]}#0`, reason: 'rewind' }]
+  return [{ type: 'supersede', session: state.session, sinceKey: `${first[0]}#0` }]
 }

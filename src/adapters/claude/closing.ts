@@ -30,7 +30,6 @@ export function* closeTurn(line: Line, drafts: readonly Draft[]): Generator<Item
         keys: [closing.event.key],
         isRepetition: true,
         toldAs: 'completion',
-        reason: 'the turn went on',
       }
     return
   }

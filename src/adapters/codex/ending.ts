@@ -65,7 +65,6 @@ function endOf(closing: Closing, isOver: boolean): Item[] {
       keys,
       isRepetition: true,
       toldAs: 'completion',
-      reason: 'the turn went on',
     },
   ]
 }

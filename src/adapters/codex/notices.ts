@@ -141,7 +141,7 @@ function rolledBack(spot: Spot): Item[] {
   const sinceKey = count > 0 ? turns[Math.max(0, turns.length - count)] : undefined
   if (sinceKey === undefined) return [event]
   turns.splice(Math.max(0, turns.length - count))
-  return [{ type: 'supersede', session: spot.session, sinceKey, reason: 'rolled back' }, event]
+  return [{ type: 'supersede', session: spot.session, sinceKey }, event]
 }
 
 function named(spot: Spot): Item[] {

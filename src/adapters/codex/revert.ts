@@ -12,8 +12,6 @@ import { readRecords } from './lines.ts'
 import { claim, homeOf, rolloutName } from './paths.ts'
 import { birthOf, type Spot } from './state.ts'
 
-const REASON = 'thread reverted'
-
 interface Base {
   rollout: string
   endOrdinal: number
@@ -37,13 +35,13 @@ export function supersedeReverted(spot: Spot): Item[] {
     const ordinals = end === undefined ? [] : ordinalsFrom(file.path, end)
     return ordinals.flatMap((ordinal) => [`o${ordinal}${suffix}`, `o${ordinal}${suffix}/result`])
   })
-  return keys.length > 0 ? [{ type: 'supersede', session, keys, reason: REASON }] : []
+  return keys.length > 0 ? [{ type: 'supersede', session, keys }] : []
 }
 
 /** Of a line behind the point where a newer file branched off: what it says, and that it was taken back. */
 export function takenBack(session: string, items: Item[]): Item[] {
   const keys = items.flatMap((item) => (item.type === 'event' ? [item.key] : []))
-  return keys.length > 0 ? [...items, { type: 'supersede', session, keys, reason: REASON }] : items
+  return keys.length > 0 ? [...items, { type: 'supersede', session, keys }] : items
 }
 
 export interface Reverted {

@@ -46,8 +46,7 @@ function* instead(items: Iterable<Item>, id: string, home: string, memo: SweepMe
   for (const path of transcriptsOf(id, home, memo))
     for (const item of linesOf(path, null)) if (item.type === 'event') others.add(item.key)
   const keys = [...others]
-  if (keys.length > 0)
-    yield { type: 'supersede', session: id, keys, isRepetition: true, reason: 'told by a database' }
+  if (keys.length > 0) yield { type: 'supersede', session: id, keys, isRepetition: true }
 }
 
 const ownName = (name: string): string => `db ${name}`

@@ -171,7 +171,7 @@ const PATCHED = new Set(['summary', 'directories', 'memoryScratchpad', 'kind', '
 
 function* rewound(state: State, id: string): Generator<Item> {
   const sinceKey = state.known.includes(shortOf(id)) ? `${id}#0` : state.first
-  if (sinceKey !== null) yield { type: 'supersede', session: state.session, sinceKey, reason: 'rewind' }
+  if (sinceKey !== null) yield { type: 'supersede', session: state.session, sinceKey }
   const before = state.recent.find((entry) => entry[0] === id)
   if (before) state.last = before[1]
   const name = `rewind ${recordName(state, { id, last: state.last }, undefined, null)}`

@@ -136,7 +136,6 @@ export function* giveBack(session: Session, state: State): Generator<Item> {
     session: session.id,
     keys: state.borrowed,
     isRepetition: true,
-    reason: 'the session tells it itself',
   }
   state.borrowed = []
 }

@@ -234,7 +234,7 @@ function* rewind(session: Session, state: State, update: Update): Generator<Item
   const target = num(update.body['target_prompt_index'])
   const first = target === undefined ? undefined : state.prompts.find(([index]) => index >= target)
   if (first && target !== undefined) {
-    yield { type: 'supersede', session: session.id, sinceKey: first[1], reason: 'rewind' }
+    yield { type: 'supersede', session: session.id, sinceKey: first[1] }
     state.prompts = state.prompts.filter(([index]) => index < target)
   }
   yield { ...note(session, update, 'human_intervention', `rewound to prompt ${target ?? '?'}`), role: 'user' }

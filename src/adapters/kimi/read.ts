@@ -274,7 +274,7 @@ function* learn(state: State, type: string, record: Fields): Generator<Item> {
   else if (type === 'context.undo') {
     const count = Math.max(1, Math.trunc(num(record['count']) ?? 1))
     const sinceKey = state.prompts.at(-count)
-    if (sinceKey) yield { type: 'supersede', session: state.session, sinceKey, reason: 'undo' }
+    if (sinceKey) yield { type: 'supersede', session: state.session, sinceKey }
     state.prompts = state.prompts.slice(0, -count)
   }
 }

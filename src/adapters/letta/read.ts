@@ -134,7 +134,6 @@ function* endItems(state: State, name: string, isPartial: boolean): Generator<It
       keys: [key],
       isRepetition: true,
       toldAs: 'lifecycle',
-      reason: 'the answer went on',
     }
     return
   }

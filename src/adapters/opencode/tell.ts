@@ -87,8 +87,7 @@ export function* tellSession(
       if (isReverted && item.type === 'event') reverted.push(item.key)
     }
   }
-  if (reverted.length > 0)
-    yield { type: 'supersede', session: id, keys: reverted, reason: 'taken back by a person' }
+  if (reverted.length > 0) yield { type: 'supersede', session: id, keys: reverted }
 }
 
 /** What the parts of a message have in common. */

@@ -112,8 +112,7 @@ function* branchItems(session: Session, name: string, parent: string | null | un
     const at = parent === null ? -1 : branch.indexOf(parent)
     const first = parent === null || at !== -1 ? branch[at + 1] : undefined
     branch.splice(at + 1)
-    if (first !== undefined)
-      yield { type: 'supersede', session: session.session, sinceKey: `${first}#0`, reason: 'another branch' }
+    if (first !== undefined) yield { type: 'supersede', session: session.session, sinceKey: `${first}#0` }
   }
   remember(branch, name, BRANCH_LENGTH)
 }

@@ -301,5 +301,5 @@ function* consequences(
   if (subtype !== 'rewind') return
   const at = state.prompts.findIndex((entry) => entry[0] === (parent ?? ''))
   const [gone] = at === -1 ? [] : state.prompts.splice(at)
-  if (gone) yield { type: 'supersede', session, sinceKey: gone[1], reason: 'rewind' }
+  if (gone) yield { type: 'supersede', session, sinceKey: gone[1] }
 }
