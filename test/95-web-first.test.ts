@@ -63,7 +63,7 @@ describeInBrowser('the first run', () => {
   })
 
   it('reads in what is there, and fills the view one is in', async () => {
-    await page.getByRole('button', { name: 'Read in now' }).click()
+    await page.getByRole('button', { name: 'Sweep now' }).click()
     await page.locator('.row-title').first().waitFor()
   })
 
@@ -88,11 +88,11 @@ describeInBrowser('the first run', () => {
       await first.waitForURL(`${client.origin}/`)
       await second.goto(`${client.origin}/usage`)
       await second.getByRole('heading', { name: 'Nothing is remembered yet' }).waitFor()
-      await first.locator('.first-run').getByRole('button', { name: 'Read in now' }).click()
+      await first.locator('.first-run').getByRole('button', { name: 'Sweep now' }).click()
       for (const tab of [first, second])
         await tab.getByText('3 of 11 files, 5.0 MB of 9.0 MB').first().waitFor()
       end()
-      await second.getByRole('button', { name: 'Read in now' }).first().waitFor()
+      await second.getByRole('button', { name: 'Sweep now' }).first().waitFor()
     } finally {
       await context.close()
       await client.server.close()

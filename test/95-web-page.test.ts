@@ -262,7 +262,7 @@ describeInBrowser('the page without a memory', () => {
       await web.page.getByText('Nothing is remembered yet').first().waitFor()
       expect((await web.page.locator('.session-list').boundingBox())?.x).toBeLessThan(100)
       await web.goto('/usage')
-      await web.page.getByRole('button', { name: 'Read in now' }).first().click()
+      await web.page.getByRole('button', { name: 'Sweep now' }).first().click()
       await web.page.getByText('Saved by caching').waitFor()
       expect(web.seen.errors).toEqual([])
     } finally {

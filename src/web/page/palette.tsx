@@ -119,7 +119,7 @@ function Entries(props: { entries: Entry[]; at: number; run: (entry: Entry) => v
 }
 
 const SWEEP: Entry = {
-  name: 'Read in now',
+  name: 'Sweep now',
   note: 'what agents wrote since the last sweep',
   // What comes of it stands in the overview.
   run: () => {

@@ -142,7 +142,7 @@ export function Command({ text }: { text: string }): JSX.Element {
 }
 
 /** Reads in what agents left, in a process beside the server; how far it is comes by the feed. */
-export function SweepButton({ label = 'Read in now' }: { label?: string }): JSX.Element {
+export function SweepButton({ label = 'Sweep now' }: { label?: string }): JSX.Element {
   const [state, setState] = useState<'idle' | 'running' | string>('idle')
   const progress = sweeping.value
   const run = (): void => {

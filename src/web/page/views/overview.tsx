@@ -337,16 +337,16 @@ export function LatestCard(props: { overview: Pick<Overview, 'live'>; title?: st
   )
 }
 
-const DEAREST = 5
+const MOST_EXPENSIVE = 5
 
 export function DearestCard({ overview }: { overview: Pick<Overview, 'dearest'> }): JSX.Element {
   return (
     <Card
-      title={isTeam ? 'Largest sessions' : 'Dearest sessions'}
+      title={isTeam ? 'Largest sessions' : 'Most expensive sessions'}
       aside={<a href={`/sessions?sort=${isTeam ? 'tokens' : 'cost'}`}>all</a>}
     >
       <ul class="list two-lines">
-        {overview.dearest.slice(0, DEAREST).map((session) => (
+        {overview.dearest.slice(0, MOST_EXPENSIVE).map((session) => (
           <li>
             <SessionLink session={session} />
             <span class="muted">

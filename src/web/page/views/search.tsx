@@ -128,7 +128,7 @@ const WAYS: [string, string][] = [
 const SORTS: [string, string][] = [
   ['', 'best first'],
   ['recent', 'newest first'],
-  ['cost', 'dearest first'],
+  ['cost', 'most expensive first'],
   ['errors', 'most errors first'],
 ]
 

@@ -22,7 +22,7 @@ import {
 
 const SORTS: [BriefSort, string][] = [
   ['recent', 'newest'],
-  ['cost', 'dearest'],
+  ['cost', 'most expensive'],
   ['tokens', 'most tokens'],
   ['active', 'longest active'],
   ['errors', 'most errors'],
