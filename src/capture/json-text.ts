@@ -37,6 +37,15 @@ export function addValue(text: string, path: JSONPath, value: unknown, name?: st
   return `${head}${eolOf(text)}${inner}${label}${layOut(text, value, inner)}${closing}${text.slice(bracket)}`
 }
 
+/** Puts a value at a path, with what is above it where that is not there either. */
+export function putValue(text: string, path: readonly string[], value: unknown): string {
+  if (hasValue(text, [...path])) return replaceValue(text, [...path], value)
+  let depth = path.length - 1
+  while (depth > 0 && !hasValue(text, path.slice(0, depth))) depth--
+  const whole = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+  return addValue(text, path.slice(0, depth), whole, path[depth])
+}
+
 export function replaceValue(text: string, path: JSONPath, value: unknown): string {
   const node = at(text, path)
   const laid = layOut(text, value, indentOf(text, node.offset))

@@ -3,9 +3,8 @@
 import { type ParseError, parse } from 'jsonc-parser'
 import type { Environment } from '../adapters/adapter.ts'
 import type { Integration, KeepFacts } from '../adapters/integration.ts'
-import { RecollectError } from '../errors.ts'
-import { addValue, hasValue, LENIENT, removeValue, replaceValue } from './json-text.ts'
-import { checkSettings } from './settings.ts'
+import { hasValue, LENIENT, putValue, removeValue } from './json-text.ts'
+import { bodyOf, edited } from './settings.ts'
 import { applySettings, lookAtFile, readText, type SettingsPlan } from './settings-file.ts'
 
 export interface KeepPlan extends SettingsPlan {
@@ -16,7 +15,6 @@ export interface KeepPlan extends SettingsPlan {
 }
 
 const BACKUP = '.before-recollect-keeps'
-const BOM = '\ufeff'
 
 /** The agents that delete transcripts. */
 export type Keeper = Integration & { keeps: KeepFacts }
@@ -34,7 +32,7 @@ export function daysKept({ keeps }: Keeper, env: Environment): number {
 }
 
 function daysIn(text: string, keeps: KeepFacts): number {
-  const settings: unknown = parse(withoutBom(text), [], LENIENT)
+  const settings: unknown = parse(bodyOf(text), [], LENIENT)
   if (keeps.switch !== undefined && valueIn(settings, keeps.switch) === false) return keeps.proposedDays
   return daysOf(valueIn(settings, keeps.key), keeps) ?? keeps.defaultDays
 }
@@ -76,7 +74,7 @@ export function planAsBefore(integration: Keeper, env: Environment): KeepPlan {
   if (withDays(saved, keeps.key, proposed(keeps), file) !== before)
     return {
       ...undone,
-      after: withDays(before, keeps.key, valueIn(parse(withoutBom(saved), [], LENIENT), keeps.key), file),
+      after: withDays(before, keeps.key, valueIn(parse(bodyOf(saved), [], LENIENT), keeps.key), file),
     }
   // Nothing else has changed since: give back the very bytes.
   return { ...undone, after: saved === '' ? undefined : saved }
@@ -93,21 +91,17 @@ function lookAt(integration: Keeper, env: Environment): KeepPlan {
 
 /** The text with that value, or (undefined) without one. */
 function withDays(text: string, key: string, days: unknown, where: string): string {
-  const bare = withoutBom(text)
-  const body = bare.trim() === '' ? '{}\n' : bare
-  checkSettings(body, where)
-  const result = days === undefined ? taken(body, pathOf(key)) : put(body, pathOf(key), days)
-  checkOthers(body, result, key, where)
-  return text.startsWith(BOM) ? BOM + result : result
-}
-
-function put(text: string, path: readonly string[], value: unknown): string {
-  if (hasValue(text, [...path])) return replaceValue(text, [...path], value)
-  // What is above it may not be there either.
-  let depth = path.length - 1
-  while (depth > 0 && !hasValue(text, path.slice(0, depth))) depth--
-  const whole = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
-  return addValue(text, path.slice(0, depth), whole, path[depth])
+  const path = pathOf(key)
+  const others = (body: string): string => {
+    const errors: ParseError[] = []
+    return JSON.stringify([without(parse(body, errors, LENIENT), path), errors.length])
+  }
+  return edited(
+    text,
+    where,
+    (body) => (days === undefined ? taken(body, path) : putValue(body, path, days)),
+    others,
+  )
 }
 
 /** With what would be left empty by that. */
@@ -116,21 +110,6 @@ function taken(text: string, path: readonly string[]): string {
   const above = path.slice(0, -1)
   const isAlone = Object.keys(Object(valueIn(parse(text, [], LENIENT), above.join('.')))).length === 1
   return above.length > 0 && isAlone ? taken(text, above) : removeValue(text, [...path])
-}
-
-const withoutBom = (text: string): string => (text.startsWith(BOM) ? text.slice(1) : text)
-
-/** An edit that would change anything else is refused. */
-function checkOthers(before: string, after: string, key: string, where: string): void {
-  const others = (text: string): string => {
-    const errors: ParseError[] = []
-    return JSON.stringify([without(parse(text, errors, LENIENT), pathOf(key)), errors.length])
-  }
-  if (others(before) === others(after)) return
-  throw new RecollectError('BAD_INPUT', 'the file is written in a way that cannot be edited safely', {
-    where,
-    hint: 'nothing was changed; format the file as plain JSON, then try again',
-  })
 }
 
 /** A value without what stands at a path, and without objects that are empty then. */

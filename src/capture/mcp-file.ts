@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parse } from 'jsonc-parser'
 import type { Environment } from '../adapters/adapter.ts'
+import { isRecord } from '../adapters/kit/guards.ts'
 import type { McpFile, McpServerEntry } from '../adapters/mcp.ts'
-import { RecollectError } from '../errors.ts'
-import { addValue, hasValue, LENIENT, removeValue, replaceValue } from './json-text.ts'
-import { checkSettings } from './settings.ts'
+import { LENIENT, putValue, removeValue } from './json-text.ts'
+import { bodyOf, checkSettings, edited, refuse } from './settings.ts'
 import { lookAtFile, readText, type SettingsPlan } from './settings-file.ts'
 
 export interface McpFilePlan extends SettingsPlan {
@@ -19,7 +19,6 @@ export interface McpFilePlan extends SettingsPlan {
 }
 
 const BACKUP = '.before-recollect-mcp'
-const BOM = '\ufeff'
 
 /** Whether the agent has been here. */
 export const isHere = ({ file }: McpFile, env: Environment): boolean => existsSync(dirname(file(env)))
@@ -55,7 +54,7 @@ export function planMcpRemove(client: McpFile, entry: McpServerEntry, env: Envir
   // Nothing else has changed since: give back the very bytes.
   if (saved !== undefined && isMade(saved)) return { ...removal, after: saved, removesBackup: true }
   if (isMade('')) return { ...removal, after: undefined }
-  return { ...removal, after: edited(before, client, entry, file, (body, path) => removeValue(body, path)) }
+  return { ...removal, after: changed(before, client, entry, file, removeValue) }
 }
 
 const keyOf = ({ key = 'mcpServers' }: McpFile): string => key
@@ -68,52 +67,29 @@ function serverOf({ more, hasLists }: McpFile, { command, env }: McpServerEntry)
 }
 
 const withServer = (text: string, client: McpFile, entry: McpServerEntry, where: string): string =>
-  edited(text, client, entry, where, (body, path) => {
-    const value = serverOf(client, entry)
-    const [key, name] = path
-    if (hasValue(body, path)) return replaceValue(body, path, value)
-    return hasValue(body, [key])
-      ? addValue(body, [key], value, name)
-      : addValue(body, [], { [name]: value }, key)
-  })
+  changed(text, client, entry, where, (body, path) => putValue(body, path, serverOf(client, entry)))
 
-/** The edit, unless it would change anything else. */
-function edited(
+function changed(
   text: string,
   client: McpFile,
   { name }: McpServerEntry,
   where: string,
-  edit: (body: string, path: [key: string, name: string]) => string,
+  change: (body: string, path: string[]) => string,
 ): string {
-  const body = bare(text)
-  const result = edit(body, [keyOf(client), name])
-  const others = (one: string): string => {
-    const { [name]: _, ...servers } = serversIn(one, client, where)
-    return JSON.stringify([{ ...(parse(one, [], LENIENT) as object), [keyOf(client)]: undefined }, servers])
+  const key = keyOf(client)
+  const others = (body: string): string => {
+    const { [name]: _, ...servers } = serversIn(body, client, where)
+    return JSON.stringify([{ ...(parse(body, [], LENIENT) as object), [key]: undefined }, servers])
   }
-  if (others(body) === others(result)) return text.startsWith(BOM) ? BOM + result : result
-  throw new RecollectError('BAD_INPUT', 'the file is written in a way that cannot be edited safely', {
-    where,
-    hint: 'nothing was changed; format the file as plain JSON, then try again',
-  })
-}
-
-/** An empty file says nothing. */
-function bare(text: string): string {
-  const body = text.startsWith(BOM) ? text.slice(1) : text
-  return body.trim() === '' ? '{}\n' : body
+  return edited(text, where, (body) => change(body, [key, name]), others)
 }
 
 /** Throws BAD_INPUT for a file that is no such settings file. */
 function serversIn(text: string, client: McpFile, where: string): Record<string, unknown> {
-  const body = bare(text)
+  const body = bodyOf(text)
   checkSettings(body, where)
   const servers = (parse(body, [], LENIENT) as Record<string, unknown>)[keyOf(client)]
   if (servers === undefined) return {}
-  if (typeof servers === 'object' && servers !== null && !Array.isArray(servers))
-    return servers as Record<string, unknown>
-  throw new RecollectError('BAD_INPUT', `"${keyOf(client)}" is no object`, {
-    where,
-    hint: 'fix the file by hand; nothing was changed',
-  })
+  if (isRecord(servers)) return servers
+  return refuse(`"${keyOf(client)}" is no object`, where)
 }

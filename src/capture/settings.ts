@@ -21,6 +21,12 @@ type Hooks = Record<string, ({ hooks?: unknown } | null)[]>
 /** No editor keeps it, but some write it. */
 const BOM = '\ufeff'
 
+/** What is edited of a file: without that mark; an empty file is one that says nothing. */
+export function bodyOf(text: string): string {
+  const body = text.startsWith(BOM) ? text.slice(1) : text
+  return body.trim() === '' ? '{}\n' : body
+}
+
 /** The text with our handler on each of the events, exactly once. The same text again where it already is so. */
 export function withHandler(
   text: string,
@@ -28,7 +34,7 @@ export function withHandler(
   handler: Handler,
   where: string,
 ): string {
-  return edit(text, where, (body) => {
+  const change = (body: string): string => {
     let result = body
     const found = findIn(result, where)
     for (const event of events) {
@@ -41,33 +47,34 @@ export function withHandler(
     // An event that an earlier version asked for.
     for (const one of found.reverse()) if (!events.includes(one.event)) result = takeOut(result, one, where)
     return result
-  })
+  }
+  return edited(text, where, change, foreignPart)
 }
 
 /** The text without any handler of ours, and without what would be left empty by that. */
 export function withoutHandlers(text: string, where: string): string {
-  return edit(text, where, (body) =>
+  const change = (body: string): string =>
     findIn(body, where)
       .reverse()
-      .reduce((result, one) => takeOut(result, one, where), body),
-  )
+      .reduce((result, one) => takeOut(result, one, where), body)
+  return edited(text, where, change, foreignPart)
 }
 
 /** Where our handlers stand. Throws BAD_INPUT for a file that is no such settings file. */
-export function findHandlers(text: string, where: string): InstalledHook[] {
-  return findIn(text.startsWith(BOM) ? text.slice(1) : text, where)
-}
+export const findHandlers = (text: string, where: string): InstalledHook[] => findIn(bodyOf(text), where)
 
-function edit(text: string, where: string, change: (body: string) => string): string {
-  const hasBom = text.startsWith(BOM)
-  const body = hasBom ? text.slice(1) : text
-  const result = change(body.trim() === '' ? '{}\n' : body)
-  if (result === body || (body.trim() === '' && result === '{}\n')) return text
-  if (foreignPart(result, where) !== foreignPart(body, where)) refuseEdit(where)
-  return hasBom ? BOM + result : result
-}
-
-function refuseEdit(where: string): never {
+/** The text after a change of its body. Refused where `others`, all that is not ours, would not be what it was. */
+export function edited(
+  text: string,
+  where: string,
+  change: (body: string) => string,
+  others: (body: string, where: string) => string,
+): string {
+  const body = bodyOf(text)
+  checkSettings(body, where)
+  const result = change(body)
+  if (result === body) return text
+  if (others(result, where) === others(body, where)) return text.startsWith(BOM) ? BOM + result : result
   throw new RecollectError('BAD_INPUT', 'the file is written in a way that cannot be edited safely', {
     where,
     hint: 'nothing was changed; format the file as plain JSON, then try again',
@@ -86,7 +93,6 @@ export function checkSettings(text: string, where: string): void {
 }
 
 function readHooks(text: string, where: string): Hooks {
-  if (text.trim() === '') return {}
   checkSettings(text, where)
   const { hooks } = parse(text, [], LENIENT) as { hooks?: unknown }
   if (hooks === undefined) return {}
@@ -162,7 +168,6 @@ function takeOut(text: string, place: InstalledHook, where: string): string {
 
 /** Everything in a text that is not ours, in one order. A group without handlers says nothing. */
 function foreignPart(text: string, where: string): string {
-  if (text.trim() === '') return foreignPart('{}', where)
   const { hooks: _, ...settings } = parse(text, [], LENIENT) as Record<string, unknown>
   const hooks = Object.entries(readHooks(text, where)).map(([event, groups]) => [
     event,
