@@ -39,6 +39,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'errors.ts': [],
   'model.ts': [],
   'figures.ts': [],
+  'lists.ts': [],
   event: [],
   'settings.ts': [],
   'times.ts': ['model.ts'],
@@ -76,9 +77,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   adapters: ['errors.ts', 'files', 'model.ts', 'event', 'record', 'sqlite'],
   sources: ['errors.ts', 'config.ts', 'files', 'model.ts', 'event', 'adapters', 'store'],
   remote: ['errors.ts', 'files', 'adapters', 'sources'],
-  store: ['errors.ts', 'files', 'model.ts', 'contract.ts', 'event', 'sqlite'],
+  store: ['errors.ts', 'lists.ts', 'files', 'model.ts', 'contract.ts', 'event', 'sqlite'],
   usage: ['errors.ts', 'config.ts', 'model.ts'],
-  query: ['errors.ts', 'model.ts', 'times.ts', 'files', 'event', 'store', 'usage'],
+  query: ['errors.ts', 'lists.ts', 'model.ts', 'times.ts', 'files', 'event', 'store', 'usage'],
   fleet: [
     'errors.ts',
     'http.ts',
@@ -185,6 +186,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   capture: ['errors.ts', 'config.ts', 'files', 'adapters', 'sources', 'sweep'],
   cli: [
     'figures.ts',
+    'lists.ts',
     'times.ts',
     'web',
     'errors.ts',

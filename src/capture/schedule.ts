@@ -270,22 +270,10 @@ export function lastFullSweep(home: string): Date | undefined {
 const programsIn = (text: string): string[] =>
   [...text.matchAll(/["'>](\/[^"'<>]*(?:node|cli\.cjs))["'<]/g)].map(([, path]) => path as string)
 
-interface Run {
-  status: number | null
-  stdout: string
-  stderr: string
-  error: Error | undefined
-}
+type Run = ReturnType<typeof run>
 
-function run([program = '', ...words]: string[], env: Environment, input = ''): Run {
-  const { status, stdout, stderr, error } = spawnSync(program, words, {
-    env,
-    input,
-    encoding: 'utf8',
-    timeout: 20_000,
-  })
-  return { status, stdout, stderr, error }
-}
+const run = ([program = '', ...words]: string[], env: Environment, input = '') =>
+  spawnSync(program, words, { env, input, encoding: 'utf8', timeout: 20_000 })
 
 function mustRun(command: string[], env: Environment, input?: string): void {
   const { status, stderr, error } = run(command, env, input)

@@ -5,6 +5,7 @@ import { findDigest } from '../digest/patterns.ts'
 import { RecollectError } from '../errors.ts'
 import { repositoryRoot } from '../files/checkout.ts'
 import { isDirectory } from '../files/directory.ts'
+import { listsBy } from '../lists.ts'
 import type { Session } from '../model.ts'
 import { AddedLines, type Author, type LineAt, promptBefore } from '../query/blame.ts'
 import { getSession, listSessions, sessionNames } from '../query/sessions.ts'
@@ -175,13 +176,7 @@ function isOf({ cwd, repo }: Session, root: string): boolean {
 }
 
 function bySession(handle: Reader, authors: readonly Author[]): Made[] {
-  const groups = new Map<string, Author[]>()
-  for (const author of authors) {
-    const known = groups.get(author.session_uid)
-    if (known) known.push(author)
-    else groups.set(author.session_uid, [author])
-  }
-  return [...groups]
+  return [...listsBy(authors, (author) => author.session_uid)]
     .map(([uid, all]): Made => {
       const { seq } = all[0] as Author
       return {

@@ -1,5 +1,7 @@
 // Which session wrote a line: what its edits added, held against the line as it stands. Nothing is concluded from a time
 // alone, and a line that any program has many of needs a neighbour that was written with it.
+
+import { addTo } from '../lists.ts'
 import type { Session } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import { BETWEEN, editsOf } from './edits.ts'
@@ -78,9 +80,7 @@ export class AddedLines {
       }
       const [above, below] = [after[place - 1], after[place + 1]]
       const added = { ...author, at, before: above, after: below }
-      const known = this.#byText.get(text)
-      if (known) known.push(added)
-      else this.#byText.set(text, [added])
+      addTo(this.#byText, text, added)
       const isFirst = above === undefined || above === BETWEEN_PARTS
       const isLast = below === undefined || below === BETWEEN_PARTS
       if (!isWhole && (isFirst || isLast) && text.trim().length >= TELLING)

@@ -1,5 +1,6 @@
 // How much of each allowance was used, over all sessions that told: an account has one, whoever draws on it.
 
+import { listsBy } from '../lists.ts'
 import { isoTime } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { LimitReading } from '../store/reader/usage.ts'
@@ -46,13 +47,7 @@ export interface LimitsReport {
 export function limitsReport(handle: Reader, question: LimitsQuestion): LimitsReport {
   const { sinceAt = 0, untilAt = Number.MAX_SAFE_INTEGER, flavor = null, now = Date.now() } = question
   const readings = handle.usage.limits(sinceAt, untilAt, flavor)
-  const byLimit = new Map<string, LimitReading[]>()
-  for (const reading of readings) {
-    const key = `${reading.flavor}\0${reading.name}`
-    const known = byLimit.get(key)
-    if (known) known.push(reading)
-    else byLimit.set(key, [reading])
-  }
+  const byLimit = listsBy(readings, ({ flavor, name }) => `${flavor}\0${name}`)
   return { limits: [...byLimit.values()].map((some) => rowOf(some, now)) }
 }
 

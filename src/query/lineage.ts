@@ -1,6 +1,7 @@
 // Which session came from which, over all flavors, as one tree (or several): every session hangs below the one it was
 // born from, in the order of birth. What is not known stays unknown; a circle in what the logs say is cut and reported.
 import { parseStored } from '../errors.ts'
+import { addTo } from '../lists.ts'
 import type { EdgeKind, Outcome } from '../model.ts'
 import type { Reader } from '../store/reader/index.ts'
 import type { NodeRow } from '../store/reader/lineage.ts'
@@ -193,10 +194,8 @@ function chooseBirths(links: readonly Link[], problems: LineageProblem[]): Map<s
   const byChild = new Map<string, Link[]>()
   for (const link of links) {
     if (link.kind === 'cleared') continue
-    const known = byChild.get(link.child)
     if (link.parent === link.child) problems.push(circle([link.child]))
-    else if (known) known.push(link)
-    else byChild.set(link.child, [link])
+    else addTo(byChild, link.child, link)
   }
   const births = new Map<string, Born>()
   for (const [child, all] of byChild) {
@@ -260,9 +259,7 @@ function inOrder(
     node.edge = birth ? toEdge(birth) : null
     node.parent_uid = birth?.parent ?? null
     if (birth?.at !== null && birth?.at !== undefined) node.bornAt = birth.at
-    const list = children.get(node.parent_uid)
-    if (list) list.push(node)
-    else children.set(node.parent_uid, [node])
+    addTo(children, node.parent_uid, node)
   }
   for (const link of links)
     if (link !== births.get(link.child)) nodes.get(link.child)?.other_edges.push(toEdge(link))

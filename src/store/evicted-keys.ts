@@ -2,8 +2,9 @@
 // read again keeps its number and is not counted a second time; nor is what a fork that is read in later, and carries no
 // back pointer, copied from it.
 import { parseStored } from '../errors.ts'
+import { listsBy } from '../lists.ts'
 import { EVENT_KINDS } from '../model.ts'
-import { type Database, prepared } from './database.ts'
+import { type Database, prepared, rows } from './database.ts'
 import { KEY_BYTES, keptSeqs, nameOf, type Range, rangesOf } from './evicted-seqs.ts'
 import { ForkStarts } from './fork-start.ts'
 import { countAgain, EVIDENCE, FORK_KIND, SINCE_EVICTED } from './forks.ts'
@@ -129,19 +130,12 @@ type Shared = EventRow & { goneSeq: number }
 
 /** By the key of the first prompt that was their own. One that was read in again is compared as any other. */
 function evicted(cache: Database, memory: Database): Map<string, Kept[]> {
-  const kept = memory.prepare('SELECT session_uid, first_key FROM kept_keys').all()
+  const kept = rows<Kept>(memory, 'SELECT session_uid, first_key FROM kept_keys')
   const isHere = cache.prepare(
     'SELECT 1 FROM cached WHERE session_uid = ? AND evicted_seq = 0 AND next_seq > 1',
   )
-  const gone = new Map<string, Kept[]>()
-  for (const one of kept as unknown as Kept[]) {
-    if (isHere.get(one.session_uid)) continue
-    const name = nameOf(one.first_key)
-    const others = gone.get(name)
-    if (others) others.push(one)
-    else gone.set(name, [one])
-  }
-  return gone
+  const gone = kept.filter((one) => !isHere.get(one.session_uid))
+  return listsBy(gone, (one) => nameOf(one.first_key))
 }
 
 function sharedWith(memory: Database, rows: readonly EventRow[], goneUid: string): Shared[] {

@@ -1,5 +1,7 @@
 // What a person writes beside a session: a title, a star, tags and notes. Rows and columns of Tier 2 that no re-reading and
 // no eviction touches; forgetting the session takes them along.
+
+import { addTo } from '../lists.ts'
 import type { Note } from '../model.ts'
 import { type Database, prepared, row, rows } from './database.ts'
 import { Titles } from './titles.ts'
@@ -79,11 +81,7 @@ export function notesIn(memory: Database, uids: readonly string[]): Map<string, 
 
 function listed<R extends { uid: string }, T>(found: readonly R[], of: (row: R) => T): Map<string, T[]> {
   const lists = new Map<string, T[]>()
-  for (const one of found) {
-    const list = lists.get(one.uid)
-    if (list) list.push(of(one))
-    else lists.set(one.uid, [of(one)])
-  }
+  for (const one of found) addTo(lists, one.uid, of(one))
   return lists
 }
 

@@ -2,6 +2,8 @@
 // in the order of reading and stay for good. Where several files tell one session, which of them was read first says
 // nothing about what came first: their events are merged by time. Each file keeps its own order, also of what another file
 // told as well, and nothing stands before the event it hangs on, so a clock that went back turns nothing around.
+
+import { addTo } from '../lists.ts'
 import { type Database, prepared } from './database.ts'
 import type { Range } from './evicted-seqs.ts'
 
@@ -99,12 +101,7 @@ function timesOf(rows: readonly Row[]): number[] {
  */
 function merged(chains: readonly Chain[]): number[] {
   const tellers = new Map<number, Chain[]>()
-  for (const chain of chains)
-    for (const [seq] of chain.rows) {
-      const known = tellers.get(seq)
-      if (known) known.push(chain)
-      else tellers.set(seq, [chain])
-    }
+  for (const chain of chains) for (const [seq] of chain.rows) addTo(tellers, seq, chain)
   const placed = new Set<number>()
   const isWaiting = ([seq, , parent]: Row): boolean => {
     const own = tellers.get(seq) as Chain[]

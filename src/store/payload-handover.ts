@@ -1,5 +1,7 @@
 // Payloads are kept once, in the segment of the session that brought them first. Before that session goes, what others
 // still refer to is appended to the segment of one of them.
+
+import { addTo, listsBy } from '../lists.ts'
 import type { Database } from './database.ts'
 import { transaction } from './database.ts'
 import { appendChunks, CHUNK_BYTES, compressChunk, readChunk, segmentPath } from './segments.ts'
@@ -29,9 +31,7 @@ export function keptPayloads(cache: Database, going: readonly number[]): Map<num
     const name = Buffer.from(row.hash).toString('latin1')
     if (seen.has(name)) continue
     seen.add(name)
-    const list = kept.get(row.session)
-    if (list) list.push(row)
-    else kept.set(row.session, [row])
+    addTo(kept, row.session, row)
   }
   return kept
 }
@@ -43,12 +43,8 @@ export function movePayloads(
   fromUid: string,
   kept: readonly Kept[],
 ): void {
-  const bySurvivor = new Map<number, Kept[]>()
-  for (const one of [...kept].sort((a, b) => a.chunk - b.chunk || a.at - b.at)) {
-    const list = bySurvivor.get(one.survivor)
-    if (list) list.push(one)
-    else bySurvivor.set(one.survivor, [one])
-  }
+  const sorted = [...kept].sort((a, b) => a.chunk - b.chunk || a.at - b.at)
+  const bySurvivor = listsBy(sorted, (one) => one.survivor)
   const from = segmentPath(blobDirectory, fromUid)
   let last: { offset: number; bytes: Buffer } | undefined
   const bodyOf = (one: Kept): Buffer => {

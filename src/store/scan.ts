@@ -5,6 +5,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { errnoOf, fromSystem } from '../errors.ts'
 import { zlib } from '../files/builtin.ts'
+import { listsBy } from '../lists.ts'
 import { firstColumn, rows } from './database.ts'
 import type { Databases } from './databases.ts'
 import { type Candidate, type EventConditions, eventConditions } from './reader/candidates.ts'
@@ -251,16 +252,6 @@ class EventsOf {
       ...values,
     )
     this.#visit = visit
-    this.#byChunk = groupedByChunk(found)
+    this.#byChunk = listsBy(found, (one) => one.chunk)
   }
-}
-
-function groupedByChunk(found: readonly Placed[]): Map<number, Placed[]> {
-  const groups = new Map<number, Placed[]>()
-  for (const one of found) {
-    const group = groups.get(one.chunk)
-    if (group) group.push(one)
-    else groups.set(one.chunk, [one])
-  }
-  return groups
 }

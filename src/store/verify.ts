@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { fromSqlite, RecollectError } from '../errors.ts'
+import { listsBy } from '../lists.ts'
 import type { Database } from './database.ts'
 import { brokenReferences, countLostBodies } from './references.ts'
 import { readChunk, segmentPath } from './segments.ts'
@@ -204,7 +205,6 @@ function damageOf({ at, length, hash: known }: PayloadRow, chunk: Buffer): strin
 }
 
 function payloadsBySession(cache: Database, sessions: readonly SegmentRow[]): Map<number, PayloadRow[]> {
-  const bySession = new Map<number, PayloadRow[]>()
   // Not `iterate`: a statement that nobody holds may be collected under its own iterator.
   const rows = cache
     .prepare(
@@ -212,10 +212,5 @@ function payloadsBySession(cache: Database, sessions: readonly SegmentRow[]): Ma
        ORDER BY session, chunk, at`,
     )
     .all(sessions[0]?.id ?? 0, sessions.at(-1)?.id ?? 0) as unknown as (PayloadRow & { session: number })[]
-  for (const row of rows) {
-    const list = bySession.get(row.session)
-    if (list) list.push(row)
-    else bySession.set(row.session, [row])
-  }
-  return bySession
+  return listsBy(rows, (row) => row.session)
 }

@@ -1,4 +1,6 @@
 // The events of a session as the digest goes through them: as lists, many at a time.
+
+import { addTo } from '../../lists.ts'
 import { prepared, rows } from '../database.ts'
 import type { Databases } from '../databases.ts'
 import type { Order } from '../order.ts'
@@ -55,11 +57,8 @@ export function* eventPages(
       ([low, high], [seq]) => [Math.min(low, seq), Math.max(high, seq)],
       [Number.MAX_SAFE_INTEGER, 0],
     )
-    for (const { seq, path } of rows<{ seq: number; path: string }>(cache, TOUCHED, uid, first, last)) {
-      const known = files.get(seq)
-      if (known) known.push(path)
-      else files.set(seq, [path])
-    }
+    for (const { seq, path } of rows<{ seq: number; path: string }>(cache, TOUCHED, uid, first, last))
+      addTo(files, seq, path)
     return { events, files }
   }
   if (order.isByNumber) {
