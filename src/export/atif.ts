@@ -4,7 +4,7 @@
 import type { Told } from '../event/body.ts'
 import { wordsOf } from '../event/words.ts'
 import { isCall } from '../model.ts'
-import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, tokensOf } from './source.ts'
+import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response } from './source.ts'
 import { toJson } from './text.ts'
 
 interface ToolCall {
@@ -297,13 +297,16 @@ function plainStep(one: ExportEvent): Step {
   }
 }
 
+/** Prompt tokens with all that was cached, as the format counts them. */
 function metricsOf(responses: readonly Response[]): Record<string, unknown> {
-  const { input, output, cached, written, reasoning } = tokensOf(responses)
+  const sum = (count: (one: Response) => number): number =>
+    responses.reduce((all, one) => all + count(one), 0)
+  const written = (one: Response): number => one.cacheWrite5m + one.cacheWrite1h
   return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    cached_tokens: cached,
-    extra: { cache_creation_tokens: written, reasoning_tokens: reasoning },
+    prompt_tokens: sum((one) => one.input + one.cacheRead + written(one)),
+    completion_tokens: sum((one) => one.output),
+    cached_tokens: sum((one) => one.cacheRead),
+    extra: { cache_creation_tokens: sum(written), reasoning_tokens: sum((one) => one.reasoning) },
   }
 }
 

@@ -5,14 +5,7 @@ import { createHash } from 'node:crypto'
 import { providerOf } from '../adapters/flavors.ts'
 import { searchedIn } from '../event/words.ts'
 import { isCall } from '../model.ts'
-import {
-  type ExportEvent,
-  type ExportSource,
-  MAX_DEPTH,
-  type Response,
-  sidechainOf,
-  tokensOf,
-} from './source.ts'
+import { type ExportEvent, type ExportSource, MAX_DEPTH, type Response, sidechainOf } from './source.ts'
 import { toJson } from './text.ts'
 
 type Attribute = {
@@ -299,13 +292,16 @@ const MAX_TEXT = 4000
 const messages = (role: string, content: string): string =>
   toJson([{ role, parts: [{ type: 'text', content: content.slice(0, MAX_TEXT).toWellFormed() }] }])
 
+/** Input with all that was cached, as the conventions count it. */
 function tokenAttributes(responses: readonly Response[]): Record<string, number> {
-  const { input, output, cached, written, reasoning } = tokensOf(responses)
+  const sum = (count: (one: Response) => number): number =>
+    responses.reduce((all, one) => all + count(one), 0)
+  const written = (one: Response): number => one.cacheWrite5m + one.cacheWrite1h
   return {
-    'gen_ai.usage.input_tokens': input,
-    'gen_ai.usage.output_tokens': output,
-    'gen_ai.usage.cache_read.input_tokens': cached,
-    'gen_ai.usage.cache_creation.input_tokens': written,
-    'gen_ai.usage.reasoning.output_tokens': reasoning,
+    'gen_ai.usage.input_tokens': sum((one) => one.input + one.cacheRead + written(one)),
+    'gen_ai.usage.output_tokens': sum((one) => one.output),
+    'gen_ai.usage.cache_read.input_tokens': sum((one) => one.cacheRead),
+    'gen_ai.usage.cache_creation.input_tokens': sum(written),
+    'gen_ai.usage.reasoning.output_tokens': sum((one) => one.reasoning),
   }
 }

@@ -120,19 +120,3 @@ function childrenOf(handle: Reader, uid: string): string[] {
 
 /** How deep sub-agents are followed. */
 export const MAX_DEPTH = 5
-
-/** Summed, as formats of other programs count them: what is read from a cache or written to one is input as well. */
-export function tokensOf(
-  responses: readonly Response[],
-): Record<'input' | 'output' | 'cached' | 'written' | 'reasoning', number> {
-  const sums = { input: 0, output: 0, cached: 0, written: 0, reasoning: 0 }
-  for (const one of responses) {
-    const written = one.cacheWrite5m + one.cacheWrite1h
-    sums.input += one.input + one.cacheRead + written
-    sums.output += one.output
-    sums.cached += one.cacheRead
-    sums.written += written
-    sums.reasoning += one.reasoning
-  }
-  return sums
-}
