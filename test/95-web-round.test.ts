@@ -137,7 +137,7 @@ describeInBrowser('the second round', () => {
       await route.fulfill({ response, json: { ...json, dearest } })
     })
     await web.goto('/')
-    const card = web.page.locator('.card', { hasText: 'Dearest sessions' })
+    const card = web.page.locator('.card', { hasText: 'Most expensive sessions' })
     await card.getByText('≥ $4.20').first().waitFor()
     await web.page.unrouteAll()
   })
