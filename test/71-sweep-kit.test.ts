@@ -86,6 +86,16 @@ function settled(dump: Dump): Dump {
   return { ...dump, events: Object.fromEntries(events) as Dump['events'] }
 }
 
+it('leaves a session a fork whose file names its origin late, whatever comparing said before', async () => {
+  const files = treeOf(join(unpackAgent('kimi'), 'fork'))
+  // An order in which the origin is first taken for a copy of its own forks.
+  const random = randomFrom(1979770809)
+  const relations = ({ sessions }: Dump) =>
+    sessions.map(({ session_uid, relation }) => [session_uid, relation])
+  const inSteps = await swept(growth(files, 5, random), () => random() < 0.4)
+  expect(relations(inSteps)).toEqual(relations(await swept(files, () => false)))
+})
+
 describe.each(CLIENTS)('%s', (client) => {
   it('swept in steps and in any order', async () => {
     const all = unpackAgent(client)

@@ -33,6 +33,7 @@ export const LOSSES = {
     EMPTY,
     NOT_TRIED,
     [/killed|interrupted|errors/i, ANY, 'nothing is written before a normal end'],
+    [/full/, /^"Fork .*is no fork of/, 'a fork names no parent'],
   ],
   copilot: [NOT_TRIED, [/silent/, /^answer/, 'an answer that was too long is not written']],
   droid: [

@@ -210,9 +210,12 @@ function statements(cache: Database, memory: Database) {
        JOIN usage o ON o.session_uid = e.parent_uid AND o.response_id = u.response_id
        WHERE u.session_uid = ? AND e.evidence IN ${CONCLUDED}`,
     ),
+    // One that its own file calls a fork stays one.
     unfork: memory.prepare(
       `UPDATE sessions SET relation = 'main' WHERE session_uid = ? AND relation = 'fork'
-       AND EXISTS (SELECT 1 FROM edges WHERE session_uid = ? AND evidence IN ${CONCLUDED})`,
+       AND EXISTS (SELECT 1 FROM edges WHERE session_uid = ? AND evidence IN ${CONCLUDED})
+       AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.session_uid = sessions.session_uid AND e.kind = ${FORK_KIND}
+         AND e.parent_uid <> '' AND coalesce(e.evidence, '') NOT IN ${CONCLUDED})`,
     ),
     unlink: memory.prepare(`DELETE FROM edges WHERE session_uid = ? AND evidence IN ${CONCLUDED}`),
     link: memory.prepare(
