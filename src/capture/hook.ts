@@ -33,8 +33,9 @@ const STALE_MS = 120_000
 const ANSWERED = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit'])
 const FAILED = /exit_?code\\*"?:? *[1-9]|exited with code [1-9]|is_?error\\*": *true|"success\\*": *false/i
 /** Codex hands on what was printed and no exit code: then a text that names a failure counts. */
+const PRINTED = /"tool_response": ?"/
 const NAMES_FAILURE =
-  /"tool_response": ?".*?\b(?:\w{0,80}error|\w{0,80}exception|fail(?:ed|ure)?|fatal|panic|traceback|denied|refused|cannot|unable|not found|no such)\b/is
+  /\b(?:\w{0,80}error|\w{0,80}exception|fail(?:ed|ure)?|fatal|panic|traceback|denied|refused|cannot|unable|not found|no such)\b/i
 const ANSWER_MS = 2000
 const MAX_ANSWER_BYTES = 16_000
 
@@ -53,6 +54,11 @@ process.stdin.on('end', handle)
 process.stdin.on('error', handle)
 setTimeout(handle, MAX_WAIT_MS)
 
+function printsFailure(input: string): boolean {
+  const at = input.search(PRINTED)
+  return at !== -1 && NAMES_FAILURE.test(input.slice(at))
+}
+
 function handle(): void {
   if (isHandled) return
   isHandled = true
@@ -67,7 +73,7 @@ function handle(): void {
   if (!isAbsolute(home)) end()
   if (line.event !== null && ANSWERED.has(line.event)) {
     // Some agents tell of every call: of one that did not fail there is nothing to say.
-    if (line.event === 'PostToolUse' && !FAILED.test(input) && !NAMES_FAILURE.test(input)) end()
+    if (line.event === 'PostToolUse' && !FAILED.test(input) && !printsFailure(input)) end()
     answerAndEnd(home, input)
   }
   const spool = join(home, SPOOL)

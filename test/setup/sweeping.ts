@@ -1,6 +1,6 @@
 // A home with agents' files in it and a memory beside it, for tests that sweep for real.
 
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ADAPTERS } from '../../src/adapters/index.ts'
@@ -91,18 +91,14 @@ export interface CliResult {
 
 /** Runs the built program; never throws for its exit code. */
 export function cli(env: Record<string, string>, ...args: string[]): CliResult {
-  try {
-    const stdout = execFileSync(process.execPath, [CLI, ...args], {
-      env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', ...env },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-      maxBuffer: 1 << 30,
-    })
-    return { code: 0, stdout, stderr: '' }
-  } catch (error) {
-    const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string }
-    return { code: status, stdout, stderr }
-  }
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [CLI, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 1 << 30,
+  })
+  if (error) throw error
+  return { code: status ?? -1, stdout, stderr }
 }
 
 export const cliPath = CLI
