@@ -36,7 +36,10 @@ export class ForkStarts {
     return latest
   }
 
-  /** Also where it was taken for a copy until what came now: that moved its beginning, and left no mark (`memory.ts`). */
+  /**
+   * Also where it was taken for a copy until what came now: that moved its beginning, and left no mark (`memory.ts`).
+   * It began with its first event, or when its files say that it did.
+   */
   #clear(id: number, uid: string): void {
     const { at } = this.#sql.first.get(id) as { at: number | null }
     this.#sql.clear.run({ uid, at })
@@ -52,7 +55,10 @@ function statements(cache: Database, memory: Database) {
       `${events} AND NOT ${IS_HELD}
        AND payload NOT IN (SELECT payload FROM events WHERE session = ?2)`,
     ),
-    first: cache.prepare(events),
+    first: cache.prepare(
+      `SELECT min(at) AS at FROM (${events}
+       UNION ALL SELECT facts ->> '$.startedAt' FROM source_sessions WHERE session = ?1)`,
+    ),
     note: memory.prepare(
       `UPDATE sessions SET own_at = iif(:isPart AND own_at > 0 AND (own_at < :at OR :at = 0), own_at, :at),
        started_at = iif(:isPart AND own_at > 0 AND (own_at < :at OR :at = 0), own_at, iif(:at = 0, ended_at, :at))

@@ -5,6 +5,8 @@ import type { PreparedFacts } from './batch.ts'
 import type { Database, Statement } from './database.ts'
 
 interface ToldFacts {
+  /** Kept for a session that was taken for a copy (`fork-start.ts`). */
+  startedAt?: number
   cwd?: string
   gitBranch?: string
   gitRemote?: string
@@ -18,6 +20,7 @@ interface ToldFacts {
 }
 
 const FIELDS = ['cwd', 'gitBranch', 'gitRemote', 'model', 'agentVersion'] as const
+const KEPT = [...FIELDS, 'startedAt'] as const
 
 /** Notes what a file tells, behind its events. */
 export class FactsTold {
@@ -36,7 +39,7 @@ export class FactsTold {
 
   note(path: string, session: number, facts: PreparedFacts): void {
     if (facts.isGuess) return
-    const told = Object.fromEntries(FIELDS.flatMap((name) => (facts[name] ? [[name, facts[name]]] : [])))
+    const told = Object.fromEntries(KEPT.flatMap((name) => (facts[name] ? [[name, facts[name]]] : [])))
     if (facts.title && !facts.titleByPerson) told['title'] = facts.title
     if (Object.keys(told).length > 0) this.#note.run(JSON.stringify(told), path, session)
     if (facts.taskRef !== undefined) this.#task.run(facts.taskRef, facts.taskRefRank ?? 0, path, session)
@@ -60,7 +63,7 @@ export function mergingFacts(cache: Database, memory: Database): (session: numbe
     const files = read.all(session) as unknown as { path: string; facts: string; missingAt: number | null }[]
     if (files.length < 2) return
     const told = files.map(({ facts }) => JSON.parse(facts) as ToldFacts)
-    const { taskRef: _, taskRank: __, ...facts } = Object.assign({}, ...told) as ToldFacts
+    const facts = Object.assign({}, ...told) as ToldFacts
     const task = told.reduce((best, one) => ((one.taskRank ?? 0) >= (best.taskRank ?? 0) ? one : best))
     save.run({
       ...Object.fromEntries(FIELDS.map((name) => [name, facts[name] ?? null])),
