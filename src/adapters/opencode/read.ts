@@ -51,13 +51,11 @@ function* tell(flavor: string, database: ForeignDatabase, row: Row): Generator<I
 }
 
 function sessionOf(database: ForeignDatabase, row: Row): Session {
-  const id = String(row['id'])
-  const createdAt = time(row['time_created'])
   const parentId = str(row['parent_id']) ?? forkedFrom(database, row)
   const kind = str(row['parent_id']) ? 'subagent' : 'interactive_fork'
   return {
-    id,
-    createdAt,
+    id: String(row['id']),
+    createdAt: time(row['time_created']),
     directory: str(row['directory']),
     title: str(row['title']),
     version: str(row['version']),

@@ -162,7 +162,10 @@ function* events({ thread }: Telling, around: Around, at: number | null, part: P
   const { speaker, place, facts = {} } = around
   const name = `${around.name}.${place}${part.is === 'result' ? '.end' : ''}`
   const ts = speaker === 'user' ? around.at : (at ?? around.at)
+  const { last } = thread
   yield* messageEvents(thread, { name, ts, speaker, parts: [part], facts }, TOOLS)
+  // What stands behind a call may be there before the call has ended, so nothing hangs on that end.
+  if (part.is === 'result') thread.last = last
   around.facts = undefined
   around.at = ts === null ? around.at : Math.max(ts, around.at ?? ts)
   if (part.is !== 'other') around.shown ??= `${name}#0`
