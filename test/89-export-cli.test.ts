@@ -59,7 +59,11 @@ describe('where to', () => {
 
   it('a file, which nobody else can read', () => {
     const path = out('one.html')
-    expect(run(shop.id, '--format', 'html', '--out', path)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(run(shop.id, '--format', 'html', '--out', path)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `wrote 1 session to ${path}\n`,
+    })
     expect(readFileSync(path, 'utf8')).toMatch(/^<!doctype html>.*<\/html>\n$/s)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(existsSync(`${path}.part`)).toBe(false)
