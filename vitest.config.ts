@@ -40,7 +40,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
     // vitest leaves one processor free, which of two is half; and many tests wait for a while, for a process or a clock.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 3,
     sequence: { sequencer: LongOnesFirst },
   },
 })

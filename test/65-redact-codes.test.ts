@@ -104,9 +104,11 @@ const FORMS: [string, (text: string) => string][] = [
 function missed(secrets: () => string[], codes: string[]): { count: number; misses: string[] } {
   let count = 0
   const misses: string[] = []
-  for (const code of codes) {
-    for (const [before, after] of PLACES) {
+  for (const [at, code] of codes.entries()) {
+    for (const [nth, [before, after]] of PLACES.entries()) {
       for (const [form, write] of FORMS) {
+        // Short: each code in each place, in one form after another.
+        if (!IS_LONG && FORMS[(at + nth) % FORMS.length]?.[0] !== form) continue
         for (const secret of secrets()) {
           // With such digits behind it, `\0` is another character, in every language, and `$1` another group.
           if (/[\\`$]\d+$/.test(code) && /^\d/.test(secret)) continue
