@@ -57,14 +57,17 @@ export function* plans(
   // Where there is more to do than fits into a slice, the newest of all come first, whatever directories they lie in.
   let count = 0
   let since: number | undefined
+  // By name: one that is written meanwhile is newer when it is come by again.
+  const newest = new Set<string>()
   for (const one of found) {
     if (since === undefined) count++
-    else if (changedAt(one) <= since) continue
+    else if (changedAt(one) > since) newest.add(one.source.path)
+    else continue
     planner.add(one)
     if (planner.size >= slice) since ??= newestSince(again(), slice)
   }
   for (const one of since === undefined ? [] : again()) {
-    if (count-- > 0 || changedAt(one) > (since as number)) continue
+    if (count-- > 0 || newest.has(one.source.path)) continue
     if (planner.size >= slice) {
       yield planner.take([])
       planner.forgetMoves()
